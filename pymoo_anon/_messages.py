@@ -1,0 +1,28 @@
+"""How error messages name what was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import islice
+from typing import Any
+
+
+def examples(items: Collection[Any]) -> str:
+    """The first five items and how many more there are.
+
+    >>> examples([1, 2, 3, 4, 5, 6, 7])
+    '1, 2, 3, 4, 5 and 2 more'
+    """
+    shown = ", ".join(repr(item) for item in islice(items, 5))
+    return f"{shown} and {len(items) - 5} more" if len(items) > 5 else shown
+
+
+def repeated(items: Iterable[Any]) -> list[Any]:
+    """The items that occur more than once, each once, in order."""
+    seen: set[Any] = set()
+    twice: dict[Any, None] = {}
+    for item in items:
+        if item in seen:
+            twice[item] = None
+        seen.add(item)
+    return list(twice)

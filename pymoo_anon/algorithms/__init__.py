@@ -1,0 +1,1 @@
+"""Algorithms, through pymoo's own loop."""

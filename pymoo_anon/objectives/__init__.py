@@ -1,0 +1,1 @@
+"""Objectives: what a generalization is worth, as reductions over its equivalence classes."""

@@ -1,0 +1,78 @@
+"""What every objective has: a name, a direction, bounds, and a value for each generalization."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.kernels import DistinctTuples, EquivalenceClasses, ValueCounts
+
+Values = NDArray[np.float64]
+
+
+class Objective:
+    """A number for each generalization, from the equivalence classes that it makes.
+
+    An objective of one's own is a subclass with a `name`, a direction and one method: `evaluate_one`, a plain Python
+    function of the arrays of one generalization's classes, or `evaluate`, which takes many generalizations at once and
+    may be compiled. Objectives hold nothing of a table, so that one object serves many problems.
+
+    Attributes:
+        name: Short name, as it heads a column of a front ("k").
+        maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
+        whole: Whether all values are whole numbers.
+        column: The sensitive or label column that is read, or None.
+    """
+
+    name: str
+    maximize: bool
+    whole: bool = False
+    column: str | None = None
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the value of each of n generalizations.
+
+        Args:
+            classes: The classes of n generalizations. Their arrays are read, never kept or changed.
+        """
+        return np.array([self.evaluate_one(one) for one in classes], dtype=float)
+
+    def evaluate_one(self, classes: EquivalenceClasses) -> float:
+        """The value of one generalization.
+
+        Args:
+            classes: The classes of one generalization.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define evaluate_one or evaluate")
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """The least and the greatest value that any generalization of a table can have."""
+        return -np.inf, np.inf
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
+
+
+class ColumnObjective(Objective):
+    """An objective that reads the values of one column.
+
+    Args:
+        column: Name of a column of the table with a role: sensitive, label or quasi-identifier.
+    """
+
+    column: str
+
+    def __init__(self, column: str) -> None:
+        if not isinstance(column, str):
+            raise TypeError(f"column must be the name of a column, got {column!r}")
+        self.column = column
+
+    def _counts(self, classes: EquivalenceClasses) -> ValueCounts:
+        return classes.columns[self.column]
+
+    def _totals(self, table: DistinctTuples) -> NDArray[np.int64]:
+        """(n_values,) int64 array, how often each value of the column occurs in the table."""
+        counts = table.columns[self.column]
+        totals = np.zeros(counts.n_values, dtype=np.int64)
+        np.add.at(totals, counts.values, counts.counts)
+        return totals

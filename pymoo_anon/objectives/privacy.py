@@ -1,0 +1,172 @@
+"""Privacy objectives: higher is better for all of them.
+
+Suppressed tuples form one class of their own, wholly generalized. It counts in sums over tuples, and against neither k
+nor l. Where every tuple is suppressed the table is that one class, and k and l are its size and its number of values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pymoo_anon.kernels import DistinctTuples, EquivalenceClasses
+from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
+
+
+class KAnonymity(Objective):
+    """k: size of the smallest equivalence class that is not suppressed (Dewri et al. 2010, section 3).
+
+    Whole, from 1 to the number of rows; higher is better.
+    """
+
+    name = "k"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, k of each of n generalizations."""
+        k: Values = _smallest_size(classes.starts, classes.sizes, classes.smallest_kept, classes.n_rows)
+        return k
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of rows."""
+        return 1, table.n_rows
+
+
+class DistinctLDiversity(ColumnObjective):
+    """l: smallest number of distinct sensitive values in a class that is not suppressed.
+
+    Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
+    better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "l"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, l of each of n generalizations."""
+        counts = self._counts(classes)
+        fewest: Values = _fewest_values(
+            classes.starts, classes.sizes, classes.smallest_kept, counts.starts, counts.n_values
+        )
+        return fewest
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of values of the column."""
+        return 1, table.columns[self.column].n_values
+
+
+class ClassSizeSum(Objective):
+    """S_k: sum over all tuples of the size of their class, which is the sum of the squared class sizes.
+
+    The unary form of the spread of class sizes (Dewri et al. 2010, section 4.1). Whole, from the number of rows N to
+    N²; higher is better.
+    """
+
+    name = "S_k"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, S_k of each of n generalizations."""
+        total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.smallest_kept)
+        return total
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """The number of rows, and its square."""
+        return table.n_rows, float(table.n_rows) ** 2
+
+
+class SensitiveCountSum(ColumnObjective):
+    """S_l: sum over all tuples of how often their sensitive value occurs in their class.
+
+    It is the sum of the squared counts over classes and values (Dewri et al. 2010, section 7). Whole, from the number
+    of rows to the sum of the squared counts in the table; higher is better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "S_l"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, S_l of each of n generalizations."""
+        counts = self._counts(classes)
+        total: Values = _sum_of_squared_counts(
+            classes.starts,
+            classes.sizes,
+            classes.smallest_kept,
+            counts.starts,
+            counts.values,
+            counts.counts,
+            counts.n_values,
+        )
+        return total
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """The number of rows, and the sum of the squared counts in the table."""
+        return table.n_rows, float((self._totals(table).astype(float) ** 2).sum())
+
+
+@njit(cache=True, nogil=True)
+def _smallest_size(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-untyped-def]
+    k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
+    for i in range(len(k)):
+        for c in range(starts[i], starts[i + 1]):
+            if smallest_kept[i] <= sizes[c] < k[i]:
+                k[i] = sizes[c]
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _fewest_values(starts, sizes, smallest_kept, value_starts, n_values):  # type: ignore[no-untyped-def]
+    fewest = np.full(len(starts) - 1, n_values, dtype=np.float64)
+    for i in range(len(fewest)):
+        for c in range(starts[i], starts[i + 1]):
+            distinct = value_starts[c + 1] - value_starts[c]
+            if sizes[c] >= smallest_kept[i] and distinct < fewest[i]:
+                fewest[i] = distinct
+    return fewest
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_squared_sizes(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(sums)):
+        total = np.int64(0)
+        suppressed = np.int64(0)
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] >= smallest_kept[i]:
+                total += sizes[c] * sizes[c]
+            else:
+                suppressed += sizes[c]
+        sums[i] = total + suppressed * suppressed
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
+    starts, sizes, smallest_kept, value_starts, values, counts, n_values
+):
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    suppressed = np.zeros(n_values, dtype=np.int64)
+    for i in range(len(sums)):
+        total = np.int64(0)
+        suppressed[:] = 0
+        for c in range(starts[i], starts[i + 1]):
+            kept = sizes[c] >= smallest_kept[i]
+            for e in range(value_starts[c], value_starts[c + 1]):
+                if kept:
+                    total += counts[e] * counts[e]
+                else:
+                    suppressed[values[e]] += counts[e]
+        for value in range(n_values):
+            total += suppressed[value] * suppressed[value]
+        sums[i] = total
+    return sums

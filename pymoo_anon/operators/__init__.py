@@ -1,0 +1,1 @@
+"""Variation operators that keep lattice levels whole, usable in any pymoo algorithm."""

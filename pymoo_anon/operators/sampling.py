@@ -1,0 +1,25 @@
+"""Samplings of search spaces of generalizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.core.problem import Problem
+from pymoo.core.sampling import Sampling
+
+
+class LatticeSampling(Sampling):  # type: ignore[misc]
+    """Random nodes of a lattice, always with the wholly generalized and the wholly specialized one.
+
+    The two are minimal whatever the table (Dewri et al. 2010, section 6).
+    """
+
+    def _do(
+        self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
+    ) -> NDArray[np.int64]:
+        low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
+        X = random_state.integers(low, high + 1, size=(n_samples, problem.n_var))
+        X[:2] = np.stack([high, low])[:n_samples]
+        return X

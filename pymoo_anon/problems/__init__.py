@@ -1,0 +1,1 @@
+"""Problems: search spaces of generalizations of a table."""

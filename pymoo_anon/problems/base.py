@@ -1,0 +1,209 @@
+"""What the search spaces share: objectives in pymoo's direction, suppression, and a memory of what was evaluated."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from pymoo.core.problem import Problem
+from pymoo.core.result import Result
+
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.generalization import Generalization
+from pymoo_anon.microdata import Microdata, suppression_policy
+from pymoo_anon.objectives.base import Objective
+
+Matrix = NDArray[np.float64]
+
+
+class AnonymizationProblem(Problem):  # type: ignore[misc]
+    """Generalizations of a table, evaluated by objectives; a search space says how variables decode to group maps.
+
+    Args:
+        table: The table.
+        objectives: One or more objectives, in the order of the columns of F.
+        n_var: Number of variables.
+        xu: (n_var,) array, the largest value of each variable; the smallest is 0.
+        vtype: Type of a variable, for pymoo.
+        suppression: At most so many tuples are suppressed, a number (int) or a share (float).
+        suppress_below: Every class smaller than this is suppressed instead.
+
+    Attributes:
+        table: The table.
+        objectives: Tuple of the objectives.
+        objective_names: Tuple of a name for each, unique among them and the quasi-identifiers.
+        n_unique: Number of distinct points that were evaluated.
+
+    Raises:
+        TypeError: `table` is no Microdata, or an objective is no Objective.
+        ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
+            suppression is out of range.
+    """
+
+    def __init__(
+        self,
+        table: Microdata,
+        objectives: Sequence[Objective],
+        *,
+        n_var: int,
+        xu: ArrayLike,
+        vtype: type,
+        suppression: float = 0,
+        suppress_below: int | None = None,
+    ) -> None:
+        if not isinstance(table, Microdata):
+            raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+        self.table = table
+        self.objectives = tuple(objectives)
+        if not self.objectives:
+            raise ValueError("objectives must name at least one objective, got none")
+        for objective in self.objectives:
+            if not isinstance(objective, Objective):
+                raise TypeError(f"objectives must be Objective instances, got {objective!r}")
+            if objective.column is not None and objective.column not in table.tuples.columns:
+                raise ValueError(
+                    f"{objective!r} reads column {objective.column!r}, which has no role in the table; "
+                    f"columns with a role: {examples(list(table.tuples.columns))}"
+                )
+        twice = repeated(map(repr, self.objectives))
+        if twice:
+            raise ValueError(f"objectives must differ, given more than once: {', '.join(twice)}")
+        self.objective_names = _unique_names(self.objectives, table)
+        self.limit, self.below = suppression_policy(table.n_rows, suppression, suppress_below)
+        self._columns = tuple(dict.fromkeys(o.column for o in self.objectives if o.column is not None))
+        self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
+        self._memory = _Memory(len(self.objectives))
+        super().__init__(n_var=n_var, n_obj=len(self.objectives), xl=np.zeros(n_var), xu=np.asarray(xu), vtype=vtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AnonymizationProblem:
+        """A copy that shares the table and the memory: a history of algorithms holds each once."""
+        return copy.copy(self)
+
+    @property
+    def n_unique(self) -> int:
+        """Number of distinct points that were evaluated."""
+        return len(self._memory)
+
+    def decode(self, x: ArrayLike) -> Generalization:
+        """The generalization of one point.
+
+        Args:
+            x: (n_var,) array, one row of `res.X`.
+
+        Raises:
+            ValueError: x has the wrong length or a value that is out of range.
+        """
+        raise NotImplementedError
+
+    def natural(self, F: ArrayLike) -> Matrix:
+        """Objective values with their natural signs, k and not -k.
+
+        Args:
+            F: (n_obj,) or (n, n_obj) array of pymoo's minimised values.
+        """
+        values: Matrix = np.asarray(F, dtype=float) * self._signs + 0.0
+        return values
+
+    def to_frame(self, res: Result) -> pd.DataFrame:
+        """The front that was found, as a table.
+
+        Args:
+            res: What `minimize` returned.
+
+        Returns:
+            One row per row of `res.X`, in the same order: one column per quasi-identifier with its level or its number
+            of groups, and one per objective with its natural sign.
+        """
+        X = np.empty((0, self.n_var), dtype=int) if res.X is None else np.atleast_2d(res.X)
+        F = np.empty((0, self.n_obj)) if res.F is None else np.atleast_2d(res.F)
+        frame = self._variables_frame(X)
+        for name, objective, values in zip(self.objective_names, self.objectives, self.natural(F).T, strict=True):
+            frame[name] = values.astype(np.int64) if objective.whole else values
+        return frame
+
+    def compute(self, X: NDArray[Any]) -> Matrix:
+        """Compute F of valid points without reading or filling the memory.
+
+        Args:
+            X: (n, n_var) array.
+
+        Returns:
+            (n, n_obj) float array of minimised values.
+        """
+        maps, n_groups = self._group_maps(X)
+        F = np.empty((len(X), self.n_obj))
+        done = 0
+        for classes in self.table.tuples.classes(
+            maps, n_groups, columns=self._columns, limit=self.limit, below=self.below
+        ):
+            for column, objective in enumerate(self.objectives):
+                F[done : done + len(classes), column] = objective.evaluate(classes)
+            done += len(classes)
+        values: Matrix = F * self._signs
+        return values
+
+    def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        points = self._checked(X)
+        out["F"] = self._memory.recall(points, self.compute)
+
+    def _checked(self, X: ArrayLike) -> NDArray[Any]:
+        """Points as an (n, n_var) array of the search space's own dtype, or an error."""
+        raise NotImplementedError
+
+    def _group_maps(self, X: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(n, n_codes) groups of all domain values and (n, n_attributes) numbers of groups."""
+        raise NotImplementedError
+
+    def _variables_frame(self, X: NDArray[Any]) -> pd.DataFrame:
+        """One column per quasi-identifier."""
+        raise NotImplementedError
+
+
+class _Memory:
+    """F of every point that was evaluated, by the bytes of x. Copies are itself: a search has one memory."""
+
+    def __init__(self, n_obj: int) -> None:
+        self._rows: dict[bytes, int] = {}
+        self._F = np.empty((64, n_obj))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_rows": self._rows, "_F": self._F[: len(self._rows)]}
+
+    def recall(self, X: NDArray[Any], compute: Any) -> Matrix:
+        """F of points, computed for those that were not seen before, each once."""
+        X = np.ascontiguousarray(X)
+        rows = self._rows
+        known = len(rows)
+        keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
+        found: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            if key not in rows and key not in found:
+                found[key] = i
+        if found:
+            new = compute(X[list(found.values())])
+            total = known + len(found)
+            if total > len(self._F):
+                grown = np.empty((max(total, 2 * len(self._F)), self._F.shape[1]))
+                grown[:known] = self._F[:known]
+                self._F = grown
+            self._F[known:total] = new
+            # Last, so that an interrupted evaluation leaves nothing behind.
+            rows.update(zip(found, range(known, total), strict=True))
+        return self._F[[rows[key] for key in keys]]
+
+
+def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
+    """The objectives' names, with their column where two would be the same."""
+    short = [objective.name for objective in objectives]
+    names = [
+        f"{objective.name} of {objective.column}" if short.count(objective.name) > 1 else objective.name
+        for objective in objectives
+    ]
+    return tuple(f"{name} (objective)" if name in table.quasi_identifiers else name for name in names)

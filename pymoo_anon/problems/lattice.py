@@ -1,0 +1,163 @@
+"""The generalization lattice: one level per quasi-identifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.archive import merge_front
+from pymoo_anon.generalization import Generalization
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.base import AnonymizationProblem
+
+Nodes = NDArray[np.int64]
+
+#: Up to so many nodes `pareto_front` searches the whole lattice.
+_EXHAUSTIBLE = 10**6
+
+
+class LatticeProblem(AnonymizationProblem):
+    """Full-domain generalization: variable j is the generalization level of quasi-identifier j.
+
+    Levels are from 0, the values themselves, to the length of the hierarchy (Dewri et al. 2010, section 3).
+
+    `pareto_front()` and `pareto_set()` are exact, from an exhaustive search of the lattice the first time they are
+    called, and None where it has more than a million nodes.
+
+    Args:
+        table: The table.
+        objectives: One or more objectives, in the order of the columns of F.
+        suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
+            rounded down).
+        suppress_below: Every class smaller than this is suppressed instead, without limit.
+
+    Raises:
+        TypeError: `table` is no Microdata, or an objective is no Objective.
+        ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
+            suppression is out of range.
+    """
+
+    def __init__(
+        self,
+        table: Microdata,
+        objectives: Sequence[Objective],
+        suppression: float = 0,
+        suppress_below: int | None = None,
+    ) -> None:
+        if not isinstance(table, Microdata):
+            raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+        hierarchies = list(table.quasi_identifiers.values())
+        super().__init__(
+            table,
+            objectives,
+            n_var=len(hierarchies),
+            xu=[hierarchy.length for hierarchy in hierarchies],
+            vtype=int,
+            suppression=suppression,
+            suppress_below=suppress_below,
+        )
+        rootless = [name for name, hierarchy in table.quasi_identifiers.items() if not hierarchy.has_root]
+        if rootless:
+            warnings.warn(
+                f"the hierarchies of {examples(rootless)} do not end in one group, so that no node is wholly "
+                "generalized; Hierarchy.with_root() adds a level '*'",
+                stacklevel=2,
+            )
+        self.lengths = np.array([hierarchy.length for hierarchy in hierarchies], dtype=np.int64)
+        # All levels of all attributes below one another: a node is a choice of rows.
+        self._first_level = np.concatenate([[0], np.cumsum(self.lengths + 1)[:-1]])
+        self._n_groups = np.concatenate([hierarchy.n_groups for hierarchy in hierarchies])
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of the lattice."""
+        n = 1
+        for length in self.lengths.tolist():
+            n *= length + 1
+        return n
+
+    def nodes(self, start: int, stop: int) -> Nodes:
+        """Nodes number `start` to `stop - 1` of the lattice, from special to general, the last level changing fastest.
+
+        Args:
+            start: Number of the first node, from 0.
+            stop: Number after the last one; beyond the lattice it means its end.
+
+        Returns:
+            (n, n_var) int64 array.
+        """
+        numbers = np.arange(start, min(stop, self.n_nodes))
+        return np.column_stack(np.unravel_index(numbers, tuple(self.lengths + 1))).astype(np.int64)
+
+    def batches(self, size: int) -> Iterator[Nodes]:
+        """The whole lattice, `size` nodes at a time."""
+        return (self.nodes(start, start + size) for start in range(0, self.n_nodes, size))
+
+    def decode(self, x: ArrayLike) -> Generalization:
+        """The generalization of one node.
+
+        Args:
+            x: (n_var,) array of levels, one row of `res.X`.
+
+        Raises:
+            ValueError: x has the wrong length or a level that its hierarchy has not.
+        """
+        if np.ndim(x) != 1:
+            raise ValueError(f"x must be one node, an array of {self.n_var} levels, got shape {np.shape(x)}")
+        (levels,) = self._checked(np.asarray(x)[np.newaxis])
+        chosen = list(zip(self.table.quasi_identifiers.items(), levels, strict=True))
+        return Generalization(
+            {name: hierarchy.groups[level] for (name, hierarchy), level in chosen},
+            {name: hierarchy.labels[level] for (name, hierarchy), level in chosen},
+        )
+
+    def _calc_pareto_front(self, *args: Any, **kwargs: Any) -> NDArray[np.float64] | None:
+        exact = self._exact()
+        return None if exact is None else exact[1]
+
+    def _calc_pareto_set(self, *args: Any, **kwargs: Any) -> Nodes | None:
+        exact = self._exact()
+        return None if exact is None else exact[0]
+
+    def _exact(self) -> tuple[Nodes, NDArray[np.float64]] | None:
+        if self.n_nodes > _EXHAUSTIBLE:
+            return None
+        X, F = self.nodes(0, 0), np.empty((0, self.n_obj))
+        for batch in self.batches(1024):
+            X, F = merge_front(X, F, batch, self.compute(batch))
+        order = np.lexsort(F.T[::-1])
+        return X[order], F[order]
+
+    def _checked(self, X: ArrayLike) -> Nodes:
+        given = np.asarray(X)
+        if given.ndim != 2 or given.shape[1] != self.n_var:
+            raise ValueError(f"X must be nodes of {self.n_var} levels, got shape {given.shape}")
+        if (
+            given.dtype == bool
+            or not np.issubdtype(given.dtype, np.number)
+            or not np.array_equal(given, np.floor(given))
+        ):
+            raise ValueError(
+                "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and "
+                "SingleStepMutation keep them whole in any algorithm"
+            )
+        if (given < 0).any() or (given > self.lengths).any():
+            outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
+            raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
+        return given.astype(np.int64)
+
+    def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        maps = np.concatenate(
+            [hierarchy.groups[X[:, j]] for j, hierarchy in enumerate(self.table.quasi_identifiers.values())], axis=1
+        )
+        return maps, self._n_groups[self._first_level + X]
+
+    def _variables_frame(self, X: Nodes) -> pd.DataFrame:
+        return pd.DataFrame(X, columns=list(self.table.quasi_identifiers))
