@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
-from pymoo_anon.kernels import update_boxes
+from pymoo_anon.kernels.dominance import update_boxes
 
 Matrix = NDArray[np.float64]
 
@@ -29,7 +29,8 @@ class BoxArchive:
     individuals are passed over.
 
     Args:
-        epsilon: Side of the boxes, one positive number or one per objective.
+        epsilon: Side of the boxes, one positive number or one per objective: the difference that is worth telling
+            apart. The paper's 1 suits k and GLM; an objective between 0 and 1 needs less, or all of it is one box.
 
     Raises:
         ValueError: `epsilon` is not positive and finite.
@@ -58,8 +59,7 @@ class BoxArchive:
         n_obj = F.shape[1] if F.ndim == 2 else 0
         if n_obj == 0 or np.isnan(F).any():
             raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
-        if self.epsilon.size not in (1, n_obj):
-            raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {self.epsilon.size}")
+        fit_epsilon(self.epsilon, n_obj)
         members = [*self._members, *candidates]
         together = np.concatenate([self._F.reshape(-1, n_obj), F])
         kept = update_boxes(together, boxes(together, self.epsilon), len(self._members))
@@ -114,6 +114,16 @@ def checked_epsilon(epsilon: ArrayLike) -> Matrix:
     if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
         raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
     return sides
+
+
+def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
+    """Refuse sides of boxes that are neither one number nor one per objective.
+
+    Raises:
+        ValueError: They are another number.
+    """
+    if epsilon.size not in (1, n_obj):
+        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
 def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:

@@ -6,21 +6,25 @@ import csv
 import io
 import os
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Integral, Number, Real
+from numbers import Integral, Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.taxonomy import Taxonomy
 
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
 
+_LARGEST = 10**18
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
@@ -58,7 +62,7 @@ class Hierarchy:
                     f"levels must be equally long: level 0 has {len(columns[0])} values, "
                     f"level {number} has {len(column)} labels"
                 )
-        if any(value != value for column in columns for value in column):
+        if any(value is pd.NA or value is pd.NaT or value != value for column in columns for value in column):
             raise ValueError("levels must not hold NaN; None stands for a missing value")
         twice = repeated(map(_key, columns[0]))
         if twice:
@@ -70,7 +74,7 @@ class Hierarchy:
         self.labels = tuple(labels for _, labels in numbered)
         self.n_groups: NDArray[np.int64] = np.array([len(labels) for labels in self.labels], dtype=np.int64)
         self.n_groups.flags.writeable = False
-        self._edges: NDArray[np.float64] | None = None
+        self._edges: tuple[int | float, ...] | None = None
         self._closed = "left"
         self._whole = False
         for level in range(1, len(columns)):
@@ -106,7 +110,7 @@ class Hierarchy:
                 is no coarsening of the one below.
         """
         if isinstance(path, io.TextIOBase):
-            name, text = str(getattr(path, "name", "the file")), path.read()
+            name, text = str(getattr(path, "name", "the file")), path.read().removeprefix("\ufeff")
         else:
             name = os.fspath(path)
             try:
@@ -114,7 +118,10 @@ class Hierarchy:
                     text = file.read()
             except UnicodeDecodeError as error:
                 raise ValueError(f"{name} must be a text file in UTF-8, got a byte that is not: {error}") from None
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
+        try:
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
+        except csv.Error as error:
+            raise ValueError(f"{name} must be a CSV file with closed quotes: {error}") from None
         while rows and not rows[-1]:
             rows.pop()
         if not rows:
@@ -169,10 +176,15 @@ class Hierarchy:
         """
         if closed not in ("left", "right"):
             raise ValueError(f"closed must be 'left' or 'right', got {closed!r}")
+        if not isinstance(widths, Iterable):
+            raise TypeError(f"widths must be a list of numbers, got {widths!r}")
         arguments = [low, high, step, *widths]
         for argument in arguments:
-            if isinstance(argument, bool) or not isinstance(argument, Real) or not np.isfinite(float(argument)):
-                raise ValueError(f"low, high, step and widths must be finite numbers, got {argument!r}")
+            if not _is_number(argument) or not -_LARGEST <= argument <= _LARGEST:
+                raise ValueError(
+                    f"low, high, step and widths must be whole, float or Decimal numbers of at most {_LARGEST:.0e}, "
+                    f"got {argument!r:.80}"
+                )
         whole = all(isinstance(argument, Integral) for argument in arguments)
         # Decimals, so that the edge after 0.2 in steps of 0.1 is the 0.3 that a person writes.
         start, end, size, *sizes = (Decimal(str(argument)) for argument in arguments)
@@ -193,9 +205,19 @@ class Hierarchy:
                 labels.append(_interval_label(*edges, whole, closed))
             levels.append(tuple(labels[i // bins] for i in range(n)))
         hierarchy = cls([*levels, (ROOT,) * n])
-        hierarchy._edges = np.array([float(start + i * size) for i in range(n + 1)])
+        # Of Python's own numbers, which compare exactly with those of a table, however large.
+        kind = int if whole else float
+        hierarchy._edges = tuple(kind(start + i * size) for i in range(n + 1))
         hierarchy._closed, hierarchy._whole = closed, whole
         return hierarchy
+
+    @classmethod
+    def from_taxonomy(cls, taxonomy: Taxonomy) -> Hierarchy:
+        """The hierarchy of a taxonomy: its leaves are the domain, and each level is the nodes one step nearer the root.
+
+        Where leaves are of different depth, the nearer ones stay themselves until their own depth is reached.
+        """
+        return cls(taxonomy.levels())
 
     @property
     def length(self) -> int:
@@ -250,8 +272,9 @@ class Hierarchy:
         """Positions of values in the domain.
 
         Args:
-            values: Python values. A number matches the same number or the bin that holds it, a text the same text,
-                None the value for what is missing, anything else the same value or the text that `str` makes of it.
+            values: Python values. A number matches the same number or the bin that holds it (not a text that spells it:
+                `with_numbers` makes numbers of these), a text the same text, None the value for what is missing,
+                anything else the same value or the text that `str` makes of it.
 
         Returns:
             (n,) int64 array, -1 for a value that is not in the domain.
@@ -269,6 +292,25 @@ class Hierarchy:
             found.append(position)
         return np.array(found, dtype=np.int64).reshape(-1)
 
+    def run_label(self, first: int, last: int) -> Hashable:
+        """A label for the values first..last of the domain as one group: the value, their range, or all of them.
+
+        Args:
+            first: Position of the first value.
+            last: Position of the last value.
+        """
+        values = self.domain[first : last + 1]
+        if len(values) == 1:
+            return values[0]
+        if len(values) == self.n_values:
+            return ROOT
+        if self._edges is not None and None not in values:
+            start, end = (Decimal(repr(self._edges[i])) for i in (first, last + 1))
+            return _interval_label(start, end, self._whole, self._closed)
+        if all(_is_whole(value) for value in values) and values == tuple(range(int(values[0]), int(values[-1]) + 1)):  # type: ignore[call-overload]
+            return f"{values[0]}–{values[-1]}"
+        return " | ".join(map(str, values))
+
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
         """Write the hierarchy in ARX's layout, as `from_csv` reads it.
 
@@ -276,7 +318,11 @@ class Hierarchy:
             path: Where to write; the file appears whole or not at all. None returns the text instead.
         """
         text = io.StringIO(newline="")
-        writer = csv.writer(text, delimiter=";", lineterminator="\n")
+        # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row.
+        returns = any("\r" in str(label) for labels in self.labels for label in labels)
+        writer = csv.writer(
+            text, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+        )
         writer.writerows(zip(*self._columns(), strict=True))
         if path is None:
             return text.getvalue()
@@ -289,6 +335,14 @@ class Hierarchy:
             temporary.unlink(missing_ok=True)
         return None
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:
+        """Itself: nothing in it changes."""
+        return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.groups.flags.writeable = self.n_groups.flags.writeable = False
+
     def __eq__(self, other: object) -> bool:
         """Whether both have the same values, groups and labels."""
         if not isinstance(other, Hierarchy):
@@ -298,8 +352,7 @@ class Hierarchy:
             and np.array_equal(self.groups, other.groups)
             and self._closed == other._closed
             and self._whole == other._whole
-            and (self._edges is None) == (other._edges is None)
-            and (self._edges is None or other._edges is None or np.array_equal(self._edges, other._edges))
+            and self._edges == other._edges
         )
 
     def __hash__(self) -> int:
@@ -321,17 +374,12 @@ class Hierarchy:
     def _bin(self, value: Any) -> int:
         if value is None:
             return self.domain.index(None) if None in self.domain else -1
-        if isinstance(value, bool) or not isinstance(value, Real | Decimal) or not np.isfinite(float(value)):
+        if not _is_number(value) or not np.isfinite(value) or (self._whole and value % 1 != 0):
             return -1
-        if self._whole and value % 1 != 0:
-            return -1
-        edges = self._edges
-        assert edges is not None
-        if self._closed == "left":
-            position = int(np.searchsorted(edges, float(value), side="right")) - 1
-        else:
-            position = int(np.searchsorted(edges, float(value), side="left")) - 1
-        return position if 0 <= position < len(edges) - 1 else -1
+        assert self._edges is not None
+        bisect: Any = bisect_right if self._closed == "left" else bisect_left
+        position: int = bisect(self._edges, _key(value)) - 1
+        return position if 0 <= position < len(self._edges) - 1 else -1
 
     def _check_coarser(self, level: int) -> None:
         below, groups = self.groups[level - 1], self.groups[level]
@@ -366,7 +414,20 @@ def _number(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]
 
 def _key(value: Any) -> Hashable:
     """What makes two values the same: 17 is 17.0, but neither "17" nor True."""
-    return _Truth(bool(value)) if isinstance(value, bool | np.bool_) else value
+    if isinstance(value, bool | np.bool_):
+        return _Truth(bool(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        # The float that is written alike, so that a decimal column finds 0.1.
+        return int(value) if value % 1 == 0 else float(value)
+    return value  # type: ignore[no-any-return]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _spelled(value: Any, kind: type[int] | type[float]) -> Any:

@@ -10,7 +10,7 @@ from moocore import is_nondominated
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.indicator import Indicator
 
-from pymoo_anon.archive import boxes, checked_epsilon
+from pymoo_anon.archive import boxes, checked_epsilon, fit_epsilon
 
 Matrix = NDArray[np.float64]
 
@@ -52,10 +52,7 @@ class RepresentationRatio(Indicator):  # type: ignore[misc]
         super().__init__(**kwargs)
         self.pf = _front(pf)
         self.epsilon = checked_epsilon(epsilon)
-        if self.epsilon.size not in (1, self.pf.shape[1]):
-            raise ValueError(
-                f"epsilon must be one number or one per objective: {self.pf.shape[1]}, got {self.epsilon.size}"
-            )
+        fit_epsilon(self.epsilon, self.pf.shape[1])
         distinct = np.unique(boxes(self.pf, self.epsilon), axis=0)
         self.boxes = {tuple(box) for box in distinct[is_nondominated(distinct)]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from numbers import Integral, Number, Real
 from typing import Any
@@ -13,9 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts, row_ids
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.kernels import DistinctTuples, EquivalenceClasses, ValueCounts, row_ids
 
 
 class Microdata:
@@ -142,11 +143,7 @@ class Microdata:
                 hierarchies[name] = hierarchies[name].with_missing()
                 # factorize gives -1 for what is missing: the last of the values.
                 values.append(None)
-            found = hierarchies[name].encode(values)
-            if (found < 0).any():
-                unknown = [value for value, position in zip(values, found, strict=True) if position < 0]
-                raise ValueError(_unknown(name, unknown, hierarchy))
-            codes.append(found[positions])
+            codes.append(_encoded(name, hierarchies[name], values)[positions])
         columns, value_names = {}, {}
         for name in wanted:
             if name not in quasi_identifiers:
@@ -178,6 +175,31 @@ class Microdata:
             starts = np.searchsorted(cells, np.arange(len(first) + 1) * n_values)
             sparse[name] = ValueCounts(starts, cells % n_values, totals, n_values)
         return cls(quasi_identifiers, matrix[first], counts, sparse, values, sensitive, label)
+
+    def recoded(self, quasi_identifiers: Mapping[str, Hierarchy]) -> Microdata:
+        """The same table with other hierarchies for some quasi-identifiers.
+
+        Args:
+            quasi_identifiers: The new hierarchies, by column name.
+
+        Raises:
+            KeyError: A column is no quasi-identifier.
+            ValueError: A hierarchy lacks a value that the table holds.
+        """
+        codes = self.tuples.codes.copy()
+        hierarchies = dict(self.quasi_identifiers)
+        for j, (name, old) in enumerate(self.quasi_identifiers.items()):
+            if name in quasi_identifiers:
+                held = np.unique(codes[:, j])
+                values = [old.domain[code] for code in held]
+                hierarchies[name] = _matched(quasi_identifiers[name], values)
+                codes[:, j] = _encoded(name, hierarchies[name], values)[np.searchsorted(held, codes[:, j])]
+        unknown = [name for name in quasi_identifiers if name not in hierarchies]
+        if unknown:
+            raise KeyError(f"quasi-identifiers must be among {examples(list(hierarchies))}, got {examples(unknown)}")
+        columns = {name: self.tuples.columns[name] for name in self._values if name not in hierarchies}
+        values_of = {name: self._values[name] for name in columns}
+        return Microdata(hierarchies, codes, self.tuples.counts, columns, values_of, self.sensitive, self.label)
 
     @property
     def n_rows(self) -> int:
@@ -303,12 +325,16 @@ def _distinct(frame: Any, columns: list[str]) -> tuple[dict[str, pd.Series], NDA
         # polars collects into itself; for the others pandas is what is surely installed.
         grouped = grouped.collect(None if grouped.implementation.is_polars() else "pandas")
     weights = grouped[count].to_numpy().astype(np.int64)
-    return {name: _python_values(grouped[name]) for name in columns}, weights
+    dtypes = table.collect_schema()
+    return {name: _python_values(grouped[name], dtypes[name]) for name in columns}, weights
 
 
-def _python_values(column: Any) -> pd.Series:
-    """A column as pandas, without the step through floats that missing integers would take."""
+def _python_values(column: Any, dtype: Any) -> pd.Series:
+    """A column as pandas, whole numbers not as floats and days not as times."""
     native = column.to_native()
+    if dtype == nw.Date:
+        days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
+        return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
     if isinstance(native, pd.Series):
         return native.reset_index(drop=True)
     if column.is_null().any():
@@ -324,12 +350,17 @@ def _matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
     return hierarchy.with_numbers(int if all(isinstance(value, Integral) for value in numbers) else float)
 
 
-def _unknown(name: str, unknown: Sequence[Any], hierarchy: Hierarchy) -> str:
-    shown = examples(_ascending(unknown))
-    text = f"column {name!r} must hold values of its hierarchy only, got without a row there: {shown}"
-    if all(isinstance(value, str) for value in unknown) and all(isinstance(v, Number) for v in hierarchy.domain):
-        text += "; the column holds text and the hierarchy numbers"
-    return text
+def _encoded(name: str, hierarchy: Hierarchy, values: Sequence[Any]) -> NDArray[np.int64]:
+    """Positions of a column's values in the domain, or an error that names those without one."""
+    positions = hierarchy.encode(values)
+    unknown = [value for value, position in zip(values, positions, strict=True) if position < 0]
+    if unknown:
+        shown = examples(_ascending(unknown))
+        text = f"column {name!r} must hold values of its hierarchy only, got without a row there: {shown}"
+        if all(isinstance(value, str) for value in unknown) and all(isinstance(v, Number) for v in hierarchy.domain):
+            text += "; the column holds text and the hierarchy numbers"
+        raise ValueError(text)
+    return positions
 
 
 def _coded(column: pd.Series) -> tuple[NDArray[np.int64], tuple[Hashable, ...]]:

@@ -11,13 +11,14 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
+from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.termination import get_termination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon.archive import BoxArchive
+from pymoo_anon.archive import BoxArchive, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -33,7 +34,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
 
     Args:
         pop_size: Number of nodes in the population.
-        epsilon: Side of the archive's boxes, one positive number or one per objective.
+        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`.
         sampling: First population; None is `LatticeSampling()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
@@ -44,7 +45,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         box_archive: The archive of Algorithm 2.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite.
+        ValueError: `epsilon` is not positive and finite or, at setup, has another number of objectives.
     """
 
     def __init__(
@@ -69,6 +70,9 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
             **kwargs,
         )
         self.box_archive = BoxArchive(epsilon)
+
+    def _setup(self, problem: Problem, **kwargs: Any) -> None:
+        fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self._advance(infills)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.kernels import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
 
 Values = NDArray[np.float64]
 
@@ -19,6 +19,7 @@ class Objective:
 
     Attributes:
         name: Short name, as it heads a column of a front ("k").
+        words: What a picture calls it ("general loss"), or None for the short name.
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
         column: The sensitive or label column that is read, or None.
@@ -26,6 +27,7 @@ class Objective:
 
     name: str
     maximize: bool
+    words: str | None = None
     whole: bool = False
     column: str | None = None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pymoo_anon.kernels import DistinctTuples, EquivalenceClasses, group_extents
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
+from pymoo_anon.kernels.grouping import group_extents
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 
 
@@ -18,6 +19,7 @@ class GeneralLossMetric(Objective):
     """
 
     name = "GLM"
+    words = "general loss"
     maximize = False
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
@@ -51,6 +53,7 @@ class ClassificationMetric(ColumnObjective):
     """
 
     name = "CM"
+    words = "classification loss"
     maximize = False
     whole = True
 

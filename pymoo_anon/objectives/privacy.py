@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pymoo_anon.kernels import DistinctTuples, EquivalenceClasses
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 
 
@@ -50,9 +50,10 @@ class DistinctLDiversity(ColumnObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""
         counts = self._counts(classes)
-        fewest: Values = _fewest_values(
-            classes.starts, classes.sizes, classes.smallest_kept, counts.starts, counts.n_values
-        )
+        fewest: Values = _fewest_values(classes.starts, classes.sizes, classes.smallest_kept, counts.starts)
+        none_kept = fewest == np.inf
+        if none_kept.any():
+            fewest[none_kept] = np.count_nonzero(self._totals(classes.table))
         return fewest
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
@@ -68,6 +69,7 @@ class ClassSizeSum(Objective):
     """
 
     name = "S_k"
+    words = "sum of class sizes"
     maximize = True
     whole = True
 
@@ -92,6 +94,7 @@ class SensitiveCountSum(ColumnObjective):
     """
 
     name = "S_l"
+    words = "sum of sensitive counts"
     maximize = True
     whole = True
 
@@ -125,8 +128,8 @@ def _smallest_size(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _fewest_values(starts, sizes, smallest_kept, value_starts, n_values):  # type: ignore[no-untyped-def]
-    fewest = np.full(len(starts) - 1, n_values, dtype=np.float64)
+def _fewest_values(starts, sizes, smallest_kept, value_starts):  # type: ignore[no-untyped-def]
+    fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
     for i in range(len(fewest)):
         for c in range(starts[i], starts[i + 1]):
             distinct = value_starts[c + 1] - value_starts[c]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
+
+from pymoo_anon.kernels.strings import cross_at_shared_ones
 
 
 class LevelCrossover(Crossover):  # type: ignore[misc]
@@ -37,3 +40,75 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
         points = random_state.integers(1, n_var, size=(n_matings, 1))
         children: NDArray[np.int64] = np.where(np.arange(n_var) >= points, X[::-1], X)
         return children
+
+
+class PartitionCrossover(Crossover):  # type: ignore[misc]
+    """Crossover of bit strings that keeps cuts of taxonomies cuts (NEW of Lunacek et al. 2006, section 3.2).
+
+    Strings are cut at positions where both parents hold a 1, after a stretch in which they agree that was followed by
+    one in which they do not: a 1 that both share separates what stands left of it from what stands right, so that valid
+    parents have valid children. Of the admissible positions `n_points` are drawn, or all where there are fewer; without
+    any the children are the parents.
+
+    Args:
+        n_points: Number of positions at which the children change from one parent to the other.
+        boundaries: Whether the places between two quasi-identifiers, where no bit stands, are positions too.
+        prob: Probability that two parents are crossed at all.
+
+    Raises:
+        ValueError: `n_points` is no positive whole number.
+    """
+
+    def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:
+        if not isinstance(n_points, Integral) or n_points < 1:
+            raise ValueError(f"n_points must be a positive whole number, got {n_points!r}")
+        super().__init__(2, 2, prob=prob, **kwargs)
+        self.n_points: int = int(n_points)
+        self.boundaries: bool = boundaries
+
+    def _do(
+        self,
+        problem: Problem,
+        X: NDArray[np.bool_],
+        *args: Any,
+        random_state: np.random.Generator,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        between = problem.bit_offsets[1:-1] if self.boundaries else np.empty(0, dtype=np.int64)
+        draws = random_state.random(X.shape[1:])
+        return cross_at_shared_ones(X, between, self.n_points, draws)
+
+
+class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
+    """Two-point crossover of reduced surrogates (Booker 1987; TRAD of Lunacek et al. 2006, section 3.1).
+
+    The parents are reduced to the positions where they differ, and the string between two points among these is
+    swapped. The ends of the string count as one point, so that parents that differ twice or more have children that
+    are neither of them; others have themselves.
+
+    Args:
+        prob: Probability that two parents are crossed at all.
+    """
+
+    def __init__(self, prob: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(2, 2, prob=prob, **kwargs)
+
+    def _do(
+        self,
+        problem: Problem,
+        X: NDArray[np.bool_],
+        *args: Any,
+        random_state: np.random.Generator,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        differ = X[0] != X[1]
+        n_differ = differ.sum(axis=1)
+        # Two different points of as many as there are differences, each before the difference of its number.
+        draws = random_state.random((2, len(n_differ)))
+        first = (draws[0] * n_differ).astype(np.int64)
+        second = (draws[1] * np.maximum(n_differ - 1, 0)).astype(np.int64)
+        second += second >= first
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        place = np.cumsum(differ, axis=1) - 1
+        swapped = differ & (place >= low[:, np.newaxis]) & (place < high[:, np.newaxis])
+        return np.where(swapped & (n_differ >= 2)[:, np.newaxis], X[::-1], X)

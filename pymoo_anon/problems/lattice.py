@@ -109,7 +109,7 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: x has the wrong length or a level that its hierarchy has not.
         """
-        if np.ndim(x) != 1:
+        if np.shape(x) != (self.n_var,):
             raise ValueError(f"x must be one node, an array of {self.n_var} levels, got shape {np.shape(x)}")
         (levels,) = self._checked(np.asarray(x)[np.newaxis])
         chosen = list(zip(self.table.quasi_identifiers.items(), levels, strict=True))
@@ -138,7 +138,9 @@ class LatticeProblem(AnonymizationProblem):
     def _checked(self, X: ArrayLike) -> Nodes:
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != self.n_var:
-            raise ValueError(f"X must be nodes of {self.n_var} levels, got shape {given.shape}")
+            raise ValueError(
+                f"X must be nodes of {self.n_var} levels, an (n, {self.n_var}) array, got shape {given.shape}"
+            )
         if (
             given.dtype == bool
             or not np.issubdtype(given.dtype, np.number)

@@ -1,8 +1,7 @@
-"""Equivalence classes over integer codes and counts: the only hot loops of the package.
+"""Equivalence classes: a table as distinct tuples and counts, and what generalizations make of it.
 
 A table is its distinct quasi-identifier tuples with counts (`DistinctTuples`); a generalization is one group map per
-quasi-identifier; their `EquivalenceClasses` are flat arrays, for many generalizations at once. Everything here takes
-and returns arrays. The loops are compiled by numba at their first call and cached on disk.
+quasi-identifier; their `EquivalenceClasses` are flat arrays, for many generalizations at once.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pymoo_anon.kernels.grouping import group
 
 Ints = NDArray[np.int64]
 
@@ -24,6 +24,9 @@ _BATCH_CLASSES = 1 << 15
 _BATCH_ENTRIES = 1 << 16
 _SLOTS = 1 << 17
 _CELLS = 1 << 18
+
+# Beyond this limit of suppressed tuples sizes are sorted and not tallied, so that a limit takes no memory of its own.
+_LONGEST_TALLY = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +168,10 @@ class DistinctTuples:
         self.codes = _frozen(codes)
         self.counts = _frozen(counts)
         self.domain_sizes = domain_sizes
-        self.columns = dict(columns or {})
+        self.columns = {
+            name: ValueCounts(_frozen(column.starts), _frozen(column.values), _frozen(column.counts), column.n_values)
+            for name, column in (columns or {}).items()
+        }
         self.n_rows = int(self.counts.sum())
         #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
@@ -182,6 +188,14 @@ class DistinctTuples:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_workspaces": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        joins, columns = self._joins, self.columns.values()
+        arrays = [self.codes, self.counts, self.offsets, joins.children, joins.starts, joins.pairs]
+        # A pickle forgets that they do not change, and numba would compile everything again for arrays that do.
+        for array in arrays + [array for column in columns for array in (column.starts, column.values, column.counts)]:
+            array.flags.writeable = False
 
     @cached_property
     def marginals(self) -> Ints:
@@ -225,7 +239,7 @@ class DistinctTuples:
         while done < n:
             starts = np.empty(n - done + 1, dtype=np.int64)
             smallest_kept = np.empty(n - done, dtype=np.int64)
-            many = _group(
+            many = group(
                 maps[done:],
                 n_groups[done:],
                 self.offsets,
@@ -300,45 +314,10 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
     return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
 
 
-def group_extents(maps: Ints, offsets: Ints) -> Ints:
-    """(n, n_codes) int64 array: for every domain value the number of domain values in its group, less one.
-
-    Args:
-        maps: (n, n_codes) int64 array, the group of every domain value.
-        offsets: (n_attributes + 1,) int64 array, where each attribute's values begin.
-    """
-    extents: Ints = _group_extents(maps, offsets)
-    return extents
-
-
-def update_boxes(F: NDArray[np.float64], boxes: NDArray[np.float64], n_members: int) -> Ints:
-    """Offer candidates to an archive of boxes, one after the other (Dewri et al. 2010, Algorithm 1).
-
-    Args:
-        F: (n, n_obj) float array of minimised values, the members' and then the candidates'.
-        boxes: (n, n_obj) float array, the box of each.
-        n_members: How many of the rows are members.
-
-    Returns:
-        Indices of the rows that are members afterwards, in the order in which they came.
-    """
-    kept: Ints = _update_boxes(F, boxes, n_members)
-    return kept
-
-
-def dominance_fitness(F: NDArray[np.float64]) -> Ints:
-    """(n,) int64 array: for every point the sum, over the points that dominate it, of how many points those dominate.
-
-    Lower is better; non-dominated points have 0 (Dewri et al. 2010, section 6, after SPEA2).
-
-    Args:
-        F: (n, n_obj) float array of minimised values.
-    """
-    fitness: Ints = _dominance_fitness(F)
-    return fitness
-
-
 def _frozen(array: Any) -> Ints:
+    """The array if it is of int64 and does not change, else such a copy."""
+    if isinstance(array, np.ndarray) and array.dtype == np.int64 and not array.flags.writeable:
+        return array
     copy = np.array(array, dtype=np.int64)
     copy.flags.writeable = False
     return copy
@@ -404,7 +383,7 @@ class _Workspace:
 
     def fit(self, wanted: tuple[ValueCounts, ...], limit: int) -> None:
         """Lay out the wanted columns; free where they are the same as in the last call."""
-        longest = max([limit, *(column.n_values for column in wanted)]) + 1
+        longest = max([min(limit, _LONGEST_TALLY), *(column.n_values for column in wanted)]) + 1
         if len(self.tally) < longest:
             self.tally = np.zeros(longest, dtype=np.int64)
         if self._wanted is not None and [id(c) for c in self._wanted] == [id(c) for c in wanted]:
@@ -426,335 +405,3 @@ class _Workspace:
         self.class_starts = np.empty((len(wanted), n_classes + 1), dtype=np.int64)
         self.class_values = np.empty((len(wanted), entries + 1), dtype=np.int64)
         self.class_counts = np.empty((len(wanted), entries + 1), dtype=np.int64)
-
-
-@njit(cache=True, nogil=True)
-def _group(  # type: ignore[no-untyped-def]
-    maps,
-    n_groups,
-    offsets,
-    children,
-    join_starts,
-    pairs,
-    counts,
-    limit,
-    below,
-    entry_starts,
-    entry_tuples,
-    entry_values,
-    entry_counts,
-    n_values,
-    cells,
-    slots,
-    slot_keys,
-    used,
-    ids,
-    tally,
-    members,
-    starts,
-    sizes,
-    representatives,
-    smallest_kept,
-    class_starts,
-    class_values,
-    class_counts,
-    class_of,
-):
-    """Group by one map after the other while the output has room; returns how many were done, at least one."""
-    n_attributes, n_joins, n_distinct = n_groups.shape[1], len(children), len(counts)
-    n_columns, n_codes = len(n_values), offsets[n_attributes]
-    root = n_codes + join_starts[n_joins - 1]
-    n_ids = np.empty(n_attributes + n_joins, dtype=np.int64)
-    starts[0] = 0
-    if n_columns > 0:
-        class_starts[:, 0] = 0
-    for i in range(len(maps)):
-        # At most so many classes, and so many entries of a column: stop before either overflows.
-        most = 1
-        for j in range(n_attributes):
-            most = min(most * n_groups[i, j], n_distinct)
-        full = starts[i] + most > len(sizes)
-        for c in range(n_columns):
-            n_entries = min(entry_starts[c, n_distinct] - entry_starts[c, 0], most * n_values[c])
-            full |= class_starts[c, starts[i]] + n_entries >= class_values.shape[1]
-        if full and i > 0:
-            return i
-
-        ids[:n_codes] = maps[i]
-        n_ids[:n_attributes] = n_groups[i]
-        for join in range(n_joins):
-            left, right = children[join]
-            n_ids[n_attributes + join] = _number_pairs(
-                pairs[join_starts[join] : join_starts[join + 1]],
-                ids[_first_row(left, n_attributes, offsets, n_codes, join_starts) :],
-                ids[_first_row(right, n_attributes, offsets, n_codes, join_starts) :],
-                n_ids[left],
-                n_ids[right],
-                slots,
-                slot_keys,
-                used,
-                ids[n_codes + join_starts[join] :],
-                representatives[starts[i] :],
-                join == n_joins - 1,
-            )
-        n_classes = n_ids[n_attributes + n_joins - 1]
-        a, b = starts[i], starts[i] + n_classes
-        starts[i + 1] = b
-        own = ids[root:]
-        size = sizes[a:b]
-        size[:] = 0
-        for t in range(n_distinct):
-            size[own[t]] += counts[t]
-        smallest_kept[i] = below if below > 0 else _smallest_kept(size, limit, tally)
-        if len(class_of) > 0:
-            class_of[i] = own
-        sorted_by_class = False
-        for c in range(n_columns):
-            if n_classes * n_values[c] <= len(cells):
-                _add_values(
-                    own,
-                    n_classes,
-                    n_values[c],
-                    entry_starts[c, 0],
-                    entry_starts[c, n_distinct],
-                    entry_tuples,
-                    entry_values,
-                    entry_counts,
-                    cells,
-                    class_starts[c, a:],
-                    class_values[c],
-                    class_counts[c],
-                )
-            else:
-                if not sorted_by_class:
-                    _sort_by_class(own, n_distinct, n_classes, members)
-                    sorted_by_class = True
-                _merge_values(
-                    members,
-                    n_distinct,
-                    n_classes,
-                    entry_starts[c],
-                    entry_values,
-                    entry_counts,
-                    tally,
-                    class_starts[c, a:],
-                    class_values[c],
-                    class_counts[c],
-                )
-    return len(maps)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _first_row(node, n_attributes, offsets, n_codes, join_starts):  # type: ignore[no-untyped-def]
-    """Where a node's numbers begin in `ids`: the attributes' maps come first, then the joins."""
-    return offsets[node] if node < n_attributes else n_codes + join_starts[node - n_attributes]
-
-
-@njit(cache=True, nogil=True)
-def _number_pairs(  # type: ignore[no-untyped-def]
-    pairs, left_ids, right_ids, n_left, n_right, slots, slot_keys, used, ids, representatives, is_root
-):
-    """Number the distinct (left id, right id) of all pairs by first appearance; returns how many there are."""
-    n = 0
-    if n_left * n_right <= len(slots):
-        for p in range(len(pairs)):
-            slot = left_ids[pairs[p, 0]] * n_right + right_ids[pairs[p, 1]]
-            number = slots[slot]
-            if number < 0:
-                number = n
-                slots[slot] = n
-                used[n] = slot
-                if is_root:
-                    representatives[n] = p
-                n += 1
-            ids[p] = number
-    else:
-        # Open addressing: at most half of the slots are ever taken.
-        mask = len(slots) - 1
-        for p in range(len(pairs)):
-            key = left_ids[pairs[p, 0]] * n_right + right_ids[pairs[p, 1]]
-            mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-            slot = np.int64(mixed >> np.uint64(32)) & mask
-            number = slots[slot]
-            while number >= 0 and slot_keys[slot] != key:
-                slot = (slot + 1) & mask
-                number = slots[slot]
-            if number < 0:
-                number = n
-                slots[slot] = n
-                slot_keys[slot] = key
-                used[n] = slot
-                if is_root:
-                    representatives[n] = p
-                n += 1
-            ids[p] = number
-    for c in range(n):
-        slots[used[c]] = -1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
-    """The smallest k for which the classes of at most k tuples hold more than `limit` tuples."""
-    beyond = np.iinfo(np.int64).max
-    for size in sizes:
-        if size <= limit:
-            tally[size] += size
-        elif size < beyond:
-            beyond = size
-    total = 0
-    k = beyond
-    for size in range(1, limit + 1):
-        total += tally[size]
-        if total > limit:
-            k = size
-            break
-    for size in sizes:
-        if size <= limit:
-            tally[size] = 0
-    return k
-
-
-@njit(cache=True, nogil=True)
-def _add_values(  # type: ignore[no-untyped-def]
-    class_of, n_classes, n_values, first, last, tuples, entry_values, entry_counts, cells, class_starts, values, counts
-):
-    """Add up the value counts of each class in a dense table of cells, which is zero before and after."""
-    for e in range(first, last):
-        cells[class_of[tuples[e]] * n_values + entry_values[e]] += entry_counts[e]
-    at = class_starts[0]
-    for c in range(n_classes):
-        for value in range(n_values):
-            count = cells[c * n_values + value]
-            # Written always, kept if positive: a branch here would be mispredicted every other time.
-            values[at] = value
-            counts[at] = count
-            at += count > 0
-        class_starts[c + 1] = at
-    cells[: n_classes * n_values] = 0
-
-
-@njit(cache=True, nogil=True)
-def _sort_by_class(class_of, n_distinct, n_classes, members):  # type: ignore[no-untyped-def]
-    """Counting sort: `members[:n_distinct]` are the tuples by class, the rest where each class ends."""
-    ends = members[n_distinct:]
-    ends[: n_classes + 1] = 0
-    for t in range(n_distinct):
-        ends[class_of[t] + 1] += 1
-    for c in range(n_classes):
-        ends[c + 1] += ends[c]
-    for t in range(n_distinct):
-        c = class_of[t]
-        members[ends[c]] = t
-        ends[c] += 1
-
-
-@njit(cache=True, nogil=True)
-def _merge_values(  # type: ignore[no-untyped-def]
-    members, n_distinct, n_classes, entry_starts, entry_values, entry_counts, tally, class_starts, values, counts
-):
-    """Add up the value counts of each class's tuples."""
-    ends = members[n_distinct:]
-    begin = 0
-    at = class_starts[0]
-    for c in range(n_classes):
-        end = ends[c]
-        first = at
-        if end - begin == 1:
-            t = members[begin]
-            for e in range(entry_starts[t], entry_starts[t + 1]):
-                values[at] = entry_values[e]
-                counts[at] = entry_counts[e]
-                at += 1
-        else:
-            for m in range(begin, end):
-                t = members[m]
-                for e in range(entry_starts[t], entry_starts[t + 1]):
-                    value = entry_values[e]
-                    if tally[value] == 0:
-                        values[at] = value
-                        at += 1
-                    tally[value] += entry_counts[e]
-            for e in range(first, at):
-                counts[e] = tally[values[e]]
-                tally[values[e]] = 0
-        class_starts[c + 1] = at
-        begin = end
-
-
-@njit(cache=True, nogil=True)
-def _group_extents(maps, offsets):  # type: ignore[no-untyped-def]
-    extents = np.empty_like(maps)
-    sizes = np.empty(maps.shape[1], dtype=np.int64)
-    for i in range(len(maps)):
-        for j in range(len(offsets) - 1):
-            a, b = offsets[j], offsets[j + 1]
-            sizes[: b - a] = -1
-            for v in range(a, b):
-                sizes[maps[i, v]] += 1
-            for v in range(a, b):
-                extents[i, v] = sizes[maps[i, v]]
-    return extents
-
-
-@njit(cache=True, nogil=True)
-def _dominates(a, b):  # type: ignore[no-untyped-def]
-    """Whether a is nowhere worse than b and somewhere better."""
-    better = False
-    for o in range(len(a)):
-        if a[o] > b[o]:
-            return False
-        better |= a[o] < b[o]
-    return better
-
-
-@njit(cache=True, nogil=True)
-def _equal(a, b):  # type: ignore[no-untyped-def]
-    for o in range(len(a)):  # noqa: SIM110
-        if a[o] != b[o]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
-    members = np.empty(len(F), dtype=np.int64)
-    n = n_members
-    members[:n] = np.arange(n)
-    for candidate in range(n_members, len(F)):
-        refused = False
-        kept = 0
-        for m in range(n):
-            member = members[m]
-            same_box = _equal(boxes[candidate], boxes[member])
-            values = F if same_box else boxes
-            # Steps 2 and 3: what the candidate box-dominates leaves.
-            if not _dominates(values[candidate], values[member]):
-                members[kept] = member
-                kept += 1
-                # Steps 4 and 5: a member that box-dominates the candidate, or one in its box, stands in its way.
-                refused |= same_box or _dominates(boxes[member], boxes[candidate])
-        n = kept
-        if not refused:
-            members[n] = candidate
-            n += 1
-    return members[:n].copy()
-
-
-@njit(cache=True, nogil=True)
-def _dominance_fitness(F):  # type: ignore[no-untyped-def]
-    n = len(F)
-    dominates = np.zeros((n, n), dtype=np.bool_)
-    dominated = np.zeros(n, dtype=np.int64)
-    for a in range(n):
-        for b in range(n):
-            if a != b and _dominates(F[a], F[b]):
-                dominates[a, b] = True
-                dominated[a] += 1
-    fitness = np.zeros(n, dtype=np.int64)
-    for a in range(n):
-        if dominated[a] > 0:
-            for b in range(n):
-                if dominates[a, b]:
-                    fitness[b] += dominated[a]
-    return fitness

@@ -1,0 +1,56 @@
+"""What every benchmark notes beside its figures, and where the figures go."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores and versions."""
+    found = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
+    models = [line.split(":", 1)[1].strip() for line in found.splitlines() if line.startswith("Model name")]
+    packages = ("pymoo_anon", "pymoo", "numpy", "numba", "pandas")
+    return {
+        "date": date.today().isoformat(),
+        "processor": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
+
+
+def line(of: dict[str, Any]) -> str:
+    """The machine in one line."""
+    versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
+    return f"{of['date']}, {of['processor']}, {of['cores']} cores, {versions}"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; columns after the first are aligned to the right."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+
+    def fill(cells: Sequence[str]) -> str:
+        padded = [cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))]
+        return f"| {' | '.join(padded)} |"
+
+    rule = "|".join(["-" * (widths[0] + 2), *("-" * (w + 1) + ":" for w in widths[1:])])
+    return "\n".join([fill(head), f"|{rule}|", *map(fill, rows)])
+
+
+def write(name: str, figures: dict[str, Any], text: str) -> None:
+    """Write `results/name.json` and `results/name.md`, and print the latter."""
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    print(text, file=sys.stdout)

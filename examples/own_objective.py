@@ -1,0 +1,28 @@
+"""How do I add an objective of my own? Subclass Objective: a name, a direction, and a function of plain arrays."""
+
+import numpy as np
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.problems.lattice import LatticeProblem
+
+
+class TypicalRisk(Objective):
+    """The re-identification risk 1 / class size that half of the persons do not exceed."""
+
+    name = "typical risk"
+    maximize = False
+
+    def evaluate_one(self, classes):
+        sizes = np.sort(classes.sizes[~classes.suppressed])[::-1]
+        persons = np.cumsum(sizes)
+        return 1 / sizes[np.searchsorted(persons, persons[-1] / 2)] if len(sizes) else 1 / classes.n_rows
+
+
+problem = LatticeProblem(make_census(5000), objectives=[TypicalRisk(), GeneralLossMetric()], suppression=0.01)
+# Boxes of 1 would hold all risks at once: an epsilon of what is worth telling apart, for each objective.
+res = minimize(problem, PBGEA(epsilon=[0.001, 10]), ("n_gen", 50), seed=1)
+print(problem.to_frame(res).sort_values("GLM").to_string(index=False))

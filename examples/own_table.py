@@ -1,0 +1,39 @@
+"""How do I anonymize a table of my own? Give every quasi-identifier a hierarchy, and name what is sensitive."""
+
+import pandas as pd
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
+from pymoo_anon.problems.lattice import LatticeProblem
+
+patients = pd.DataFrame(
+    {
+        "name": ["Ada", "Ben", "Cem", "Dora", "Eli", "Fay", "Gil", "Hana"],
+        "age": [28, 26, 41, 39, 55, 51, 31, 47],
+        "zip": ["13053", "13053", "13268", "13268", "13253", "13253", "13052", "13269"],
+        "sex": ["f", "m", "m", "f", "m", "f", "m", "f"],
+        "diagnosis": ["flu", "angina", "flu", "asthma", "asthma", "angina", "flu", "asthma"],
+    }
+)
+zips = sorted(set(patients["zip"]))
+table = Microdata.from_frame(
+    patients,
+    quasi_identifiers={
+        "age": Hierarchy.intervals(20, 60, widths=[5, 10, 20]),
+        # A file in ARX's layout does as well: Hierarchy.from_csv("zip.csv").
+        "zip": Hierarchy.from_levels(
+            [zips, [z[:4] + "*" for z in zips], [z[:3] + "**" for z in zips], ["*"] * len(zips)]
+        ),
+        "sex": Hierarchy.flat(["f", "m"]),
+    },
+    sensitive="diagnosis",
+)
+print(table)
+
+problem = LatticeProblem(table, objectives=[KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()])
+res = minimize(problem, ExhaustiveSearch())
+print(problem.to_frame(res).to_string(index=False))

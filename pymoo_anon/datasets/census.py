@@ -1,0 +1,75 @@
+"""An invented census, for examples and tests that need no download and for tables of any size."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, load_hierarchy
+from pymoo_anon.microdata import Microdata
+
+_SENSITIVE = "occupation"
+
+# Rows that are drawn at a time; the draws of a seed depend on it.
+_CHUNK = 1 << 20
+
+
+def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
+    """An invented table of any size with the nine columns of Adult that Dewri et al. 2010 use, and their domains.
+
+    Eight quasi-identifiers with the packaged hierarchies, and the sensitive column "occupation". Rows are drawn
+    independently from a tree-shaped Bayesian network (Chow and Liu 1968), which joins each column to one other and
+    whose tables are Adult's. So the table has Adult's marginals and the strongest of its two-way dependencies, and no
+    person of Adult in it.
+
+    Total variation between Adult and the 30,162 rows of seed 0: of the nine one-way marginals 0.005 on average and
+    0.019 at most (age), of the 36 two-way marginals 0.046 on average and 0.161 at most (sex with occupation).
+    `benchmarks/estimate_census.py` computes them.
+
+    Args:
+        n_rows: Number of rows.
+        seed: Seed of the draws.
+
+    Raises:
+        ValueError: `n_rows` is no positive whole number.
+    """
+    if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
+        raise ValueError(f"n_rows must be a positive whole number, got {n_rows!r}")
+    network = json.loads((files("pymoo_anon.datasets") / "census.json").read_text(encoding="utf-8"))
+    hierarchies = {name: load_hierarchy(name).with_numbers(int) for name in QUASI_IDENTIFIERS}
+    columns = [*QUASI_IDENTIFIERS, _SENSITIVE]
+    sizes = [len(network["columns"][name]["counts"][0]) for name in columns]
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for start in range(0, int(n_rows), _CHUNK):
+        codes = _draw(network["columns"], min(_CHUNK, int(n_rows) - start), rng)
+        drawn.append(np.unique(np.ravel_multi_index([codes[name] for name in columns], sizes), return_counts=True))
+    codes = dict(zip(columns, np.unravel_index(np.concatenate([keys for keys, _ in drawn]), sizes), strict=True))
+    return Microdata._from_codes(
+        hierarchies,
+        [codes[name] for name in QUASI_IDENTIFIERS],
+        np.concatenate([counts for _, counts in drawn]),
+        {_SENSITIVE: codes[_SENSITIVE]},
+        {_SENSITIVE: network["occupations"]},
+        [_SENSITIVE],
+    )
+
+
+def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+    """Codes of n rows; every column stands after its parent in the network."""
+    codes: dict[str, NDArray[np.int64]] = {}
+    for name, column in network.items():
+        counts = np.array(column["counts"], dtype=np.int64)
+        parent = codes[column["parent"]] if column["parent"] is not None else np.zeros(n, dtype=np.int64)
+        totals = counts.sum(axis=1)
+        # Counts laid end to end: a number below the parent's total, past what comes before, falls into one cell.
+        ends = np.cumsum(counts.ravel())
+        within = np.minimum((rng.random(n) * totals[parent]).astype(np.int64), totals[parent] - 1)
+        cells = np.searchsorted(ends, (np.cumsum(totals) - totals)[parent] + within, side="right")
+        codes[name] = cells % counts.shape[1]
+    return codes

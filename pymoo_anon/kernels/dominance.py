@@ -1,0 +1,100 @@
+"""Dominance among points and boxes, all values minimised."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+
+def update_boxes(F: Matrix, boxes: Matrix, n_members: int) -> Ints:
+    """Offer candidates to an archive of boxes, one after the other (Dewri et al. 2010, Algorithm 1).
+
+    Args:
+        F: (n, n_obj) float array of minimised values, the members' and then the candidates'.
+        boxes: (n, n_obj) float array, the box of each.
+        n_members: How many of the rows are members.
+
+    Returns:
+        Indices of the rows that are members afterwards, in the order in which they came.
+    """
+    kept: Ints = _update_boxes(F, boxes, n_members)
+    return kept
+
+
+def dominance_fitness(F: Matrix) -> Ints:
+    """(n,) int64 array: for every point the sum, over the points that dominate it, of how many points those dominate.
+
+    Lower is better; non-dominated points have 0 (Dewri et al. 2010, section 6, after SPEA2).
+
+    Args:
+        F: (n, n_obj) float array of minimised values.
+    """
+    fitness: Ints = _dominance_fitness(F)
+    return fitness
+
+
+@njit(cache=True, nogil=True)
+def _dominates(a, b):  # type: ignore[no-untyped-def]
+    """Whether a is nowhere worse than b and somewhere better."""
+    better = False
+    for o in range(len(a)):
+        if a[o] > b[o]:
+            return False
+        better |= a[o] < b[o]
+    return better
+
+
+@njit(cache=True, nogil=True)
+def _equal(a, b):  # type: ignore[no-untyped-def]
+    for o in range(len(a)):  # noqa: SIM110
+        if a[o] != b[o]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
+    members = np.empty(len(F), dtype=np.int64)
+    n = n_members
+    members[:n] = np.arange(n)
+    for candidate in range(n_members, len(F)):
+        refused = False
+        kept = 0
+        for m in range(n):
+            member = members[m]
+            same_box = _equal(boxes[candidate], boxes[member])
+            values = F if same_box else boxes
+            # Steps 2 and 3: what the candidate box-dominates leaves.
+            if not _dominates(values[candidate], values[member]):
+                members[kept] = member
+                kept += 1
+                # Steps 4 and 5: a member that box-dominates the candidate, or one in its box, stands in its way.
+                refused |= same_box or _dominates(boxes[member], boxes[candidate])
+        n = kept
+        if not refused:
+            members[n] = candidate
+            n += 1
+    return members[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def _dominance_fitness(F):  # type: ignore[no-untyped-def]
+    n = len(F)
+    dominates = np.zeros((n, n), dtype=np.bool_)
+    dominated = np.zeros(n, dtype=np.int64)
+    for a in range(n):
+        for b in range(n):
+            if a != b and _dominates(F[a], F[b]):
+                dominates[a, b] = True
+                dominated[a] += 1
+    fitness = np.zeros(n, dtype=np.int64)
+    for a in range(n):
+        if dominated[a] > 0:
+            for b in range(n):
+                if dominates[a, b]:
+                    fitness[b] += dominated[a]
+    return fitness

@@ -1,0 +1,129 @@
+"""Bit strings: the nearest cuts of a tree, and crossover at shared ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Bits = NDArray[np.bool_]
+
+
+def closest_cuts(strings: Bits, spans: NDArray[np.int64], draws: NDArray[np.float64]) -> Bits:
+    """The cuts of a tree that are nearest to bit strings by Hamming distance, ties decided by draws.
+
+    Args:
+        strings: (n, n_bits) Boolean array; bit i tells whether leaves i and i + 1 stay apart.
+        spans: (n_nodes, 3) int64 array in preorder: first leaf of a node, leaf after its last, place after the last
+            node below it.
+        draws: (n, n_nodes) float array of draws from [0, 1): of several nearest cuts each is as likely.
+
+    Returns:
+        (n, n_bits) Boolean array.
+    """
+    cuts: Bits = _closest_cuts(strings, spans, draws)
+    return cuts
+
+
+def cross_at_shared_ones(parents: Bits, between: NDArray[np.int64], n_points: int, draws: NDArray[np.float64]) -> Bits:
+    """Cross pairs of bit strings where both hold a 1, after a stretch of agreement and then one of disagreement.
+
+    Args:
+        parents: (2, n, n_bits) Boolean array.
+        between: Ascending positions before which no bit, and so a 1 that both share, stands between two attributes.
+        n_points: At how many of the admissible places of a pair the children change parents.
+        draws: (n, n_bits) float array of draws from [0, 1).
+
+    Returns:
+        (2, n, n_bits) Boolean array.
+    """
+    children: Bits = _cross_at_shared_ones(parents, between, n_points, draws)
+    return children
+
+
+@njit(cache=True, nogil=True)
+def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
+    n_nodes = len(spans)
+    cuts = np.ones_like(strings)
+    merge_cost = np.empty(n_nodes, dtype=np.int64)
+    split_cost = np.empty(n_nodes, dtype=np.int64)
+    # Logarithms of how many nearest cuts there are, in all and among those that split the node.
+    ways = np.empty(n_nodes, dtype=np.float64)
+    split_ways = np.empty(n_nodes, dtype=np.float64)
+    for s in range(len(strings)):
+        bits = strings[s]
+        for node in range(n_nodes - 1, -1, -1):
+            first, last, end = spans[node]
+            merge_cost[node] = bits[first : last - 1].sum()
+            split_cost[node] = 0
+            split_ways[node] = 0.0
+            child = node + 1
+            while child < end:
+                if child > node + 1:
+                    # The bit between two children is 1 where the node is split.
+                    split_cost[node] += not bits[spans[child, 0] - 1]
+                split_cost[node] += min(merge_cost[child], split_cost[child])
+                split_ways[node] += ways[child]
+                child = spans[child, 2]
+            if end == node + 1 or merge_cost[node] < split_cost[node]:
+                ways[node] = 0.0
+            elif merge_cost[node] > split_cost[node]:
+                ways[node] = split_ways[node]
+            else:
+                ways[node] = np.logaddexp(0.0, split_ways[node])
+        node = 0
+        while node < n_nodes:
+            first, last, end = spans[node]
+            merges = merge_cost[node] < split_cost[node] or (
+                merge_cost[node] == split_cost[node] and draws[s, node] < np.exp(-ways[node])
+            )
+            if end > node + 1 and merges:
+                cuts[s, first : last - 1] = False
+                node = end
+            else:
+                node += 1
+    return cuts
+
+
+@njit(cache=True, nogil=True)
+def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
+    _, n, n_bits = parents.shape
+    children = parents.copy()
+    places = np.empty(n_bits + len(between), dtype=np.int64)
+    for m in range(n):
+        # 0: nothing yet, 1: a stretch of agreement, 2: one of disagreement after it.
+        stretch = 0
+        n_places = 0
+        gap = 0
+        for bit in range(n_bits):
+            if gap < len(between) and between[gap] == bit:
+                gap += 1
+                if stretch == 2:
+                    places[n_places] = bit
+                    n_places += 1
+                stretch = 1
+            a, b = parents[0, m, bit], parents[1, m, bit]
+            if a != b:
+                stretch = min(2 * stretch, 2)
+            elif stretch < 2:
+                stretch = 1
+            elif a:
+                places[n_places] = bit
+                n_places += 1
+                stretch = 1
+        # Selection sampling: each place is taken with the share of points that are left among the places that are.
+        wanted = min(n_points, n_places)
+        other = 0
+        at = 0
+        for p in range(n_places):
+            if draws[m, p] * (n_places - p) < wanted:
+                wanted -= 1
+                for bit in range(at, places[p]):
+                    children[0, m, bit] = parents[other, m, bit]
+                    children[1, m, bit] = parents[1 - other, m, bit]
+                at = places[p]
+                other = 1 - other
+        for bit in range(at, n_bits):
+            children[0, m, bit] = parents[other, m, bit]
+            children[1, m, bit] = parents[1 - other, m, bit]
+    return children

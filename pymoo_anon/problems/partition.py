@@ -1,0 +1,199 @@
+"""Iyengar's generalizations: bit strings that partition the ordered domain of every quasi-identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.generalization import Generalization
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.taxonomy import Taxonomy
+
+Bits = NDArray[np.bool_]
+
+
+class PartitionProblem(AnonymizationProblem):
+    """Generalization by partitions: a bit is 1 where two neighbours in a domain stay apart (Iyengar 2002).
+
+    The strings of all quasi-identifiers are laid end to end; an attribute of n values has n - 1 bits. The values of an
+    attribute stand in the order of its hierarchy's domain, in an order of one's own, or in that of a taxonomy's leaves.
+    An attribute with a taxonomy takes only its cuts, the others every partition; a string that is none of them is
+    refused and never repaired.
+
+    Args:
+        table: The table.
+        objectives: One or more objectives, in the order of the columns of F.
+        suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
+            rounded down).
+        suppress_below: Every class smaller than this is suppressed instead, without limit.
+        orders: Per quasi-identifier all its values in another order; values that the table does not hold count in the
+            domain.
+        taxonomies: Per quasi-identifier a taxonomy whose leaves are its values; leaves that the table does not hold
+            count in the domain.
+
+    Attributes:
+        table: The table, with the domains in the order of the bits.
+        taxonomies: The taxonomies, by quasi-identifier.
+        bit_offsets: (n_quasi_identifiers + 1,) int64 array, where the bits of each begin.
+
+    Raises:
+        TypeError: `table` is no Microdata, an objective is no Objective, or a taxonomy is no Taxonomy.
+        KeyError: `orders` or `taxonomies` names no quasi-identifier.
+        ValueError: A quasi-identifier has both, or an order or taxonomy lacks one of its values; there are no
+            objectives, one is given twice or does not fit the table; the suppression is out of range.
+    """
+
+    def __init__(
+        self,
+        table: Microdata,
+        objectives: Sequence[Objective],
+        suppression: float = 0,
+        suppress_below: int | None = None,
+        *,
+        orders: Mapping[str, Sequence[Hashable]] | None = None,
+        taxonomies: Mapping[str, Taxonomy] | None = None,
+    ) -> None:
+        orders, taxonomies = dict(orders or {}), dict(taxonomies or {})
+        for name, taxonomy in taxonomies.items():
+            if not isinstance(taxonomy, Taxonomy):
+                raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")
+            if name in orders:
+                raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
+        if not isinstance(table, Microdata):
+            raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+        table = table.recoded(
+            {
+                **{name: Hierarchy.flat(order) for name, order in orders.items()},
+                **{name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()},
+            }
+        )
+        sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
+        if (sizes == 1).all():
+            raise ValueError("table must have a quasi-identifier with at least two values, got none")
+        super().__init__(
+            table,
+            objectives,
+            n_var=int((sizes - 1).sum()),
+            xu=np.ones(int((sizes - 1).sum())),
+            vtype=bool,
+            suppression=suppression,
+            suppress_below=suppress_below,
+        )
+        self.taxonomies = taxonomies
+        self.bit_offsets = np.concatenate([[0], np.cumsum(sizes - 1)])
+        self._sizes = sizes
+        self._firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        # Places of the bits among the codes: every value but the first of an attribute follows a bit.
+        self._after_bit = np.setdiff1d(np.arange(sizes.sum()), self._firsts)
+
+    @property
+    def n_strings(self) -> int:
+        """Number of valid strings, exact."""
+        cuts = [
+            self.taxonomies[name].n_cuts if name in self.taxonomies else 2 ** (hierarchy.n_values - 1)
+            for name, hierarchy in self.table.quasi_identifiers.items()
+        ]
+        return prod(cuts)
+
+    def bits_of(self, name: str) -> slice:
+        """Where the bits of one quasi-identifier stand in a string.
+
+        Raises:
+            KeyError: There is no such quasi-identifier.
+        """
+        names = list(self.table.quasi_identifiers)
+        if name not in names:
+            raise KeyError(f"name must be one of the quasi-identifiers {examples(names)}, got {name!r}")
+        place = names.index(name)
+        return slice(int(self.bit_offsets[place]), int(self.bit_offsets[place + 1]))
+
+    def is_valid(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """(n,) Boolean array: whether strings are cuts wherever there is a taxonomy.
+
+        Args:
+            X: (n, n_var) Boolean array.
+
+        Raises:
+            TypeError: X is not Boolean.
+            ValueError: X has another shape.
+        """
+        strings = self._strings(X)
+        valid = np.ones(len(strings), dtype=bool)
+        for name, taxonomy in self.taxonomies.items():
+            valid &= taxonomy.is_valid(strings[:, self.bits_of(name)])
+        return valid
+
+    def decode(self, x: ArrayLike) -> Generalization:
+        """The generalization of one string.
+
+        A group is named by the taxonomy's node that it is, by the range of its numbers ("25–34"), or by its values
+        ("Federal-gov | State-gov").
+
+        Args:
+            x: (n_var,) Boolean array, one row of `res.X`.
+
+        Raises:
+            TypeError: x is not Boolean.
+            ValueError: x has another length, or is no cut where there is a taxonomy.
+        """
+        if np.shape(x) != (self.n_var,):
+            raise ValueError(f"x must be one string of {self.n_var} bits, got shape {np.shape(x)}")
+        (maps,), _ = self._group_maps(self._checked(np.asarray(x)[np.newaxis]))
+        groups: dict[str, NDArray[np.int64]] = {}
+        labels: dict[str, tuple[Hashable, ...]] = {}
+        parts = np.split(maps, self._firsts[1:])
+        for (name, hierarchy), own in zip(self.table.quasi_identifiers.items(), parts, strict=True):
+            groups[name] = own
+            if name in self.taxonomies:
+                labels[name] = self.taxonomies[name].labels(np.diff(own).astype(bool))
+            else:
+                labels[name] = tuple(
+                    hierarchy.run_label(*np.flatnonzero(own == g)[[0, -1]]) for g in range(own[-1] + 1)
+                )
+        return Generalization(groups, labels)
+
+    def _strings(self, X: ArrayLike) -> Bits:
+        given = np.asarray(X)
+        if given.dtype != bool:
+            raise TypeError(
+                f"X must be Boolean strings, got {given.dtype}; ValidSampling and the operators of bit strings keep "
+                "them Boolean in any algorithm"
+            )
+        if given.ndim != 2 or given.shape[1] != self.n_var:
+            raise ValueError(f"X must be strings of {self.n_var} bits, an (n, {self.n_var}) array, got {given.shape}")
+        return given
+
+    def _checked(self, X: ArrayLike) -> Bits:
+        strings = self._strings(X)
+        for name, taxonomy in self.taxonomies.items():
+            own = strings[:, self.bits_of(name)]
+            valid = taxonomy.is_valid(own)
+            if not valid.all():
+                shown = ["".join("01"[bit] for bit in bits) for bits in own[~valid]]
+                raise ValueError(
+                    f"X must hold cuts of the taxonomy of {name!r}, got {examples(shown)}; ClosestValidRepair makes "
+                    "cuts of strings, PartitionCrossover keeps them"
+                )
+        return strings
+
+    def _group_maps(self, X: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        ones = np.zeros((len(X), int(self._sizes.sum())), dtype=np.int64)
+        ones[:, self._after_bit] = X
+        maps = np.cumsum(ones, axis=1)
+        maps -= np.repeat(maps[:, self._firsts], self._sizes, axis=1)
+        return maps, maps[:, self._firsts + self._sizes - 1] + 1
+
+    def _variables_frame(self, X: Bits) -> pd.DataFrame:
+        counts: dict[str, Any] = {}
+        for name in self.table.quasi_identifiers:
+            counts[name] = X[:, self.bits_of(name)].sum(axis=1).astype(np.int64) + 1
+        return pd.DataFrame(counts)

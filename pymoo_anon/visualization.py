@@ -1,0 +1,315 @@
+"""Pictures of trade-off fronts: the data of a picture is collected first, then drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from numpy.typing import ArrayLike, NDArray
+from pymoo.core.result import Result
+
+from pymoo_anon.problems.base import AnonymizationProblem
+
+Matrix = NDArray[np.float64]
+
+# Okabe and Ito's colours, which the colour-blind tell apart. The first front is of dots, the others are hollow and
+# larger, so that where fronts agree all of them stay visible.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
+_MARKERS = ("o", "o", "s", "D", "^", "v")
+_SIZES = (22, 80, 140, 200, 320, 400)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One objective as an axis.
+
+    Attributes:
+        label: What it is and which direction is better, in words.
+        short: Its short name.
+        maximize: Whether higher is better.
+        whole: Whether all values are whole numbers.
+        log: Whether the scale is logarithmic: values are positive and span more than two decades.
+        greatest: The greatest value.
+    """
+
+    label: str
+    short: str
+    maximize: bool
+    whole: bool
+    log: bool
+    greatest: float
+
+
+@dataclass(frozen=True)
+class FrontPicture:
+    """All that a picture of fronts shows.
+
+    Attributes:
+        title: The heading.
+        axes: One per objective: the one for x, the one for y, then the others.
+        fronts: By name an (n, n_obj) float array of objective values with their natural signs, columns as in `axes`,
+            rows by ascending x.
+        noted: Members of the first front that are named in the picture, each with its text; only of two objectives.
+    """
+
+    title: str
+    axes: tuple[Axis, ...]
+    fronts: dict[str, Matrix]
+    noted: tuple[tuple[Matrix, str], ...]
+
+
+def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]) -> FrontPicture:
+    """Collect what a picture of fronts shows.
+
+    Loss is on x and privacy on y: x is the first objective that is minimised and y the first that is maximised; where
+    all have one direction they stay in their order.
+
+    Args:
+        problem: The problem of all the fronts.
+        fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F`.
+
+    Raises:
+        ValueError: There is no front, or one is no such array of at least one member.
+    """
+    if not fronts:
+        raise ValueError("fronts must name at least one front, got none")
+    maximize = [objective.maximize for objective in problem.objectives]
+    # Where all have one direction, both searches find the first.
+    x, y = maximize.index(min(maximize)), maximize.index(max(maximize))
+    order = list(dict.fromkeys([x, y, *range(problem.n_obj)]))
+    natural = {}
+    for name, F in fronts.items():
+        values = np.array(F, dtype=float)
+        if values.shape == (problem.n_obj,):
+            # pymoo gives the single member of a single-objective front so.
+            values = values[np.newaxis]
+        if values.ndim != 2 or values.shape[1] != problem.n_obj or not len(values) or not np.isfinite(values).all():
+            raise ValueError(
+                f"fronts[{name!r}] must be an (n, {problem.n_obj}) array of finite values with at least one member, "
+                f"got shape {values.shape}"
+            )
+        ordered = problem.natural(values)[:, order]
+        natural[name] = ordered[np.lexsort(ordered.T[::-1])]
+    together = np.concatenate(list(natural.values()))
+    axes = tuple(_axis(problem, index, values) for index, values in zip(order, together.T, strict=True))
+    n_rows = f"{problem.table.n_rows:,} rows"
+    if len(natural) == 1:
+        ((name, front),) = natural.items()
+        title = f"{name}: {len(front)} generalization{'s' if len(front) > 1 else ''} of {n_rows}"
+    else:
+        title = f"{len(natural)} fronts of generalizations of {n_rows}"
+    noted = _noted(axes, next(iter(natural.values()))) if len(axes) == 2 else ()
+    return FrontPicture(title, axes, natural, noted)
+
+
+def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw the front that a search found.
+
+    Args:
+        problem: The problem.
+        res: What `minimize` returned.
+        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+    """
+    return plot_fronts(problem, {"Front": res.F}, path)
+
+
+def plot_fronts(
+    problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike], path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw one or more fronts of a problem into one picture, such as a found front and the exact one.
+
+    Two objectives are a curve of steps, a third is the colour, four or more are a grid with a panel for each pair, and
+    a single one is a dot per front. The first front is of dots, the others of larger hollow marks around them.
+
+    Args:
+        problem: The problem of all the fronts.
+        fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F` or `problem.pareto_front()`.
+        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+
+    Raises:
+        ValueError: There is no front, or one is no such array of at least one member.
+    """
+    picture = front_picture(problem, fronts)
+    figure = _draw(picture)
+    if path is not None:
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            figure.savefig(temporary, format="png", dpi=150)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return figure
+
+
+def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
+    objective, name = problem.objectives[index], problem.objective_names[index]
+    words = name.replace(objective.name, objective.words or objective.name, 1)
+    direction = "higher" if objective.maximize else "lower"
+    log = bool(values.min() > 0 and values.max() > 100 * values.min())
+    return Axis(f"{words} ({direction} is better)", name, objective.maximize, objective.whole, log, float(values.max()))
+
+
+def _noted(axes: Sequence[Axis], front: Matrix) -> tuple[tuple[Matrix, str], ...]:
+    """Both ends and the knee: the member farthest, in the picture, beyond the straight line between the ends."""
+    scaled = np.column_stack([np.log10(v) if axis.log else v for axis, v in zip(axes, front.T, strict=True)])
+    scaled = (scaled - scaled[0]) / np.where(np.ptp(scaled, axis=0) > 0, np.ptp(scaled, axis=0), 1)
+    gain = sum(v if axis.maximize else -v for axis, v in zip(axes, scaled.T, strict=True))
+    line = gain[0] + (gain[-1] - gain[0]) * np.abs(scaled[:, 0])
+    knee = int(np.argmax(gain - line))
+    rows = dict.fromkeys([0, len(front) - 1, *([knee] if gain[knee] > line[knee] + 0.05 else [])])
+    return tuple(
+        (
+            front[row],
+            ", ".join(f"{axis.short} {_number(v, axis)}" for axis, v in zip(axes[::-1], front[row][::-1], strict=True)),
+        )
+        for row in rows
+    )
+
+
+def _number(value: float, axis: Axis) -> str:
+    return f"{value:,.0f}" if axis.whole or abs(value) >= 1000 else f"{value:,.4g}"
+
+
+def _draw(picture: FrontPicture) -> Figure:
+    n_obj = len(picture.axes)
+    side = 2.6 * (n_obj - 1)
+    figure = Figure(figsize=(max(8, side), max(5, side)) if n_obj > 1 else (8, 2.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(picture.title)
+    if n_obj == 1:
+        _draw_single(figure.add_subplot(), picture)
+    elif n_obj > 3:
+        _draw_pairs(figure, picture)
+    else:
+        ax = figure.add_subplot()
+        if n_obj == 2:
+            _draw_steps(ax, picture)
+        else:
+            _draw_coloured(ax, picture)
+        _label(ax, picture.axes[0], picture.axes[1])
+    if n_obj > 1 and len(picture.fronts) > 1:
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        if n_obj > 3:
+            # The corner above the diagonal is free.
+            figure.legend(handles, labels, loc="upper right", bbox_to_anchor=(0.98, 0.94))
+        else:
+            figure.axes[0].legend(handles, labels)
+    return figure
+
+
+def _draw_single(ax: Axes, picture: FrontPicture) -> None:
+    (axis,) = picture.axes
+    for row, front in enumerate(picture.fronts.values()):
+        ax.scatter(front[:, 0], np.full(len(front), row), s=60, color=_COLOURS[row % len(_COLOURS)])
+        text = _number(front[-1 if axis.maximize else 0, 0], axis)
+        ax.annotate(text, (front[-1, 0], row), (8, 0), textcoords="offset points", va="center")
+    ax.set_yticks(range(len(picture.fronts)), list(picture.fronts))
+    ax.set_ylim(len(picture.fronts) - 0.5, -0.5)
+    ax.margins(x=0.2)
+    ax.set_xlabel(axis.label)
+    _tick(ax.xaxis, axis)
+    ax.grid(axis="x", alpha=0.3)
+
+
+def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
+    # The best y that a bound on x allows.
+    steps = "steps-pre" if picture.axes[0].maximize else "steps-post"
+    for number, (name, front) in enumerate(picture.fronts.items()):
+        style = _style(number, name, front)
+        ax.plot(*front.T, drawstyle=steps, color=style["edgecolors"], linewidth=1, alpha=0.5, zorder=1)
+        ax.scatter(*front.T, **style)
+    ax.margins(0.08)
+    rises = picture.axes[0].maximize != picture.axes[1].maximize
+    for point, text in picture.noted:
+        # Beside a curve that rises, the lower right and the upper left are free; beside one that falls, the others.
+        left = bool(point[0] <= (front[0, 0] + front[-1, 0]) / 2)
+        ax.annotate(
+            text,
+            (point[0], point[1]),
+            (8 if left else -8, -6 if left == rises else 6),
+            textcoords="offset points",
+            ha="left" if left else "right",
+            va="top" if left == rises else "bottom",
+            fontsize="small",
+        )
+
+
+def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
+    third = picture.axes[2]
+    values = np.concatenate([front[:, 2] for front in picture.fronts.values()])
+    scale = (LogNorm if third.log else Normalize)(values.min(), values.max())
+    # Without the palest yellows, which a hollow mark on white would lose.
+    colours = ScalarMappable(scale, ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256))))
+    for number, (name, front) in enumerate(picture.fronts.items()):
+        style = _style(number, name, front)
+        colour = colours.to_rgba(front[:, 2])
+        style["edgecolors"] = colour
+        if style["facecolors"] != "none":
+            style["facecolors"] = colour
+        ax.scatter(front[:, 0], front[:, 1], **style)
+    bar = ax.figure.colorbar(colours, ax=ax, label=third.label)
+    _tick(bar.ax.yaxis, third)
+
+
+def _draw_pairs(figure: Figure, picture: FrontPicture) -> None:
+    n = len(picture.axes) - 1
+    panels = figure.subplots(n, n, sharex="col", sharey="row", squeeze=False)
+    for i in range(n):
+        for j in range(n):
+            ax = panels[i, j]
+            if j > i:
+                ax.remove()
+                continue
+            for number, (name, front) in enumerate(picture.fronts.items()):
+                style = _style(number, name, front)
+                ax.scatter(front[:, j], front[:, i + 1], **{**style, "s": style["s"] / 2})
+            _label(ax, picture.axes[j], picture.axes[i + 1], n_ticks=3)
+            ax.label_outer()
+            ax.xaxis.label.set_text(ax.get_xlabel().replace(" (", "\n("))
+            ax.yaxis.label.set_text(ax.get_ylabel().replace(" (", "\n("))
+            ax.tick_params(labelsize="small")
+
+
+def _style(number: int, name: str, front: Matrix) -> dict[str, Any]:
+    """How the marks of one front look, and what the legend says of them."""
+    number %= len(_COLOURS)
+    colour = _COLOURS[number]
+    return {
+        "label": f"{name} ({len(front)} member{'s' if len(front) > 1 else ''})",
+        "marker": _MARKERS[number],
+        "s": _SIZES[number],
+        "facecolors": "none" if number else colour,
+        "edgecolors": colour,
+        "linewidths": 1.2,
+        "zorder": 3 - number / 10,
+    }
+
+
+def _label(ax: Axes, x: Axis, y: Axis, n_ticks: int = 6) -> None:
+    for which, axis in (("x", x), ("y", y)):
+        getattr(ax, f"set_{which}scale")("log" if axis.log else "linear")
+        getattr(ax, f"set_{which}label")(axis.label)
+        _tick(getattr(ax, f"{which}axis"), axis, n_ticks)
+    ax.grid(alpha=0.3)
+
+
+def _tick(side: XAxis | YAxis, axis: Axis, n_ticks: int = 6) -> None:
+    """Numbers as a person writes them; powers of ten stay where they would be long."""
+    if not axis.log:
+        steps = [1, 2, 2.5, 3, 5, 10]
+        side.set_major_locator(MaxNLocator(n_ticks, steps=steps, integer=axis.whole, min_n_ticks=1))
+    if not axis.log or axis.greatest < 1e6:
+        side.set_major_formatter(StrMethodFormatter("{x:,.10g}"))

@@ -1,0 +1,48 @@
+"""What all tests share: Adult's rows, where they are, and how hypothesis draws examples."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline and no check of speed: the first example of a test may wait for numba to compile.
+settings.register_profile(
+    "numba",
+    max_examples=100,
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("numba")
+
+ADULT_COLUMNS = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "salary-class",
+]
+
+
+@pytest.fixture(scope="session")
+def adult_rows() -> pd.DataFrame:
+    """Adult's 30,162 rows without a '?'."""
+    path = Path(os.environ.get("PYMOO_ANON_DATA", ""), "adult", "adult.data")
+    if not path.is_file():
+        pytest.skip("Adult's rows are not here: set PYMOO_ANON_DATA to a folder with adult/adult.data")
+    rows = pd.read_csv(path, names=ADULT_COLUMNS, skipinitialspace=True, na_values="?", keep_default_na=False)
+    return rows.dropna(ignore_index=True)

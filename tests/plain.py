@@ -1,0 +1,115 @@
+"""The slow, obvious twin of the package: every number from the rows themselves, by pandas, as its definition reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Levels = list[dict[Any, Any]]
+
+
+@dataclass
+class Measured:
+    """What one node is worth; `class_of` and `size_of` tell every row's class and its size before suppression."""
+
+    class_of: pd.Series
+    size_of: pd.Series
+    n_suppressed: int
+    k: int
+    S_k: int
+    GLM: float
+    l: int | None = None  # noqa: E741
+    S_l: int | None = None
+    CM: int | None = None
+
+
+class PlainTable:
+    """A frame whose quasi-identifiers can be recoded.
+
+    Args:
+        frame: One row per person.
+        hierarchies: Per quasi-identifier its levels, each a dict from every value of the domain to its label.
+    """
+
+    def __init__(self, frame: pd.DataFrame, hierarchies: dict[str, Levels]) -> None:
+        self.frame = frame.reset_index(drop=True)
+        self.columns = list(hierarchies)
+        self.groups, self.costs = {}, {}
+        for column, levels in hierarchies.items():
+            for level, label_of in enumerate(levels):
+                labels = self.frame[column].map(label_of)
+                values_below = labels.map(pd.Series(list(label_of.values())).value_counts())
+                # Small whole numbers in place of the labels, so that pandas groups them quickly.
+                self.groups[column, level] = pd.factorize(labels)[0]
+                self.costs[column, level] = (values_below - 1) / max(len(label_of) - 1, 1)
+
+    def measure(
+        self, node: Any, sensitive: str | None = None, label: str | None = None, limit: int = 0, below: int = 0
+    ) -> Measured:
+        """The numbers of one node.
+
+        Args:
+            node: The level of every quasi-identifier.
+            sensitive: Column that l and S_l read.
+            label: Column that CM reads.
+            limit: At most so many rows are suppressed, unless `below` is given.
+            below: Every class of fewer rows than this is suppressed.
+        """
+        chosen = list(zip(self.columns, map(int, node), strict=True))
+        class_of = self.frame.groupby([self.groups[choice] for choice in chosen], sort=False).ngroup()
+        sizes = class_of.value_counts()
+        size_of = class_of.map(sizes)
+        if below == 0:
+            # The smallest k for which the classes of at most k rows hold more rows than the limit.
+            rows_up_to = sizes.groupby(sizes).sum().sort_index().cumsum()
+            below = int(rows_up_to.index[rows_up_to > limit][0])
+        suppressed = size_of < below
+        kept = ~suppressed
+        released = class_of.where(kept, -1)  # all suppressed rows are one class, -1
+        measured = Measured(
+            class_of,
+            size_of,
+            n_suppressed=int(suppressed.sum()),
+            k=int(size_of[kept].min()) if kept.any() else len(self.frame),
+            S_k=int((released.value_counts() ** 2).sum()),
+            GLM=float(sum(self.costs[choice].where(kept, 1.0).sum() for choice in chosen)),
+        )
+        if sensitive is not None:
+            counts = self._counts(released, sensitive)
+            distinct = counts.drop(-1, errors="ignore").groupby(level=0).size()
+            measured.l = int(distinct.min()) if kept.any() else self.frame[sensitive].nunique()
+            measured.S_l = int((counts**2).sum())
+        if label is not None:
+            majority = self._counts(released, label).drop(-1, errors="ignore").groupby(level=0).max()
+            measured.CM = len(self.frame) - int(majority.sum())
+        return measured
+
+    def _counts(self, released: pd.Series, column: str) -> pd.Series:
+        """How often each class holds each value of a column that it holds."""
+        return released.groupby([released, self.frame[column]], observed=True).size()
+
+
+def read_levels(path: str | Path, kind: type = str) -> Levels:
+    """The levels of a hierarchy file `value;level 1;level 2;...`, its values as `kind`."""
+    table = pd.read_csv(path, sep=";", header=None, dtype=str, keep_default_na=False)
+    return [dict(zip(table[0].map(kind), table[level], strict=True)) for level in table]
+
+
+def assert_same_classes(classes: Any, tuple_of_row: Any, measured: Measured) -> None:
+    """Check the classes of one generalization, with `class_of`, against the rows.
+
+    Args:
+        classes: The package's classes.
+        tuple_of_row: The distinct tuple that each row is.
+        measured: The twin's numbers.
+    """
+    of_row = classes.class_of[0][tuple_of_row]
+    pairs = set(zip(of_row.tolist(), measured.class_of, strict=True))
+    assert len(pairs) == len(classes.sizes) == measured.class_of.nunique()
+    np.testing.assert_array_equal(classes.sizes[of_row], measured.size_of)
+    np.testing.assert_array_equal(classes.class_of[0][classes.representatives], np.arange(len(classes.sizes)))
+    assert classes.n_suppressed.tolist() == [measured.n_suppressed]

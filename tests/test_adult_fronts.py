@@ -1,0 +1,96 @@
+"""The exact fronts of Dewri et al. 2010 on the real Adult, against a plain pandas program over the whole lattice."""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plain import PlainTable, read_levels
+
+import pymoo_anon
+from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
+from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
+from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.problems.lattice import LatticeProblem
+
+SUPPRESSION = 301
+HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
+
+SETS = {
+    "k, GLM": [KAnonymity(), GeneralLossMetric()],
+    "k, l, GLM": [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()],
+    "S_k, GLM": [ClassSizeSum(), GeneralLossMetric()],
+    "S_k, S_l, GLM": [ClassSizeSum(), SensitiveCountSum("occupation"), GeneralLossMetric()],
+    "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
+}
+
+
+@lru_cache
+def adult_by_pandas(label):
+    """Adult's rows with the packaged hierarchies; a class label is no quasi-identifier."""
+    names = [name for name in QUASI_IDENTIFIERS if name != label]
+    levels = {name: read_levels(HIERARCHIES / f"{name}.csv", int if name == "age" else str) for name in names}
+    return PlainTable(fetch_adult_frame(), levels)
+
+
+def lattice(label):
+    """All nodes, from special to general, the last level changing fastest."""
+    table = adult_by_pandas(label)
+    return list(product(*(range(sum(name == column for name, _ in table.groups)) for column in table.columns)))
+
+
+def measured(task):
+    """All objectives of some nodes, by pandas."""
+    label, nodes = task
+    table = adult_by_pandas(label)
+    sensitive = None if label else "occupation"
+    values = [table.measure(node, sensitive, label, limit=SUPPRESSION) for node in nodes]
+    return [[v.k, v.GLM, v.S_k, v.l, v.S_l, v.CM] for v in values]
+
+
+NAMES = ("k", "GLM", "S_k", "l", "S_l", "CM")
+
+
+@pytest.fixture(scope="module")
+def by_pandas(adult_rows):
+    """Per class label (or None) and objective, its values on the whole lattice."""
+    columns = {}
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for label in (None, "salary-class"):
+            nodes = lattice(label)
+            tasks = [(label, nodes[i : i + 500]) for i in range(0, len(nodes), 500)]
+            rows = [row for part in pool.map(measured, tasks) for row in part]
+            columns[label] = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
+    return columns
+
+
+def minimal(F):
+    """Rows of F that no other dominates, by a plain scan in lexicographic order."""
+    front = []
+    for f in sorted(set(F)):
+        if not any(all(a <= b for a, b in zip(g, f, strict=True)) for g in front):
+            front.append(f)
+    return front
+
+
+@pytest.mark.parametrize("objectives", SETS.values(), ids=list(SETS))
+def test_exact_fronts_are_those_of_a_plain_program(objectives, by_pandas):
+    label = objectives[-1].column
+    problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=SUPPRESSION)
+    values = by_pandas[label]
+    # Rounded, so that sums in another order do not make two of one value.
+    F = [
+        tuple(-v if o.maximize else round(v, 6) for o, v in zip(objectives, row, strict=True))
+        for row in zip(*(values[o.name] for o in objectives), strict=True)
+    ]
+    assert len(F) == problem.n_nodes
+    expected = minimal(F)
+    found = problem.pareto_front()
+    assert len(found) == len(expected)
+    np.testing.assert_allclose(found[np.lexsort(found.T[::-1])], np.array(expected), rtol=0, atol=1e-6)
+    # And not the fronts alone: every node of the lattice.
+    np.testing.assert_allclose(problem.compute(problem.nodes(0, problem.n_nodes)), np.array(F), rtol=0, atol=1e-6)

@@ -1,0 +1,285 @@
+"""PBG-EA and exhaustive search, through every door of pymoo's loop."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.callback import Callback
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
+from pymoo.optimize import minimize
+from pymoo.termination import get_termination
+from pymoo.termination.default import DefaultMultiObjectiveTermination
+
+from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.archive import BoxArchive
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
+from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems.lattice import LatticeProblem
+
+CENSUS = make_census(300, seed=5)
+
+
+def problem():
+    return LatticeProblem(
+        CENSUS, [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], suppression=0.02
+    )
+
+
+def outcome(res):
+    return res.X.tolist(), res.F.tolist()
+
+
+def finished(algorithm):
+    while algorithm.has_next():
+        algorithm.next()
+    return algorithm
+
+
+def test_the_result_is_the_archive_of_all_that_was_seen():
+    own = problem()
+    res = minimize(own, PBGEA(epsilon=[2, 1, 50]), ("n_gen", 12), seed=1, save_history=True)
+    assert [entry.n_gen for entry in res.history] == list(range(1, 13))
+    expected = BoxArchive([2, 1, 50])
+    for entry in res.history:
+        expected.add(entry.off)
+    assert res.F.tolist() == expected.F.tolist()
+    assert res.opt.get("F").tolist() == expected.F.tolist()
+    assert np.array_equal(own.compute(res.X), res.F)
+
+
+def test_children_replace_the_population():
+    res = minimize(problem(), PBGEA(pop_size=13), ("n_gen", 6), seed=1, save_history=True)
+    for entry in res.history:
+        assert entry.pop.get("X").tolist() == entry.off.get("X").tolist()
+        assert len(entry.pop) == 13
+    assert res.algorithm.evaluator.n_eval == 6 * 13
+
+
+def test_a_hundred_generations_by_default():
+    assert minimize(problem(), PBGEA(pop_size=4), seed=1).algorithm.n_gen - 1 == 100
+
+
+def test_same_seed_same_result_and_another_seed_another():
+    one, two, other = (minimize(problem(), PBGEA(), ("n_gen", 15), seed=seed, save_history=True) for seed in (1, 1, 2))
+    assert outcome(one) == outcome(two)
+    path = [entry.pop.get("X").tolist() for entry in one.history]
+    assert path == [entry.pop.get("X").tolist() for entry in two.history]
+    assert path != [entry.pop.get("X").tolist() for entry in other.history]
+
+
+def test_same_seed_same_result_in_another_process():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_algorithms as t;"
+        "print(t.outcome(t.minimize(t.problem(), t.PBGEA(), ('n_gen', 15), seed=1)))"
+    )
+    folder = str(__import__("pathlib").Path(__file__).parent)
+    shown = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == str(outcome(minimize(problem(), PBGEA(), ("n_gen", 15), seed=1)))
+
+
+@pytest.mark.parametrize("generation", [1, 2, 7, 14])
+@pytest.mark.parametrize("copied", ["pickled", "in another process"])
+def test_same_result_after_resuming_at_any_generation(generation, copied, tmp_path):
+    straight = minimize(problem(), PBGEA(), ("n_gen", 15), seed=1)
+    algorithm = PBGEA()
+    algorithm.setup(problem(), termination=("n_gen", 15), seed=1)
+    for _ in range(generation):
+        algorithm.next()
+    stored = pickle.dumps(algorithm)
+    if copied == "pickled":
+        resumed = finished(pickle.loads(stored)).result()
+        assert resumed.problem.n_unique == straight.problem.n_unique
+        assert outcome(resumed) == outcome(straight)
+    else:
+        (tmp_path / "checkpoint").write_bytes(stored)
+        code = (
+            "import pickle, sys; a = pickle.load(open(sys.argv[1], 'rb'));\n"
+            "while a.has_next(): a.next()\n"
+            "r = a.result(); print((r.X.tolist(), r.F.tolist()))"
+        )
+        shown = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "checkpoint")], capture_output=True, text=True, check=True
+        ).stdout
+        assert shown.strip() == str(outcome(straight))
+
+
+def test_a_finished_run_goes_on():
+    straight = minimize(problem(), PBGEA(), ("n_gen", 15), seed=1)
+    first = minimize(problem(), PBGEA(), ("n_gen", 6), seed=1).algorithm
+    first.termination = get_termination("n_gen", 15)
+    assert outcome(minimize(problem(), first, copy_algorithm=False)) == outcome(straight)
+
+
+def test_same_result_through_ask_and_tell():
+    own = problem()
+    algorithm = PBGEA()
+    algorithm.setup(own, termination=("n_gen", 15), seed=1)
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        Evaluator().eval(own, asked)
+        algorithm.tell(infills=asked)
+    assert outcome(algorithm.result()) == outcome(minimize(problem(), PBGEA(), ("n_gen", 15), seed=1))
+
+
+def test_values_may_come_from_elsewhere():
+    own = problem()
+    algorithm = PBGEA()
+    algorithm.setup(own, termination=("n_gen", 5), seed=1)
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        asked.set("F", own.compute(asked.get("X")))
+        algorithm.tell(infills=asked)
+    assert outcome(algorithm.result()) == outcome(minimize(problem(), PBGEA(), ("n_gen", 5), seed=1))
+
+
+def test_callbacks_see_every_generation():
+    class Sizes(Callback):
+        def notify(self, algorithm):
+            self.data.setdefault("sizes", []).append(len(algorithm.opt))
+
+    res = minimize(problem(), PBGEA(), ("n_gen", 9), seed=1, callback=Sizes())
+    sizes = res.algorithm.callback.data["sizes"]
+    assert len(sizes) == 9
+    assert sizes[-1] == len(res.F)
+
+
+def test_epsilon_is_checked_before_anything_is_evaluated():
+    own = problem()
+    with pytest.raises(ValueError) as caught:
+        minimize(own, PBGEA(epsilon=[1, 1]), seed=1)
+    assert str(caught.value) == "epsilon must be one number or one per objective: 3, got 2"
+    assert own.n_unique == 0
+
+
+def test_a_history_shares_table_and_memory():
+    res = minimize(problem(), PBGEA(), ("n_gen", 5), seed=1, save_history=True)
+    assert all(entry.problem.table is CENSUS for entry in res.history)
+    assert {id(entry.problem._memory) for entry in res.history} == {id(res.problem._memory)}
+
+
+@pytest.mark.parametrize(
+    "termination",
+    [("n_gen", 3), ("n_eval", 100), ("time", "00:00:01"), DefaultMultiObjectiveTermination(n_max_gen=20)],
+    ids=str,
+)
+def test_every_termination_ends_it(termination):
+    res = minimize(problem(), PBGEA(pop_size=5), termination, seed=1)
+    assert len(res.F) > 0
+
+
+def test_verbose_has_columns_of_its_own(capsys):
+    own = problem()
+    res = minimize(own, PBGEA(), ("n_gen", 3), seed=1, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    heads = [head.strip() for head in lines[1].split("|")]
+    assert heads == ["n_gen", "n_eval", "archive", "distinct", "best k", "best l", "lowest GLM"]
+    last = [cell.strip() for cell in lines[-1].split("|")]
+    k, l, loss = own.natural(res.F).T  # noqa: E741
+    assert last == [
+        "3", "75", str(len(res.F)), str(own.n_unique), f"{k.max():,.0f}", f"{l.max():,.0f}", f"{loss.min():,.2f}"
+    ]  # fmt: skip
+
+
+def test_progress_bars_run(capsys):
+    minimize(problem(), PBGEA(), ("n_gen", 3), seed=1, progress=True)
+    minimize(problem(), ExhaustiveSearch(batch_size=4000), progress=True)
+    assert "100%" in capsys.readouterr().out
+
+
+def test_algorithm_objects_do_not_share_operators():
+    one, two = PBGEA(), PBGEA()
+    for name in ("selection", "crossover", "mutation"):
+        assert getattr(one.mating, name) is not getattr(two.mating, name)
+    assert one.box_archive is not two.box_archive
+    assert one.output is not two.output
+
+
+def test_one_algorithm_object_serves_many_runs():
+    algorithm = PBGEA()
+    first = minimize(problem(), algorithm, ("n_gen", 5), seed=1)
+    assert outcome(minimize(problem(), algorithm, ("n_gen", 5), seed=1)) == outcome(first)
+    assert len(algorithm.box_archive) == 0
+
+
+def test_an_archive_of_the_users_own_is_filled_beside():
+    res = minimize(problem(), PBGEA(archive=BoxArchive([10, 1, 100])), ("n_gen", 10), seed=1)
+    assert 0 < len(res.archive) <= len(res.opt)
+
+
+def test_a_first_population_may_be_given():
+    X = np.array([[0] * 8, [1] * 8, [1, 1, 1, 1, 0, 0, 0, 0]])
+    res = minimize(problem(), PBGEA(pop_size=3, sampling=X), ("n_gen", 1), seed=1)
+    assert res.pop.get("X").tolist() == X.tolist()
+
+
+def test_it_finds_most_of_the_exact_front():
+    own = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.02)
+    res = minimize(own, PBGEA(), ("n_gen", 100), seed=1)
+    exact = {tuple(f) for f in own.pareto_front()}
+    assert len({tuple(f) for f in res.F} & exact) > len(exact) / 2
+    assert own.n_unique < own.n_nodes / 4
+
+
+def test_exhaustive_search_gives_the_exact_front_and_ends_by_itself():
+    own = problem()
+    res = minimize(own, ExhaustiveSearch(batch_size=1000))
+    assert own.n_unique == own.n_nodes == res.algorithm.evaluator.n_eval == 17_920
+    assert res.algorithm.n_gen - 1 == 18
+    assert {tuple(f) for f in res.F} == {tuple(f) for f in own.pareto_front()}
+    assert len(res.F) == len(own.pareto_front())
+    assert np.issubdtype(res.X.dtype, np.integer)
+    assert np.array_equal(own.compute(res.X), res.F)
+
+
+def test_exhaustive_search_can_be_stopped_and_resumed():
+    whole = minimize(problem(), ExhaustiveSearch())
+    for termination in (("n_eval", 2000), ("n_gen", 8)):
+        part = minimize(problem(), ExhaustiveSearch(), termination)
+        assert part.problem.n_unique == 2048
+        seen = part.problem.compute(part.problem.nodes(0, 2048))
+        assert {tuple(f) for f in part.F} == {tuple(f) for f in BoxArchive(1e-9).add(evaluated(seen)).F}
+    algorithm = pickle.loads(pickle.dumps(part.algorithm))
+    algorithm.termination = get_termination("n_gen", 10_000)
+    assert outcome(finished(algorithm).result()) == outcome(whole)
+
+
+def evaluated(F):
+    return Population.new(X=np.arange(len(F))[:, None], F=F)
+
+
+def test_exhaustive_search_shows_what_it_has_seen(capsys):
+    res = minimize(problem(), ExhaustiveSearch(batch_size=9000), verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert [head.strip() for head in lines[1].split("|")] == ["n_gen", "n_eval", "visited", "front"]
+    assert [line.split("|")[2].strip() for line in lines[3:]] == ["50.2%", "100.0%"]
+    assert lines[-1].split("|")[3].strip() == str(len(res.F))
+
+
+def test_exhaustive_search_wants_a_lattice():
+    from pymoo.problems import get_problem
+
+    with pytest.raises(TypeError) as caught:
+        minimize(get_problem("zdt1"), ExhaustiveSearch())
+    assert str(caught.value) == "problem must be a LatticeProblem, got ZDT1"
+    with pytest.raises(ValueError) as caught:
+        ExhaustiveSearch(batch_size=0)
+    assert str(caught.value) == "batch_size must be positive, got 0"
+
+
+def test_swapping_the_algorithm_changes_one_line(capsys):
+    from pymoo_anon.operators.crossover import LevelCrossover
+    from pymoo_anon.operators.mutation import SingleStepMutation
+
+    nsga2 = NSGA2(pop_size=25, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
+    small = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    res = minimize(small, nsga2, ("n_gen", 2), seed=1, verbose=True)
+    # pymoo's own output measures the distance to `pareto_front`.
+    assert "igd" in capsys.readouterr().out
+    assert np.array_equal(small.compute(res.X), res.F)

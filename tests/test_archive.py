@@ -1,0 +1,156 @@
+"""The box archive: Algorithm 1, its two theorems, and life inside pymoo."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from moocore import is_nondominated
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.population import Population
+from pymoo.optimize import minimize
+from pymoo.problems import get_problem
+
+from pymoo_anon.archive import BoxArchive, boxes, merge_front
+
+
+@st.composite
+def offers(draw):
+    """Whole-numbered points, an epsilon per objective, and a way to cut the points into batches."""
+    n_obj = draw(st.integers(1, 4))
+    rows = draw(st.lists(st.lists(st.integers(-12, 12), min_size=n_obj, max_size=n_obj), min_size=1, max_size=40))
+    epsilon = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]), min_size=n_obj, max_size=n_obj))
+    cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    return np.array(rows, dtype=float), np.array(epsilon), cuts
+
+
+def population(F, **more):
+    F = np.asarray(F, dtype=float)
+    return Population.new(X=np.arange(len(F))[:, None], F=F, **more)
+
+
+def dominates(a, b):
+    return bool((a <= b).all() and (a < b).any())
+
+
+def algorithm_1(F, epsilon):
+    """Algorithm 1 of Dewri et al. 2010 as it is printed, on minimised values; returns rows of F."""
+    B = np.floor(F / epsilon)
+
+    def box_dominates(i, j):
+        return dominates(F[i], F[j]) if (B[i] == B[j]).all() else dominates(B[i], B[j])
+
+    archive = []
+    for t in range(len(F)):
+        archive = [member for member in archive if not box_dominates(t, member)]
+        dominated = [member for member in archive if box_dominates(member, t)]
+        same_box = [member for member in archive if (B[member] == B[t]).all()]
+        if not dominated and not same_box:
+            archive.append(t)
+    return archive
+
+
+@given(offers())
+def test_it_is_algorithm_1_however_the_candidates_are_batched(offer):
+    F, epsilon, cuts = offer
+    archive = BoxArchive(epsilon)
+    for batch in np.split(np.arange(len(F)), cuts):
+        archive.add(population(F)[batch])
+    assert archive.get("X")[:, 0].tolist() == algorithm_1(F, epsilon)
+    assert np.array_equal(archive.F, archive.get("F"))
+
+
+@given(offers())
+def test_theorem_1_every_member_is_minimal_among_all_that_was_offered(offer):
+    F, epsilon, _ = offer
+    for member in BoxArchive(epsilon).add(population(F)).F:
+        assert not any(dominates(other, member) for other in F)
+
+
+@given(offers())
+def test_theorem_2_the_size_is_bounded_by_the_boxes(offer):
+    F, epsilon, _ = offer
+    size = len(BoxArchive(epsilon).add(population(F)))
+    # K / epsilon of the paper: how many boxes the values span along each objective.
+    spans = np.sort(np.ptp(boxes(F, epsilon), axis=0) + 1)
+    assert size <= np.prod(spans[1:])
+
+
+@given(offers(), st.randoms(use_true_random=False))
+def test_what_is_minimal_does_not_depend_on_the_order(offer, random):
+    F, epsilon, _ = offer
+    order = list(range(len(F)))
+    random.shuffle(order)
+    one, other = BoxArchive(epsilon).add(population(F)), BoxArchive(epsilon).add(population(F[order]))
+    assert {tuple(b) for b in boxes(one.F, epsilon)} == {tuple(b) for b in boxes(other.F, epsilon)}
+    # With boxes of one point each, the members themselves are the non-dominated points.
+    points = {tuple(f) for f in BoxArchive(0.5).add(population(F[order])).F}
+    assert points == {tuple(f) for f in F[is_nondominated(F)]}
+
+
+@given(offers())
+def test_adding_again_changes_nothing(offer):
+    F, epsilon, _ = offer
+    pop = population(F)
+    archive = BoxArchive(epsilon).add(pop)
+    before = archive.get("X").tolist()
+    assert archive.add(pop).get("X").tolist() == before
+
+
+@given(offers(), st.integers(0, 40))
+def test_merging_fronts_in_parts_is_filtering_once(offer, cut):
+    F = offer[0]
+    X = np.arange(len(F))
+    front = (X[:0], F[:0])
+    for part in (slice(None, cut), slice(cut, None)):
+        front = merge_front(*front, X[part], F[part])
+    best = is_nondominated(F, keep_weakly=False)
+    assert front[0].tolist() == X[best].tolist()
+    assert np.array_equal(front[1], F[best])
+
+
+def test_the_epsilon_survives_copies_pickles_and_add():
+    archive = BoxArchive([5, 100]).add(population([[-7, 120.0], [-3, 20.0]]))
+    for twin in (copy.copy(archive), copy.deepcopy(archive), pickle.loads(pickle.dumps(archive))):
+        again = twin.add(population([[-8, 130.0], [-12, 90.0]]))
+        assert again is twin
+        assert twin.epsilon.tolist() == [5, 100]
+        assert twin.F.tolist() == [[-12, 90.0]]
+    assert archive.F.tolist() == [[-7, 120.0], [-3, 20.0]]
+
+
+def test_it_serves_as_archive_of_any_algorithm():
+    problem = get_problem("zdt1", n_var=5)
+    res = minimize(problem, NSGA2(pop_size=20, archive=BoxArchive(0.1)), ("n_gen", 20), seed=1, save_history=True)
+    assert isinstance(res.archive, BoxArchive)
+    everything = np.concatenate([entry.off.get("F") for entry in res.history])
+    expected = BoxArchive(0.1).add(population(everything))
+    assert np.array_equal(np.sort(res.archive.F, axis=0), np.sort(expected.F, axis=0))
+
+
+def test_infeasible_individuals_are_passed_over():
+    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[1.0], [-1.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"), [(0, "0"), (-1.0, "-1.0"), ([1.0, 0.0], "[1.0, 0.0]"), (float("nan"), "nan"), ([], "[]")]
+)
+def test_epsilon_must_be_positive(epsilon, shown):
+    with pytest.raises(ValueError) as caught:
+        BoxArchive(epsilon)
+    assert str(caught.value) == f"epsilon must be a positive number, or one per objective, got {shown}"
+
+
+def test_epsilon_must_fit_the_objectives():
+    with pytest.raises(ValueError) as caught:
+        BoxArchive([1, 2, 3]).add(population([[1.0, 2.0]]))
+    assert str(caught.value) == "epsilon must be one number or one per objective: 2, got 3"
+
+
+def test_only_evaluated_individuals_enter():
+    with pytest.raises(ValueError) as caught:
+        BoxArchive().add(Population.new(X=np.zeros((2, 1))))
+    assert str(caught.value) == "pop must be evaluated before it enters the archive, got individuals without F"

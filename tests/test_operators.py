@@ -1,0 +1,133 @@
+"""Operators: what they draw, that levels stay whole, and that any algorithm can use them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.algorithms.moo.age import AGEMOEA
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.algorithms.moo.sms import SMSEMOA
+from pymoo.algorithms.moo.spea2 import SPEA2
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.optimize import minimize
+from pymoo.util.ref_dirs import get_reference_directions
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.kernels.dominance import dominance_fitness
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.operators.crossover import LevelCrossover
+from pymoo_anon.operators.mutation import SingleStepMutation
+from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.operators.selection import DominanceCountTournament
+from pymoo_anon.problems.lattice import LatticeProblem
+
+
+def box(lengths):
+    return Problem(n_var=len(lengths), n_obj=2, xl=0, xu=np.array(lengths, dtype=float), vtype=int)
+
+
+lattices = st.lists(st.integers(0, 6), min_size=1, max_size=8)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(lattices, st.integers(1, 30), seeds)
+def test_sampling_holds_both_ends_and_stays_inside(lengths, n, seed):
+    X = LatticeSampling().do(box(lengths), n, random_state=np.random.default_rng(seed)).get("X")
+    assert X.shape == (n, len(lengths))
+    assert np.issubdtype(X.dtype, np.integer)
+    assert X[0].tolist() == lengths
+    assert n == 1 or X[1].tolist() == [0] * len(lengths)
+    assert (X >= 0).all()
+    assert (lengths >= X).all()
+
+
+def test_sampling_draws_every_level_alike():
+    X = LatticeSampling().do(box([3, 1]), 40_000, random_state=np.random.default_rng(0)).get("X")
+    assert np.allclose(np.bincount(X[:, 0]) / len(X), 1 / 4, atol=0.01)
+    assert np.allclose(np.bincount(X[:, 1]) / len(X), 1 / 2, atol=0.01)
+
+
+@given(lattices, st.integers(1, 20), seeds)
+def test_crossover_swaps_all_that_follows_one_point(lengths, n, seed):
+    rng = np.random.default_rng(seed)
+    n_var = len(lengths)
+    X = rng.integers(0, np.array(lengths) + 1, size=(2, n, n_var))
+    X.flags.writeable = False
+    children = LevelCrossover()._do(box(lengths), X, random_state=np.random.default_rng(seed))
+    assert children.dtype == X.dtype
+    for mating in range(n):
+        (a, b), (c, d) = X[:, mating], children[:, mating]
+        possible = [np.r_[a[:p], b[p:]].tolist() + np.r_[b[:p], a[p:]].tolist() for p in range(1, n_var)]
+        assert np.r_[c, d].tolist() in (possible or [np.r_[a, b].tolist()])
+
+
+def test_every_crossover_point_is_as_likely():
+    X = np.stack([np.zeros((30_000, 5), int), np.ones((30_000, 5), int)])
+    children = LevelCrossover()._do(box([1] * 5), X, random_state=np.random.default_rng(0))
+    points = 5 - children[0].sum(axis=1)
+    assert np.allclose(np.bincount(points, minlength=5) / 30_000, [0, 0.25, 0.25, 0.25, 0.25], atol=0.01)
+
+
+def test_crossover_happens_with_its_probability():
+    parents = [Population.new(X=np.array([[0, 0], [1, 1]])) for _ in range(4000)]
+    for prob in (0.0, 0.8):
+        off = LevelCrossover(prob).do(box([1, 1]), parents, random_state=np.random.default_rng(0)).get("X")
+        assert off.dtype == parents[0].get("X").dtype
+        assert np.mean(off[:4000, 0] != off[:4000, 1]) == pytest.approx(prob, abs=0.02)
+
+
+@given(lattices, st.integers(1, 20), seeds)
+def test_mutation_is_a_single_step_inside_the_lattice(lengths, n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, np.array(lengths) + 1, size=(n, len(lengths)))
+    X.flags.writeable = False
+    mutant = SingleStepMutation(0.7)._do(box(lengths), X, random_state=rng)
+    assert mutant.dtype == X.dtype
+    assert (np.abs(mutant - X) <= 1).all()
+    assert (mutant >= 0).all()
+    assert (mutant <= lengths).all()
+
+
+def test_mutation_happens_with_its_probability_up_and_down_alike():
+    X = np.full((50_000, 4), 3)
+    mutant = SingleStepMutation()._do(box([6] * 4), X, random_state=np.random.default_rng(0))
+    assert np.allclose([np.mean(mutant == 2), np.mean(mutant == 4)], 1 / 8, atol=0.01)
+    # Cut off at the ends: half of the steps there lead nowhere.
+    mutant = SingleStepMutation()._do(box([6] * 4), np.zeros_like(X), random_state=np.random.default_rng(0))
+    assert np.mean(mutant == 1) == pytest.approx(1 / 8, abs=0.01)
+    assert np.mean(mutant == 0) == pytest.approx(7 / 8, abs=0.01)
+
+
+def test_tournaments_prefer_the_lower_fitness():
+    F = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    assert dominance_fitness(F).tolist() == [0, 3, 5, 6]
+    pop = Population.new(X=np.arange(4)[:, None], F=F)
+    parents = DominanceCountTournament().do(None, pop, 20_000, 2, random_state=np.random.default_rng(0))
+    assert parents.shape == (20_000, 2)
+    share = np.bincount([one.X[0] for one in parents.ravel()]) / 40_000
+    # Of two draws from four, the best wins with 1 - (3/4)², the next with (3/4)² - (2/4)², ...
+    assert np.allclose(share, [7 / 16, 5 / 16, 3 / 16, 1 / 16], atol=0.01)
+
+
+OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        NSGA2(pop_size=12, **OPERATORS),
+        NSGA3(get_reference_directions("das-dennis", 2, n_partitions=11), pop_size=12, **OPERATORS),
+        SPEA2(pop_size=12, **OPERATORS),
+        SMSEMOA(pop_size=12, **OPERATORS),
+        AGEMOEA(pop_size=12, **OPERATORS),
+    ],
+    ids=lambda algorithm: type(algorithm).__name__,
+)
+def test_any_algorithm_of_pymoo_keeps_levels_whole(algorithm):
+    problem = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
+    res = minimize(problem, algorithm, ("n_gen", 8), seed=1)
+    assert np.issubdtype(res.X.dtype, np.integer)
+    assert np.array_equal(problem.compute(res.X), res.F)

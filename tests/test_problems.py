@@ -1,0 +1,286 @@
+"""Lattice problems: decoding, memory, frames, exact fronts, and what they refuse."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.result import Result
+from pymoo.indicators.hv import HV
+from pymoo.indicators.igd import IGD
+from pymoo.optimize import minimize
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
+from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.operators.crossover import LevelCrossover
+from pymoo_anon.operators.mutation import SingleStepMutation
+from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems.lattice import LatticeProblem
+
+SIX = [
+    KAnonymity(),
+    DistinctLDiversity("occupation"),
+    ClassSizeSum(),
+    SensitiveCountSum("occupation"),
+    GeneralLossMetric(),
+    ClassificationMetric("salary-class"),
+]
+
+
+@pytest.fixture(scope="module")
+def census():
+    return make_census(400, seed=3)
+
+
+def small_table(n_rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 20, n_rows),
+            "sex": rng.choice(["Female", "Male"], n_rows),
+            "zip": rng.choice(["07", "7", "8"], n_rows),
+            "diagnosis": rng.choice(["flu", "cold", "measles"], n_rows),
+            "note": np.arange(n_rows),
+        }
+    )
+    quasi_identifiers = {
+        "age": Hierarchy.intervals(0, 20, widths=[5, 10]),
+        "sex": Hierarchy.flat(["Female", "Male"]),
+        "zip": Hierarchy.from_levels([["07", "7", "8"], ["7x", "7x", "8"], ["*", "*", "*"]]),
+    }
+    return Microdata.from_frame(frame, quasi_identifiers, sensitive="diagnosis")
+
+
+@pytest.fixture
+def problem():
+    return LatticeProblem(
+        small_table(), [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()], suppression=0.05
+    )
+
+
+def test_variables_are_the_levels(problem):
+    assert problem.n_var == 3
+    assert problem.xl.tolist() == [0, 0, 0]
+    assert problem.xu.tolist() == [3, 1, 2]
+    assert problem.n_nodes == 24
+    every = problem.nodes(0, 24)
+    assert len(np.unique(every, axis=0)) == 24
+    assert np.array_equal(np.concatenate(list(problem.batches(7))), every)
+
+
+def test_decode_gives_groups_and_labels(problem):
+    generalization = problem.decode([1, 1, 0])
+    assert generalization.labels["age"] == ("0–4", "5–9", "10–14", "15–19")
+    assert generalization.groups["age"].tolist() == [i // 5 for i in range(20)]
+    assert generalization.labels["sex"] == ("*",)
+    assert generalization.labels["zip"] == ("07", "7", "8")
+    assert generalization.n_groups == (4, 1, 3)
+
+
+def test_evaluation_agrees_with_the_classes_of_the_decoded_node(problem):
+    for x in problem.nodes(0, 24):
+        classes = problem.table.equivalence_classes(problem.decode(x), suppression=0.05)
+        alone = [objective.evaluate(classes)[0] for objective in problem.objectives]
+        assert problem.natural(problem.evaluate(x)).tolist() == alone
+
+
+def test_maximised_objectives_are_negated_once():
+    own = LatticeProblem(small_table(), [KAnonymity(), GeneralLossMetric()])
+    F = own.evaluate(np.array([3, 1, 2]))
+    assert F.tolist() == [-60.0, 180.0]
+    assert own.natural(F).tolist() == [60.0, 180.0]
+
+
+def test_any_number_of_objectives_in_any_order(census):
+    straight = LatticeProblem(census, SIX, suppression=0.01)
+    reversed_ = LatticeProblem(census, SIX[::-1], suppression=0.01)
+    X = LatticeSampling().do(straight, 30, random_state=np.random.default_rng(0)).get("X")
+    assert np.array_equal(straight.evaluate(X), reversed_.evaluate(X)[:, ::-1])
+    for column, objective in enumerate(SIX):
+        alone = LatticeProblem(census, [objective], suppression=0.01)
+        assert np.array_equal(alone.evaluate(X)[:, 0], straight.evaluate(X)[:, column])
+
+
+def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
+    computed = []
+    compute = type(problem).compute
+    monkeypatch.setattr(type(problem), "compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    X = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]])
+    first = problem.evaluate(X)
+    assert np.array_equal(first[0], first[2])
+    again = problem.evaluate(X[::-1])
+    assert np.array_equal(again, first[::-1])
+    assert computed == [[0, 0, 0], [1, 1, 1]]
+    assert problem.n_unique == 2
+    assert np.array_equal(problem.evaluate(problem.nodes(0, 24)), problem.compute(problem.nodes(0, 24)))
+    assert problem.n_unique == 24
+
+
+def test_the_memory_is_shared_by_copies_and_pickled_once(problem):
+    twin = copy.deepcopy(problem)
+    twin.evaluate(np.array([0, 0, 0]))
+    assert problem.n_unique == 1
+    assert twin.table is problem.table
+    other = pickle.loads(pickle.dumps(problem))
+    assert other.n_unique == 1
+    assert np.array_equal(other.evaluate(other.nodes(0, 24)), problem.evaluate(problem.nodes(0, 24)))
+    one, many = len(pickle.dumps(problem)), len(pickle.dumps([copy.deepcopy(problem) for _ in range(20)]))
+    assert many < 3 * one
+
+
+def test_an_interrupted_evaluation_leaves_no_trace(problem, monkeypatch):
+    def interrupt(self, X):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(problem), "compute", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            problem.evaluate(np.array([1, 0, 0]))
+    assert problem.n_unique == 0
+    assert np.array_equal(problem.evaluate(np.array([1, 0, 0])), problem.compute(np.array([[1, 0, 0]]))[0])
+
+
+def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem):
+    F = problem.compute(problem.nodes(0, 24))
+    minimal = {tuple(f) for f in F if not any((g <= f).all() and (g < f).any() for g in F)}
+    front, nodes = problem.pareto_front(), problem.pareto_set()
+    assert {tuple(f) for f in front} == minimal
+    assert len(front) == len(minimal)
+    assert np.array_equal(problem.compute(nodes), front)
+    assert problem.n_unique == 0
+    assert problem.pareto_front() is front
+    assert IGD(front)(front) == 0
+    assert HV(ref_point=front.max(axis=0) + 1)(front) > 0
+
+
+def test_two_objective_fronts_and_sets_are_aligned(census):
+    own = LatticeProblem(census, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
+    assert np.array_equal(own.compute(own.pareto_set()), own.pareto_front())
+
+
+def test_a_lattice_beyond_exhaustion_has_no_known_front():
+    levels = [[str(i) for i in range(8)]] + [[str(i // 2**level) for i in range(8)] for level in range(1, 4)]
+    hierarchy = Hierarchy(levels)
+    frame = pd.DataFrame({f"q{j}": ["0", "5", "7"] for j in range(11)})
+    own = LatticeProblem(Microdata.from_frame(frame, dict.fromkeys(frame, hierarchy)), [KAnonymity()])
+    assert own.n_nodes == 4**11
+    assert own.pareto_front() is None
+
+
+def test_to_frame_has_levels_and_natural_signs(problem):
+    res = minimize(problem, NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation()),
+                   ("n_gen", 5), seed=1)  # fmt: skip
+    frame = problem.to_frame(res)
+    assert list(frame.columns) == ["age", "sex", "zip", "k", "l", "GLM"]
+    assert np.array_equal(frame[["age", "sex", "zip"]], res.X)
+    assert np.array_equal(frame[["k", "l", "GLM"]], res.F * [-1, -1, 1])
+    assert [str(t) for t in frame.dtypes] == ["int64"] * 5 + ["float64"]
+
+
+def test_to_frame_of_one_solution_and_of_none(problem):
+    res = Result()
+    res.X, res.F = np.array([1, 0, 2]), np.array([-5.0, -2.0, 30.5])
+    assert problem.to_frame(res).to_numpy().tolist() == [[1, 0, 2, 5, 2, 30.5]]
+    res.X = res.F = None
+    assert problem.to_frame(res).shape == (0, 6)
+
+
+def test_names_of_objectives_are_unique():
+    table = small_table()
+    own = LatticeProblem(table, [DistinctLDiversity("diagnosis"), DistinctLDiversity("sex"), KAnonymity()])
+    assert own.objective_names == ("l of diagnosis", "l of sex", "k")
+
+
+def test_suppress_below_is_the_second_policy():
+    table = small_table()
+    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppress_below=4)
+    X = own.nodes(0, 24)
+    k = own.natural(own.evaluate(X))[:, 0]
+    assert (k >= 4).all()
+    assert LatticeProblem(table, [KAnonymity()]).natural(own.evaluate(X))[:, 0].min() >= 4
+
+
+def test_an_objective_of_ones_own_is_plain_python():
+    class LargestClass(Objective):
+        name, maximize, whole = "largest", False, True
+
+        def evaluate_one(self, classes):
+            return classes.sizes.max()
+
+    own = LatticeProblem(small_table(), [KAnonymity(), LargestClass()])
+    assert own.natural(own.evaluate(np.array([3, 1, 2]))).tolist() == [60, 60]
+    assert own.natural(own.evaluate(np.array([3, 0, 2])))[1] < 60
+
+
+def refused(error, make):
+    with pytest.raises(error) as caught:
+        make()
+    return str(caught.value)
+
+
+def test_bad_problems_are_refused():
+    table = small_table()
+    assert refused(ValueError, lambda: LatticeProblem(table, [])) == (
+        "objectives must name at least one objective, got none"
+    )
+    assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity(), KAnonymity()])) == (
+        "objectives must differ, given more than once: KAnonymity()"
+    )
+    assert refused(TypeError, lambda: LatticeProblem(table, [KAnonymity])) == (
+        "objectives must be Objective instances, got <class 'pymoo_anon.objectives.privacy.KAnonymity'>"
+    )
+    assert refused(ValueError, lambda: LatticeProblem(table, [DistinctLDiversity("note")])) == (
+        "DistinctLDiversity('note') reads column 'note', which has no role in the table; "
+        "columns with a role: 'age', 'sex', 'zip', 'diagnosis'"
+    )
+    assert refused(TypeError, lambda: LatticeProblem(pd.DataFrame(), [KAnonymity()])) == (
+        "table must be a Microdata, got DataFrame; Microdata.from_frame makes one"
+    )
+    for bad in (-1, 60, 1.0, -0.1, True, float("nan"), "1"):
+        assert refused(ValueError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppression=bad)) == (
+            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 "
+            f"to 59, got {bad!r}"
+        )
+    for bad in (0, 61, 2.5):
+        assert refused(ValueError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppress_below=bad)) == (
+            f"suppress_below must be a whole number from 1 to 60, the rows, got {bad!r}"
+        )
+    assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity()], suppression=3, suppress_below=3)) == (
+        "suppression and suppress_below must not both be given"
+    )
+
+
+def test_a_share_is_of_the_decimal_that_was_written():
+    table = small_table(100)
+    assert LatticeProblem(table, [KAnonymity()], suppression=0.29).limit == 29
+    assert LatticeProblem(table, [KAnonymity()], suppression=np.int64(29)).limit == 29
+
+
+def test_bad_points_are_refused(problem):
+    assert refused(ValueError, lambda: problem.evaluate(np.array([[0.5, 0.0, 1.0]]))) == (
+        "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and SingleStepMutation "
+        "keep them whole in any algorithm"
+    )
+    assert refused(ValueError, lambda: problem.evaluate(np.array([[0, 2, 1], [0, 0, -1]]))) == (
+        "X must hold levels from 0 to [3, 1, 2], got [0, 2, 1], [0, 0, -1]"
+    )
+    assert refused(ValueError, lambda: problem.decode([1, 1])) == (
+        "x must be one node, an array of 3 levels, got shape (2,)"
+    )
+    assert refused(ValueError, lambda: problem.evaluate([[1, 1, 1, 1]])) == (
+        "X must be nodes of 3 levels, an (n, 3) array, got shape (1, 4)"
+    )
+    assert np.array_equal(problem.evaluate(problem.xu), problem.evaluate(np.array([3, 1, 2])))
+
+
+def test_a_hierarchy_without_a_root_is_announced():
+    frame = pd.DataFrame({"zip": ["a", "b"]})
+    table = Microdata.from_frame(frame, {"zip": Hierarchy.from_levels([["a", "b"]])})
+    with pytest.warns(UserWarning, match=r"the hierarchies of 'zip' do not end in one group.*with_root"):
+        LatticeProblem(table, [KAnonymity()])

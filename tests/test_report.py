@@ -1,0 +1,172 @@
+"""What a search writes: whole or not at all."""
+
+import io
+import json
+import os
+import platform
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.optimize import minimize
+from rich.console import Console
+
+import pymoo_anon
+from pymoo_anon import report
+from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
+from pymoo_anon.problems.lattice import LatticeProblem
+
+
+@pytest.fixture(scope="module")
+def searched():
+    objectives = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
+    problem = LatticeProblem(make_census(n_rows=2000), objectives, suppression=0.01)
+    return problem, minimize(problem, ExhaustiveSearch())
+
+
+def record_of(problem, res):
+    return report.run_record(problem, res, {"seed": 1}, compile_seconds=0.1234, search_seconds=2.0)
+
+
+def text_of(table, width=160):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_the_front_is_sorted_from_private_to_useful_with_natural_signs(searched):
+    problem, res = searched
+    front = report.sorted_front(problem, res)
+    assert list(front) == [*problem.table.quasi_identifiers, "k", "l", "GLM"]
+    assert (np.diff(front["k"]) <= 0).all()
+    assert front["k"].iloc[0] == 2000
+    assert front["k"].iloc[-1] == 1
+    assert front["GLM"].iloc[0] == 16_000
+    assert front["GLM"].iloc[-1] == 0
+    assert sorted(map(tuple, front.to_numpy())) == sorted(map(tuple, problem.to_frame(res).to_numpy()))
+
+
+def test_a_loss_that_comes_first_descends_too():
+    problem = LatticeProblem(make_census(n_rows=200), [GeneralLossMetric(), KAnonymity()])
+    front = report.sorted_front(problem, minimize(problem, ExhaustiveSearch()))
+    assert front["k"].iloc[0] == 200
+    assert (np.diff(front["GLM"]) <= 0).all()
+
+
+def test_the_table_shows_every_member_with_separators(searched):
+    problem, res = searched
+    front = report.sorted_front(problem, res)
+    text = text_of(report.front_table(problem, front))
+    lines = [line.split() for line in text.splitlines()]
+    assert [*"63331141", "2,000", str(front["l"].max()), "16,000.0"] in lines
+    assert [*"00000000", "1", "1", "0.0"] in lines
+    assert sum(len(line) == 11 and line[0].isdigit() for line in lines) == len(front)
+    assert "k: higher is better, l: higher is better, GLM: lower is better." in " ".join(text.split())
+
+
+def test_the_table_fits_a_terminal(searched):
+    problem, res = searched
+    text = text_of(report.front_table(problem, report.sorted_front(problem, res)), width=90)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 90
+
+
+def test_names_are_no_markup():
+    frame = pd.DataFrame({"[bold]": [1234567], "loss": [0.5]})
+    problem = SimpleNamespace(
+        table=SimpleNamespace(quasi_identifiers={"[bold]": None}),
+        objective_names=["loss"],
+        objectives=[SimpleNamespace(maximize=False)],
+    )
+    text = text_of(report.front_table(problem, frame))
+    assert "[bold]" in text
+    assert "1,234,567" in text
+    assert "0.5000" in text
+
+
+def test_the_record(searched):
+    problem, res = searched
+    record = record_of(problem, res)
+    assert record["options"] == {"seed": 1}
+    assert record["objectives"] == ["KAnonymity()", "DistinctLDiversity('occupation')", "GeneralLossMetric()"]
+    assert (record["n_rows"], record["n_distinct"]) == (2000, problem.table.n_distinct)
+    assert (record["n_nodes"], record["n_unique"], record["n_front"]) == (17_920, 17_920, len(res.F))
+    assert (record["suppression_limit"], record["suppress_below"]) == (20, 0)
+    assert (record["compile_seconds"], record["search_seconds"]) == (0.123, 2.0)
+    assert record["versions"]["pymoo_anon"] == pymoo_anon.__version__
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["versions"]["python"] == platform.python_version()
+    assert {"pymoo", "numba", "pandas"} < set(record["versions"])
+    assert record["platform"] == platform.platform()
+
+
+def test_the_files(searched, tmp_path):
+    problem, res = searched
+    folder = tmp_path / "made" / "front"
+    paths = report.write_report(problem, res, record_of(problem, res), folder)
+    assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
+    assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
+    pd.testing.assert_frame_equal(pd.read_csv(paths[0]), report.sorted_front(problem, res))
+    assert b"\r" not in paths[0].read_bytes()
+    assert paths[1].read_bytes().startswith(b"\x89PNG")
+    assert json.loads(paths[2].read_text(encoding="utf-8")) == record_of(problem, res)
+
+
+def test_old_files_are_replaced_and_others_stay(searched, tmp_path):
+    problem, res = searched
+    for name in (*report.FILES, "notes.txt"):
+        (tmp_path / name).write_text("old")
+    report.write_report(problem, res, record_of(problem, res), tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["front.csv", "front.png", "notes.txt", "run.json"]
+    assert (tmp_path / "notes.txt").read_text() == "old"
+    assert all((tmp_path / name).read_bytes() != b"old" for name in report.FILES)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("stage", ["sorted_front", "plot_front", "json.dumps", "move 1", "move 2", "move 3"])
+@pytest.mark.parametrize("existing", [False, True])
+def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkeypatch, error, stage, existing):
+    def fail(*args, **kwargs):
+        raise error("stop")
+
+    problem, res = searched
+    folder = tmp_path / "made" / "front"
+    if existing:
+        folder.mkdir(parents=True)
+        for name in report.FILES:
+            (folder / name).write_text("old")
+    record = record_of(problem, res)
+    if stage.startswith("move"):
+        name = report.FILES[int(stage[-1]) - 1]
+        replace = os.replace
+
+        def fail_once(source, target):
+            # Only the move into place: neither the picture's own nor the way back.
+            if target == folder / name and source.parent.parent == folder and source.parent.name != "replaced":
+                fail()
+            replace(source, target)
+
+        monkeypatch.setattr(os, "replace", fail_once)
+    else:
+        monkeypatch.setattr(f"pymoo_anon.report.{stage}", fail)
+    with pytest.raises(error, match="stop"):
+        report.write_report(problem, res, record, folder)
+    if existing:
+        assert sorted(os.listdir(folder)) == sorted(report.FILES)
+        assert all((folder / name).read_text() == "old" for name in report.FILES)
+    else:
+        assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_in_the_way_of_a_file_is_left_alone(searched, tmp_path):
+    problem, res = searched
+    (tmp_path / "run.json").mkdir()
+    (tmp_path / "run.json" / "mine.txt").write_text("mine")
+    with pytest.raises(OSError, match=r"run\.json"):
+        report.write_report(problem, res, record_of(problem, res), tmp_path)
+    assert os.listdir(tmp_path) == ["run.json"]
+    assert (tmp_path / "run.json" / "mine.txt").read_text() == "mine"

@@ -1,0 +1,190 @@
+"""The pictures of fronts: the data that is drawn, and that drawing it works."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pymoo.core.result import Result
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
+from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
+
+TABLE = make_census(n_rows=200)
+
+K, L, GLM, CM = KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), ClassificationMetric("sex")
+
+
+def problem_of(*objectives: Objective) -> LatticeProblem:
+    return LatticeProblem(TABLE, objectives)
+
+
+def picture_of(objectives: list[Objective], *rows: list[float]) -> FrontPicture:
+    return front_picture(problem_of(*objectives), {"Front": np.array(rows, dtype=float)})
+
+
+def test_loss_is_on_x_and_privacy_on_y_with_natural_signs():
+    picture = picture_of([K, GLM], [-50, 900], [-1, 0], [-5, 300])
+    assert [axis.label for axis in picture.axes] == ["general loss (lower is better)", "k (higher is better)"]
+    np.testing.assert_array_equal(picture.fronts["Front"], [[0, 1], [300, 5], [900, 50]])
+
+
+@pytest.mark.parametrize(
+    ("objectives", "expected"),
+    [
+        ([K, GLM], ["GLM", "k"]),
+        ([GLM, K], ["GLM", "k"]),
+        ([K, L], ["k", "l"]),
+        ([CM, GLM], ["CM", "GLM"]),
+        ([K, L, GLM], ["GLM", "k", "l"]),
+        ([K, GLM, CM], ["GLM", "k", "CM"]),
+        ([L], ["l"]),
+        ([K, L, CM, GLM], ["CM", "k", "l", "GLM"]),
+    ],
+)
+def test_order_of_the_axes(objectives, expected):
+    picture = picture_of(objectives, [1.0] * len(objectives))
+    assert [axis.short for axis in picture.axes] == expected
+
+
+def test_every_objective_is_named_in_words():
+    objectives = [ClassSizeSum(), SensitiveCountSum("occupation"), GLM, CM]
+    assert [axis.label for axis in picture_of(objectives, [1.0] * 4).axes] == [
+        "general loss (lower is better)",
+        "sum of class sizes (higher is better)",
+        "sum of sensitive counts (higher is better)",
+        "classification loss (lower is better)",
+    ]
+
+
+def test_two_objectives_of_one_name_are_told_apart_by_their_column():
+    picture = picture_of([DistinctLDiversity("occupation"), DistinctLDiversity("sex")], [-3, -1])
+    assert [axis.label for axis in picture.axes] == [
+        "l of occupation (higher is better)",
+        "l of sex (higher is better)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "log"), [([1, 101], True), ([1, 100], False), ([0, 30_162], False), ([7, 7], False)]
+)
+def test_an_axis_of_more_than_two_decades_is_logarithmic(values, log):
+    picture = picture_of([K, GLM], [-values[0], 1], [-values[1], 2])
+    assert picture.axes[1].log is log
+    assert picture.axes[0].log is False
+
+
+def test_decades_are_counted_over_all_fronts():
+    picture = front_picture(problem_of(K, GLM), {"a": [[-1.0, 5.0]], "b": [[-200.0, 5.0]]})
+    assert picture.axes[1].log
+
+
+def test_title():
+    assert picture_of([K, GLM], [-1, 0], [-2, 5]).title == "Front: 2 generalizations of 200 rows"
+    assert picture_of([K, GLM], [-1, 0]).title == "Front: 1 generalization of 200 rows"
+    both = front_picture(problem_of(K, GLM), {"PBG-EA": [[-1.0, 0.0]], "exhaustive search": [[-1.0, 0.0]]})
+    assert both.title == "2 fronts of generalizations of 200 rows"
+    assert list(both.fronts) == ["PBG-EA", "exhaustive search"]
+
+
+def test_ends_and_knee_are_noted():
+    picture = picture_of([K, GLM], [-1, 0], [-60, 100], [-70, 1234.56])
+    assert [text for _, text in picture.noted] == ["k 1, GLM 0", "k 70, GLM 1,235", "k 60, GLM 100"]
+    np.testing.assert_array_equal(picture.noted[2][0], [100, 60])
+
+
+def test_a_straight_front_has_no_knee_and_a_single_member_is_noted_once():
+    assert len(picture_of([K, GLM], [-1, 0], [-2, 1], [-3, 2]).noted) == 2
+    assert len(picture_of([K, GLM], [-1, 0]).noted) == 1
+    assert len(picture_of([GLM, CM], [0, 9], [1, 1], [9, 0]).noted) == 3
+
+
+def test_more_than_two_objectives_have_no_notes():
+    assert picture_of([K, L, GLM], [-1, -1, 0], [-2, -2, 5]).noted == ()
+
+
+def test_input_stays_as_it_is():
+    F = np.array([[-2.0, 5.0], [-1.0, 0.0]])
+    F.flags.writeable = False
+    front_picture(problem_of(K, GLM), {"Front": F})
+    np.testing.assert_array_equal(F, [[-2, 5], [-1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("fronts", "message"),
+    [
+        ({}, "fronts must name at least one front, got none"),
+        (
+            {"a": np.empty((0, 2))},
+            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (0, 2)",
+        ),
+        (
+            {"a": np.ones((4, 3))},
+            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (4, 3)",
+        ),
+        (
+            {"a": None},
+            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape ()",
+        ),
+    ],
+)
+def test_wrong_fronts(fronts, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        front_picture(problem_of(K, GLM), fronts)
+
+
+@pytest.mark.parametrize("objectives", [[K], [K, GLM], [GLM, CM], [K, L, GLM], [K, L, GLM, CM]])
+@pytest.mark.parametrize("n_fronts", [1, 2, 7])
+def test_plots(objectives, n_fronts, tmp_path):
+    problem = problem_of(*objectives)
+    exact = problem.pareto_front()
+    figure = plot_fronts(problem, {f"front {i}": exact for i in range(n_fronts)}, tmp_path / "front.png")
+    labels = {axis.label for axis in front_picture(problem, {"exact": exact}).axes}
+    shown = {text for ax in figure.axes for text in (ax.get_xlabel(), ax.get_ylabel())}
+    assert labels <= {text.replace("\n", " ") for text in shown}
+    assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert os.listdir(tmp_path) == ["front.png"]
+
+
+def test_every_pair_of_four_objectives_has_a_panel():
+    problem = problem_of(K, L, GLM, CM)
+    assert len(plot_fronts(problem, {"exact": problem.pareto_front()}).axes) == 6
+
+
+def test_the_legend_counts_members():
+    problem = problem_of(K, GLM)
+    exact = problem.pareto_front()
+    legend = plot_fronts(problem, {"found": exact[:1], "exact": exact}).axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["found (1 member)", f"exact ({len(exact)} members)"]
+
+
+def test_a_found_front_is_drawn_from_its_result():
+    problem = problem_of(K)
+    res = Result()
+    res.F = np.array([-200.0])
+    assert plot_front(problem, res).get_suptitle() == "Front: 1 generalization of 200 rows"
+
+
+def test_a_failed_write_leaves_no_file_and_keeps_the_old_one(tmp_path, monkeypatch):
+    def fail(source, target):
+        assert os.path.exists(source)
+        raise KeyboardInterrupt
+
+    problem = problem_of(K, GLM)
+    (tmp_path / "front.png").write_text("old")
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(KeyboardInterrupt):
+        plot_fronts(problem, {"exact": problem.pareto_front()}, tmp_path / "front.png")
+    assert os.listdir(tmp_path) == ["front.png"]
+    assert (tmp_path / "front.png").read_text() == "old"
+
+
+def test_pyplot_is_not_touched():
+    code = "import sys, pymoo_anon.visualization; sys.exit('matplotlib.pyplot' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
