@@ -61,6 +61,6 @@ class Generalization:
     def __repr__(self) -> str:
         parts = []
         for name, labels in self.labels.items():
-            shown = " | ".join(map(str, labels[:4])) + (f" | ... {len(labels)} groups" if len(labels) > 4 else "")
+            shown = "; ".join(map(str, labels[:4])) + (f"; ... {len(labels)} groups" if len(labels) > 4 else "")
             parts.append(f"  {name}: {shown}")
         return "Generalization(\n" + "\n".join(parts) + "\n)"

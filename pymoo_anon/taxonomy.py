@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.kernels.strings import closest_cuts
+from pymoo_anon.kernels.strings import closest_cuts, random_cuts, valid_cuts
 
 Bits = NDArray[np.bool_]
 
@@ -132,16 +132,7 @@ class Taxonomy:
             ValueError: They have another length.
         """
         strings = self._strings(bits)
-        # Ones before each position, so that the ones inside a node are a difference.
-        before = np.zeros((len(strings), len(self.leaves)), dtype=np.int64)
-        np.cumsum(strings, axis=1, out=before[:, 1:])
-        valid = np.ones(len(strings), dtype=bool)
-        for node in self._nodes:
-            if node.children:
-                # Either the whole node is one group, as within any merged ancestor, or its children are all apart.
-                merged = before[:, node.last - 1] == before[:, node.first]
-                edges = [self._nodes[child].first - 1 for child in node.children[1:]]
-                valid &= merged | strings[:, edges].all(axis=1)
+        valid = valid_cuts(strings, self.spans)
         return bool(valid[0]) if np.ndim(bits) == 1 else valid
 
     def closest(self, bits: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
@@ -163,7 +154,7 @@ class Taxonomy:
         strings = self._strings(bits)
         shape = (len(strings), len(self._nodes))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
-        cuts: Bits = closest_cuts(strings, self._spans, draws)
+        cuts = closest_cuts(strings, self.spans, draws)
         return cuts[0] if np.ndim(bits) == 1 else cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bits:
@@ -177,12 +168,7 @@ class Taxonomy:
             (n, n_bits) Boolean array.
         """
         draws = random_state.random((n, len(self._nodes)))
-        strings = np.ones((n, self.n_bits), dtype=bool)
-        for place, node in enumerate(self._nodes):
-            # One of its cuts is the node itself. Inside a group that is merged already the draw changes nothing.
-            merged = draws[:, place] < 1 / self._n_cuts_below[place]
-            strings[np.ix_(merged, np.arange(node.first, node.last - 1))] = False
-        return strings
+        return random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
         """The names of the groups of one cut: the nodes that they are.
@@ -224,8 +210,13 @@ class Taxonomy:
         return counts
 
     @cached_property
-    def _spans(self) -> NDArray[np.int64]:
-        """(n_nodes, 3) int64 array: first leaf, leaf after the last, and place after the last node below."""
+    def merge_shares(self) -> NDArray[np.float64]:
+        """(n_nodes,) float array: the share of a node's own cuts in which it is one group; 1 for leaves."""
+        return np.array([1 / count for count in self._n_cuts_below])
+
+    @cached_property
+    def spans(self) -> NDArray[np.int64]:
+        """(n_nodes, 3) int64 array in preorder: first leaf, leaf after the last, place after the last node below."""
         ends = [place + 1 for place in range(len(self._nodes))]
         for place in range(len(self._nodes) - 1, -1, -1):
             if self._nodes[place].children:

@@ -1,9 +1,10 @@
-"""Random hierarchies, tables, lattice nodes and suppression policies, for hypothesis."""
+"""Random hierarchies, tables, lattice nodes, trees, partitions and suppression policies, for hypothesis."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from plain import Levels, PlainTable
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
+from pymoo_anon.taxonomy import Taxonomy
 
 
 @dataclass
@@ -122,3 +124,95 @@ def policies(table: Table) -> st.SearchStrategy[dict[str, int]]:
     n_rows = len(table.frame)
     limits = st.integers(0, n_rows - 1).map(lambda limit: {"limit": limit})
     return limits | st.integers(1, n_rows).map(lambda below: {"below": below})
+
+
+def grown(pick: Callable[[int, int], int], n_leaves: int, first: int = 0) -> dict[str, Any]:
+    """A nested tree with leaves "v<first>", "v<first + 1>", ...; `pick(low, high)` decides, both ends included."""
+    if n_leaves == 1:
+        return {"name": f"v{first}"}
+    n_children, left, children = pick(2, n_leaves), n_leaves, []
+    for others in range(n_children - 1, -1, -1):
+        size = pick(1, left - others) if others else left
+        children.append(grown(pick, size, first + n_leaves - left))
+        left -= size
+    return {"name": f"n{first}-{first + n_leaves - 1}", "children": children}
+
+
+def trees(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[dict[str, Any]]:
+    """Nested trees without inner nodes of one child."""
+
+    @st.composite
+    def tree(draw: st.DrawFn) -> dict[str, Any]:
+        return grown(lambda low, high: draw(st.integers(low, high)), draw(st.integers(min_leaves, max_leaves)))
+
+    return tree()
+
+
+def taxonomies(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[Taxonomy]:
+    """Taxonomies of such trees."""
+    return trees(min_leaves, max_leaves).map(Taxonomy.from_nested)
+
+
+def cuts(tree: dict[str, Any]) -> list[tuple[bool, ...]]:
+    """Every cut of a nested tree as a string, by the definition: the node itself, or cuts of its children apart."""
+    children = tree.get("children") or []
+    if not children:
+        return [()]
+    found = [tuple(bit for cut in chosen for bit in (True, *cut))[1:] for chosen in product(*map(cuts, children))]
+    return [(False,) * len(found[0]), *found]
+
+
+def every_string(n_bits: int) -> np.ndarray:
+    """(2 ** n_bits, n_bits) Boolean array."""
+    return np.arange(2**n_bits)[:, None] >> np.arange(n_bits) & 1 == 1
+
+
+@dataclass
+class Partition:
+    """A `PartitionProblem`'s arguments, and the order of every domain as its bits have it."""
+
+    table: Table
+    orders: dict[str, list[Any]]
+    trees: dict[str, dict[str, Any]]
+    domains: dict[str, list[Any]]
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "orders": self.orders,
+            "taxonomies": {name: Taxonomy.from_nested(tree) for name, tree in self.trees.items()},
+        }
+
+    def labels_of(self, x: Sequence[bool]) -> dict[str, Levels]:
+        """What the plain twin takes: a group of every value, by counting the bits before it."""
+        levels, bits = {}, list(x)
+        for name, domain in self.domains.items():
+            own, bits = bits[: len(domain) - 1], bits[len(domain) - 1 :]
+            levels[name] = [{value: sum(own[:i]) for i, value in enumerate(domain)}]
+        return levels
+
+
+@st.composite
+def partitions(draw: st.DrawFn, **kwargs: Any) -> Partition:
+    """Small tables, with an order or a taxonomy of more values than the table holds for some of its attributes."""
+    table = draw(tables(**kwargs).filter(lambda table: any(len(levels[0]) > 1 for levels in table.levels.values())))
+    orders, nested, domains = {}, {}, {}
+    for name, levels in table.levels.items():
+        domains[name] = list(levels[0])
+        kind = draw(st.sampled_from(["own", "order", "taxonomy"]))
+        if kind != "own":
+            more = [100, 101] if isinstance(domains[name][0], int) else ["more", "most"]
+            domains[name] = draw(st.permutations(domains[name] + more[: draw(st.integers(0, 2))]))
+        if kind == "order":
+            orders[name] = domains[name]
+        if kind == "taxonomy":
+            nested[name] = renamed(draw(trees(len(domains[name]), len(domains[name]))), map(str, domains[name]))
+    return Partition(table, orders, nested, domains)
+
+
+def renamed(tree: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The same tree with other names for its leaves."""
+    left = iter(names)
+    if not tree.get("children"):
+        return {"name": next(left)}
+    return {"name": tree["name"], "children": [renamed(child, left) for child in tree["children"]]}

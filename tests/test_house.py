@@ -23,6 +23,7 @@ FLOORS = {
     "operators": 3,
     "archive": 3,
     "indicators": 3,
+    "decomposition": 3,
     "algorithms": 4,
     "visualization": 5,
     "report": 5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from io import StringIO
@@ -11,6 +12,7 @@ import pooch
 
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
+from pymoo_anon.taxonomy import Taxonomy
 
 #: The quasi-identifiers of Dewri et al. 2010, Table 1(a), in its order.
 QUASI_IDENTIFIERS = (
@@ -41,6 +43,9 @@ _COLUMNS = (
     "native-country",
     "salary-class",
 )
+
+#: Columns with a packaged taxonomy: those that Lunacek et al. 2006 constrain.
+TAXONOMIES = ("workclass", "education", "marital-status", "native-country")
 
 _FILE = "adult/adult.data"
 
@@ -115,3 +120,15 @@ def load_hierarchy(name: str) -> Hierarchy:
         raise KeyError(f"quasi_identifiers must be among {', '.join(QUASI_IDENTIFIERS)}, got {name!r}")
     text = (files("pymoo_anon.datasets") / "hierarchies" / f"{name}.csv").read_text(encoding="utf-8")
     return Hierarchy.from_csv(StringIO(text))
+
+
+def load_taxonomy(name: str) -> Taxonomy:
+    """The packaged taxonomy of one of Adult's columns.
+
+    Raises:
+        KeyError: There is none for this column.
+    """
+    if name not in TAXONOMIES:
+        raise KeyError(f"taxonomies must be among {', '.join(TAXONOMIES)}, got {name!r}")
+    text = (files("pymoo_anon.datasets") / "taxonomies" / f"{name}.json").read_text(encoding="utf-8")
+    return Taxonomy(json.loads(text))

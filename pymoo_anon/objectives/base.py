@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import examples
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.microdata import Microdata
 
 Values = NDArray[np.float64]
 
@@ -47,6 +49,13 @@ class Objective:
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_one or evaluate")
 
+    def check(self, table: Microdata) -> None:
+        """Refuse a table that this objective cannot measure.
+
+        Raises:
+            ValueError: It cannot.
+        """
+
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """The least and the greatest value that any generalization of a table can have."""
         return -np.inf, np.inf
@@ -68,6 +77,18 @@ class ColumnObjective(Objective):
         if not isinstance(column, str):
             raise TypeError(f"column must be the name of a column, got {column!r}")
         self.column = column
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table where the column has no role.
+
+        Raises:
+            ValueError: It has none.
+        """
+        if self.column not in table.tuples.columns:
+            raise ValueError(
+                f"{self!r} reads column {self.column!r}, which has no role in the table; "
+                f"columns with a role: {examples(list(table.tuples.columns))}"
+            )
 
     def _counts(self, classes: EquivalenceClasses) -> ValueCounts:
         return classes.columns[self.column]

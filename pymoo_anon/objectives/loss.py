@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
 from pymoo_anon.kernels.grouping import group_extents
+from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 
 
@@ -24,17 +28,7 @@ class GeneralLossMetric(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the loss of each of n generalizations."""
-        table = classes.table
-        loss: Values = _general_loss(
-            group_extents(classes.maps, table.offsets),
-            table.offsets,
-            table.marginals,
-            table.codes,
-            classes.starts,
-            classes.sizes,
-            classes.representatives,
-            classes.smallest_kept,
-        )
+        loss: Values = attribute_losses(classes).sum(axis=1)
         return loss
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
@@ -70,16 +64,104 @@ class ClassificationMetric(ColumnObjective):
         return 0, table.n_rows
 
 
+class NormalizedWeightedPenalty(Objective):
+    """NWP: the mean over the tuples of their weighted loss (Dewri et al. 2009, section 3.1).
+
+    A cell costs its quasi-identifier's weight times (values in its group - 1) / (values in the domain - 1), a
+    suppressed one its weight. From 0 to 1; lower is better.
+
+    Args:
+        weights: A weight for each quasi-identifier, in the table's order, non-negative and of sum 1. None weighs all
+            alike.
+
+    Raises:
+        ValueError: A weight is negative, or their sum is not 1.
+    """
+
+    name = "NWP"
+    words = "weighted loss"
+    maximize = False
+
+    def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
+        self.weights = None if weights is None else np.array(weights, dtype=float)
+        if self.weights is not None and (
+            self.weights.ndim != 1 or not (self.weights >= 0).all() or abs(self.weights.sum() - 1) > 1e-9
+        ):
+            raise ValueError(f"weights must be non-negative numbers of sum 1, got {weights!r}")
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table with another number of quasi-identifiers than of weights.
+
+        Raises:
+            ValueError: They differ.
+        """
+        n = len(table.quasi_identifiers)
+        if self.weights is not None and len(self.weights) != n:
+            raise ValueError(f"weights must be one for each of the {n} quasi-identifiers, got {len(self.weights)}")
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the penalty of each of n generalizations."""
+        losses = attribute_losses(classes)
+        weights = np.full(losses.shape[1], 1 / losses.shape[1]) if self.weights is None else self.weights
+        # A sum and no product of matrices, whose last bit would depend on how many are evaluated at once.
+        penalty: Values = (losses * weights).sum(axis=1) / classes.n_rows
+        return penalty
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+    def __repr__(self) -> str:
+        return f"NormalizedWeightedPenalty({'' if self.weights is None else self.weights.tolist()})"
+
+
+class NormalizedClassDispersion(Objective):
+    """NECD: (size of the largest class - size of the smallest) / (rows - 1), over the classes that are not suppressed.
+
+    The bias of an anonymization (Dewri et al. 2009, section 3.2): how unequal the privacy of two persons can be. From 0
+    to 1; lower is better.
+    """
+
+    name = "NECD"
+    words = "dispersion of class sizes"
+    maximize = False
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the dispersion of each of n generalizations."""
+        dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.smallest_kept)
+        return dispersion / max(classes.n_rows - 1, 1)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+
+def attribute_losses(classes: EquivalenceClasses) -> Values:
+    """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
+    table = classes.table
+    losses: Values = _attribute_losses(
+        group_extents(classes.maps, table.offsets),
+        table.offsets,
+        table.marginals,
+        table.codes,
+        classes.starts,
+        classes.sizes,
+        classes.representatives,
+        classes.smallest_kept,
+    )
+    return losses
+
+
 @njit(cache=True, nogil=True)
-def _general_loss(  # type: ignore[no-untyped-def]
+def _attribute_losses(  # type: ignore[no-untyped-def]
     extents, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
 ):
     n_attributes = len(offsets) - 1
-    loss = np.zeros(len(starts) - 1, dtype=np.float64)
+    losses = np.empty((len(starts) - 1, n_attributes), dtype=np.float64)
     numerators = np.empty(n_attributes, dtype=np.int64)
     # A domain of one value loses nothing by generalization and 1 by suppression.
     denominators = np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
-    for i in range(len(loss)):
+    for i in range(len(losses)):
         for j in range(n_attributes):
             numerators[j] = 0
             for v in range(offsets[j], offsets[j + 1]):
@@ -90,8 +172,23 @@ def _general_loss(  # type: ignore[no-untyped-def]
                     extent = extents[i, offsets[j] + codes[representatives[c], j]]
                     numerators[j] += sizes[c] * (denominators[j] - extent)
         for j in range(n_attributes):
-            loss[i] += numerators[j] / denominators[j]
-    return loss
+            losses[i, j] = numerators[j] / denominators[j]
+    return losses
+
+
+@njit(cache=True, nogil=True)
+def _dispersion(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
+    dispersion = np.zeros(len(starts) - 1, dtype=np.float64)
+    for i in range(len(dispersion)):
+        largest = np.int64(0)
+        smallest = np.iinfo(np.int64).max
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] >= smallest_kept[i]:
+                largest = max(largest, sizes[c])
+                smallest = min(smallest, sizes[c])
+        if largest > 0:
+            dispersion[i] = largest - smallest
+    return dispersion
 
 
 @njit(cache=True, nogil=True)

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.problem import Problem
 from pymoo.core.variable import get
+
+from pymoo_anon.operators.crossover import PartitionCrossover
+from pymoo_anon.problems.partition import PartitionProblem
 
 
 class SingleStepMutation(Mutation):  # type: ignore[misc]
@@ -34,3 +38,61 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
         steps = random_state.choice([-1, 1], size=X.shape)
         low, high = problem.xl.astype(X.dtype), problem.xu.astype(X.dtype)
         return np.where(mutates, np.clip(X + steps, low, high), X)
+
+
+class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
+    """Bits of a `PartitionProblem` flip, at a rate of each quasi-identifier's own string.
+
+    From Dewri et al. 2009, section 6. The result may be no cut of a taxonomy: `ClosestValidRepair` makes it one.
+
+    Args:
+        prob_var: Probability for each bit; None is 1 / number of bits of its quasi-identifier, so that long strings do
+            not take all mutations to themselves.
+    """
+
+    def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
+        super().__init__(prob_var=prob_var, **kwargs)
+
+    def _do(
+        self,
+        problem: PartitionProblem,
+        X: NDArray[np.bool_],
+        *args: Any,
+        random_state: np.random.Generator,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        if self.prob_var is None:
+            lengths = np.diff(problem.bit_offsets)
+            rate = np.repeat(1 / np.maximum(lengths, 1), lengths)
+        else:
+            rate = get(self.prob_var)
+        flipped: NDArray[np.bool_] = X ^ (random_state.random(X.shape) < rate)
+        return flipped
+
+
+class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
+    """Crossover with a random valid string, in the place of bit mutation (Lunacek et al. 2006, section 3.2).
+
+    It brings in what the population has lost, and valid strings stay valid.
+
+    Args:
+        prob: Probability that a string is crossed with an immigrant.
+        crossover: None is `PartitionCrossover()`; the first child is taken.
+    """
+
+    def __init__(self, prob: float = 0.1, crossover: Crossover | None = None, **kwargs: Any) -> None:
+        super().__init__(prob=prob, **kwargs)
+        self.crossover = PartitionCrossover() if crossover is None else crossover
+
+    def _do(
+        self,
+        problem: PartitionProblem,
+        X: NDArray[np.bool_],
+        *args: Any,
+        random_state: np.random.Generator,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        immigrants = problem.sample(len(X), random_state)
+        children = self.crossover._do(problem, np.stack([X, immigrants]), random_state=random_state)
+        first: NDArray[np.bool_] = children[0]
+        return first

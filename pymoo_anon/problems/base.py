@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.problem import Problem
 from pymoo.core.result import Result
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import repeated
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.microdata import Microdata, suppression_policy
 from pymoo_anon.objectives.base import Objective
@@ -64,11 +64,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         for objective in self.objectives:
             if not isinstance(objective, Objective):
                 raise TypeError(f"objectives must be Objective instances, got {objective!r}")
-            if objective.column is not None and objective.column not in table.tuples.columns:
-                raise ValueError(
-                    f"{objective!r} reads column {objective.column!r}, which has no role in the table; "
-                    f"columns with a role: {examples(list(table.tuples.columns))}"
-                )
+            objective.check(table)
         twice = repeated(map(repr, self.objectives))
         if twice:
             raise ValueError(f"objectives must differ, given more than once: {', '.join(twice)}")
@@ -135,7 +131,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             (n, n_obj) float array of minimised values.
         """
         maps, n_groups = self._group_maps(X)
-        F = np.empty((len(X), self.n_obj))
+        F = np.empty((len(X), len(self.objectives)))
         done = 0
         for classes in self.table.tuples.classes(
             maps, n_groups, columns=self._columns, limit=self.limit, below=self.below

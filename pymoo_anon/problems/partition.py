@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.kernels.strings import closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -91,6 +92,13 @@ class PartitionProblem(AnonymizationProblem):
         self.taxonomies = taxonomies
         self.bit_offsets = np.concatenate([[0], np.cumsum(sizes - 1)])
         self._sizes = sizes
+        # All trees over the whole string: their leaves begin with the bits of their quasi-identifier.
+        spans, shares = [np.empty((0, 3), dtype=np.int64)], [np.empty(0)]
+        for name, taxonomy in taxonomies.items():
+            start = self.bits_of(name).start
+            spans.append(taxonomy.spans + np.array([start, start, sum(map(len, spans))]))
+            shares.append(taxonomy.merge_shares)
+        self._spans, self._merge_shares = np.concatenate(spans), np.concatenate(shares)
         self._firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         # Places of the bits among the codes: every value but the first of an attribute follows a bit.
         self._after_bit = np.setdiff1d(np.arange(sizes.sum()), self._firsts)
@@ -126,11 +134,28 @@ class PartitionProblem(AnonymizationProblem):
             TypeError: X is not Boolean.
             ValueError: X has another shape.
         """
+        return valid_cuts(self._strings(X), self._spans)
+
+    def closest(self, X: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
+        """The valid strings nearest by Hamming distance, as `Taxonomy.closest`.
+
+        Args:
+            X: (n, n_var) Boolean array.
+            random_state: Decides between several nearest ones; None takes the most general of them.
+
+        Raises:
+            TypeError: X is not Boolean.
+            ValueError: X has another shape.
+        """
         strings = self._strings(X)
-        valid = np.ones(len(strings), dtype=bool)
-        for name, taxonomy in self.taxonomies.items():
-            valid &= taxonomy.is_valid(strings[:, self.bits_of(name)])
-        return valid
+        shape = (len(strings), len(self._spans))
+        draws = np.zeros(shape) if random_state is None else random_state.random(shape)
+        return closest_cuts(strings, self._spans, draws)
+
+    def sample(self, n: int, random_state: np.random.Generator) -> Bits:
+        """(n, n_var) Boolean array: random valid strings, each of all with equal probability."""
+        free = random_state.random((n, self.n_var)) < 0.5
+        return random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
 
     def decode(self, x: ArrayLike) -> Generalization:
         """The generalization of one string.
@@ -174,15 +199,17 @@ class PartitionProblem(AnonymizationProblem):
 
     def _checked(self, X: ArrayLike) -> Bits:
         strings = self._strings(X)
-        for name, taxonomy in self.taxonomies.items():
-            own = strings[:, self.bits_of(name)]
-            valid = taxonomy.is_valid(own)
-            if not valid.all():
-                shown = ["".join("01"[bit] for bit in bits) for bits in own[~valid]]
-                raise ValueError(
-                    f"X must hold cuts of the taxonomy of {name!r}, got {examples(shown)}; ClosestValidRepair makes "
-                    "cuts of strings, PartitionCrossover keeps them"
-                )
+        valid = valid_cuts(strings, self._spans)
+        if not valid.all():
+            for name, taxonomy in self.taxonomies.items():
+                own = strings[:, self.bits_of(name)]
+                wrong = own[~taxonomy.is_valid(own)]
+                if len(wrong):
+                    shown = ["".join("01"[bit] for bit in bits) for bits in wrong.astype(int)]
+                    raise ValueError(
+                        f"X must hold cuts of the taxonomy of {name!r}, got {examples(shown)}; ClosestValidRepair "
+                        "makes cuts of strings, PartitionCrossover keeps them"
+                    )
         return strings
 
     def _group_maps(self, X: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,0 +1,53 @@
+"""The two tables of bit strings that several benchmarks read, from Adult."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from pymoo_anon.datasets import fetch_adult_frame
+from pymoo_anon.datasets.adult import TAXONOMIES, load_hierarchy, load_taxonomy
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.problems.partition import PartitionProblem
+
+
+def preference_table() -> Microdata:
+    """Adult as in Dewri et al. 2009: nine quasi-identifiers, age in 20 intervals of width 5, 105 bits."""
+    frame = fetch_adult_frame()
+    packaged = ["workclass", "education", "marital-status", "race", "sex", "native-country", "salary-class"]
+    hierarchies = {name: load_hierarchy(name) for name in packaged}
+    hierarchies["age"] = Hierarchy.intervals(0, 100, widths=[], step=5)
+    hierarchies["occupation"] = Hierarchy.flat(sorted(frame["occupation"].unique()))
+    order = [
+        "age",
+        "workclass",
+        "education",
+        "marital-status",
+        "occupation",
+        "race",
+        "sex",
+        "native-country",
+        "salary-class",
+    ]
+    return Microdata.from_frame(frame, {name: hierarchies[name] for name in order})
+
+
+def crossover_problem() -> PartitionProblem:
+    """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15."""
+    frame = fetch_adult_frame().sample(15_000, random_state=1)
+    ages = ["17–24", "25–34", "35–44", "45–54", "55–64", "65–74", "75–90"]
+    frame["age"] = pd.cut(frame["age"], [17, 25, 35, 45, 55, 65, 75, 91], right=False, labels=ages).astype(str)
+    taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
+    hierarchies = {
+        "age": Hierarchy.flat(ages),
+        "workclass": Hierarchy.from_taxonomy(taxonomies["workclass"]),
+        "education": Hierarchy.from_taxonomy(taxonomies["education"]),
+        "marital-status": Hierarchy.from_taxonomy(taxonomies["marital-status"]),
+        "occupation": Hierarchy.flat(sorted(frame["occupation"].unique())),
+        "race": load_hierarchy("race"),
+        "sex": load_hierarchy("sex"),
+        "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
+    }
+    table = Microdata.from_frame(frame, hierarchies)
+    return PartitionProblem(table, [GeneralLossMetric()], suppress_below=15, taxonomies=taxonomies)

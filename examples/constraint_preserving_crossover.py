@@ -1,0 +1,38 @@
+"""How do I search bit strings where some attributes have a taxonomy? Three ways to keep strings valid, side by side."""
+
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms.genitor import GENITOR
+from pymoo_anon.datasets import make_census
+from pymoo_anon.datasets.adult import TAXONOMIES, load_taxonomy
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.operators.crossover import ReducedSurrogateCrossover
+from pymoo_anon.operators.mutation import PerAttributeBitMutation
+from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.problems.partition import PartitionProblem
+
+table = make_census(5000)
+taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
+
+
+def problem():
+    return PartitionProblem(table, [GeneralLossMetric()], suppress_below=15, taxonomies=taxonomies)
+
+
+print(f"{problem().n_var} bits, {problem().n_strings:,} valid strings")
+ways = {
+    "crossover that keeps cuts, random immigrants": GENITOR(pop_size=200),
+    "crossover that keeps cuts, mutation, nearest valid string": GENITOR(
+        pop_size=200, mutation=PerAttributeBitMutation(), repair=ClosestValidRepair()
+    ),
+    "two-point crossover, mutation, nearest valid string": GENITOR(
+        pop_size=200,
+        crossover=ReducedSurrogateCrossover(),
+        mutation=PerAttributeBitMutation(),
+        repair=ClosestValidRepair(),
+    ),
+}
+for name, algorithm in ways.items():
+    res = minimize(problem(), algorithm, ("n_eval", 5000), seed=1)
+    print(f"{res.F[0]:12,.1f}  {name}")
+print(res.problem.decode(res.X))

@@ -1,0 +1,15 @@
+"""How much information do I give up so that nobody is much worse protected than others? Prefer loss and bias, get k."""
+
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms.preference import PreferenceNSGA2
+from pymoo_anon.datasets import make_census
+from pymoo_anon.problems.preference import PreferenceProblem
+
+# At least k = 5, a loss (NWP) near 0.3, and class sizes that differ (NECD) as they like, somewhat, or little.
+problem = PreferenceProblem(make_census(10_000), k=5, preferences=[(0.3, 1.0), (0.3, 0.2), (0.3, 0.05)])
+res = minimize(problem, PreferenceNSGA2(pop_size=100), ("n_gen", 200), seed=1)
+
+print(res.picks.drop(columns="row").to_string(index=False))
+print("\nThe one for the least bias:")
+print(problem.decode(res.X[res.picks["row"].iloc[-1]]))

@@ -1,0 +1,163 @@
+"""GENITOR: a steady-state genetic algorithm with selection by rank."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.crossover import Crossover
+from pymoo.core.initialization import Initialization
+from pymoo.core.mutation import Mutation
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.core.repair import Repair
+from pymoo.core.sampling import Sampling
+from pymoo.termination import get_termination
+from pymoo.util.display.output import Output
+from pymoo.util.display.single import SingleObjectiveOutput
+
+from pymoo_anon.operators.crossover import PartitionCrossover
+from pymoo_anon.operators.mutation import RandomImmigrantMutation
+from pymoo_anon.operators.sampling import ValidSampling
+
+# As often as pymoo's own mating does, births are repeated where they give a duplicate.
+_ATTEMPTS = 100
+
+
+class GENITOR(Algorithm):  # type: ignore[misc]
+    """GENITOR (Whitley 1989), as Lunacek et al. 2006 use it for one objective.
+
+    Two parents are drawn by rank, one child is made of them, and it replaces the worst of the population if it is
+    better. One iteration of pymoo is as many births as the population is large; `ask` gives one child at a time.
+
+    Args:
+        pop_size: Number of individuals in the population.
+        bias: How much more often the best is drawn than the median one, from 1 (not) to 2.
+        eliminate_duplicates: Whether a child that is in the population already is refused.
+        sampling: First population; None is `ValidSampling()`.
+        crossover: Makes children of two parents, of which the first is taken; None is `PartitionCrossover()`.
+        mutation: None is `RandomImmigrantMutation()`.
+        repair: What makes children valid; None leaves them as they are.
+        output: Columns of the verbose output; None is pymoo's for one objective.
+        **kwargs: As pymoo's `Algorithm`: termination (30,000 evaluations by default), callback, save_history, ...
+
+    Raises:
+        ValueError: `pop_size` is less than 2, `bias` is not from 1 to 2 or, at setup, the problem has several
+            objectives.
+    """
+
+    def __init__(
+        self,
+        pop_size: int = 500,
+        bias: float = 1.5,
+        eliminate_duplicates: bool = True,
+        sampling: Sampling | None = None,
+        crossover: Crossover | None = None,
+        mutation: Mutation | None = None,
+        repair: Repair | None = None,
+        output: Output | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if pop_size < 2:
+            raise ValueError(f"pop_size must be at least 2, got {pop_size!r}")
+        if not 1 <= bias <= 2:
+            raise ValueError(f"bias must be a number from 1 to 2, got {bias!r}")
+        kwargs.setdefault("termination", get_termination("n_eval", 30_000))
+        super().__init__(output=SingleObjectiveOutput() if output is None else output, **kwargs)
+        self.pop_size = pop_size
+        self.bias = bias
+        self.eliminate_duplicates = eliminate_duplicates
+        self.crossover = PartitionCrossover() if crossover is None else crossover
+        self.mutation = RandomImmigrantMutation() if mutation is None else mutation
+        self.repair = repair
+        self.initialization = Initialization(ValidSampling() if sampling is None else sampling, repair=repair)
+        # The population as arrays, and the rows in the order of their values: individuals are made once an iteration.
+        self._X: NDArray[Any] = np.empty((0, 0))
+        self._order: list[int] = []
+        self._values: list[float] = []
+        self._keys: dict[bytes, int] = {}
+        self._n_births = 0
+
+    def _setup(self, problem: Problem, **kwargs: Any) -> None:
+        if problem.n_obj != 1:
+            raise ValueError(f"problem must have one objective, got {problem.n_obj}")
+
+    def _initialize_infill(self) -> Population:
+        return self.initialization.do(self.problem, self.pop_size, algorithm=self, random_state=self.random_state)
+
+    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        assert infills is not None
+        self._X = infills.get("X")
+        values = infills.get("F")[:, 0]
+        self._order = np.argsort(values, kind="stable").tolist()
+        self._values = [float(values[row]) for row in self._order]
+        for x in self._X:
+            self._count(x, 1)
+
+    def _infill(self) -> Population:
+        child = self._child()
+        for _ in range(_ATTEMPTS if self.eliminate_duplicates else 0):
+            if child.tobytes() not in self._keys:
+                break
+            child = self._child()
+        return Population.new(X=child)
+
+    def _child(self) -> NDArray[Any]:
+        """One child of two parents, as an array of one row."""
+        rows = [self._order[rank] for rank in self._ranks()]
+        parents = self._X[rows][:, np.newaxis]
+        # The operators on arrays, as pymoo's `do` would call them, without individuals in between.
+        rng = self.random_state
+        child: NDArray[Any] = parents[0]
+        if rng.random() < self.crossover.prob.get():
+            child = self.crossover._do(self.problem, parents, random_state=rng)[0]
+        if rng.random() <= self.mutation.prob.get():
+            child = self.mutation._do(self.problem, child, random_state=rng)
+        if self.repair is not None:
+            child = self.repair._do(self.problem, child, random_state=rng)
+        return child
+
+    def _advance(self, infills: Population | None = None, **kwargs: Any) -> bool:
+        assert infills is not None
+        for one in infills:
+            self._insert(one.X, float(one.F[0]))
+            self._n_births += 1
+        # pymoo's own bookkeeping follows where this is true.
+        return self._n_births % self.pop_size == 0
+
+    def _set_optimum(self) -> None:
+        rows = self._order
+        self.pop = Population.new(X=self._X[rows], F=np.array(self._values)[:, np.newaxis])
+        self.pop.apply(lambda one: one.evaluated.update("F"))
+        self.opt = self.pop[:1]
+
+    def _ranks(self) -> NDArray[np.int64]:
+        """Two ranks from 0, the best, by the linear distribution of the bias."""
+        u = self.random_state.random(2)
+        n, b = len(self._order), self.bias
+        # The limit of the formula where the bias goes to 1 is the draw itself.
+        shares = u if b == 1 else (b - np.sqrt(b * b - 4 * (b - 1) * u)) / (2 * (b - 1))
+        ranks: NDArray[np.int64] = (n * shares).astype(np.int64)
+        return ranks
+
+    def _insert(self, x: NDArray[Any], value: float) -> None:
+        """Put a child in the place of the worst if it is better, and no duplicate where these are refused."""
+        if value >= self._values[-1] or (self.eliminate_duplicates and x.tobytes() in self._keys):
+            return
+        row = self._order.pop()
+        self._values.pop()
+        self._count(self._X[row], -1)
+        place = bisect_right(self._values, value)
+        self._order.insert(place, row)
+        self._values.insert(place, value)
+        self._X[row] = x
+        self._count(x, 1)
+
+    def _count(self, x: NDArray[Any], more: int) -> None:
+        key = x.tobytes()
+        self._keys[key] = self._keys.get(key, 0) + more
+        if self._keys[key] == 0:
+            del self._keys[key]

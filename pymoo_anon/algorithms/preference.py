@@ -1,0 +1,137 @@
+"""NSGA-II with the selection of feasible solutions that preferences between loss and bias need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.crossover import Crossover
+from pymoo.core.mutation import Mutation
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.core.result import Result
+from pymoo.core.sampling import Sampling
+from pymoo.operators.crossover.pntx import SinglePointCrossover
+from pymoo.operators.selection.tournament import TournamentSelection
+from pymoo.util.display.column import Column
+from pymoo.util.display.output import Output
+
+from pymoo_anon.operators.mutation import PerAttributeBitMutation
+from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.operators.sampling import ValidSampling
+from pymoo_anon.problems.preference import PreferenceProblem
+
+
+class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
+    """NSGA-II on a `PreferenceProblem`, with its selection rule (Dewri et al. 2009, section 5.2).
+
+    The result has, beside pymoo's, `res.picks`: the solution of every preferred point, as `PreferenceProblem.picks`
+    gives it from the non-dominated solutions.
+
+    Args:
+        pop_size: Number of strings in the population.
+        sampling: First population; None is `ValidSampling()`.
+        crossover: None is pymoo's single-point crossover of the whole string with probability 0.8.
+        mutation: None is `PerAttributeBitMutation(0.001)`.
+        output: Columns of the verbose output; None is `PreferenceOutput()`.
+        **kwargs: As pymoo's `NSGA2`: termination, callback, eliminate_duplicates (False by default), ...
+
+    Raises:
+        TypeError: At setup, the problem is no `PreferenceProblem`.
+    """
+
+    def __init__(
+        self,
+        pop_size: int = 100,
+        sampling: Sampling | None = None,
+        crossover: Crossover | None = None,
+        mutation: Mutation | None = None,
+        output: Output | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("eliminate_duplicates", False)
+        super().__init__(
+            pop_size=pop_size,
+            sampling=ValidSampling() if sampling is None else sampling,
+            selection=TournamentSelection(func_comp=prefer_feasible),
+            crossover=SinglePointCrossover(prob=0.8) if crossover is None else crossover,
+            mutation=PerAttributeBitMutation(0.001) if mutation is None else mutation,
+            repair=ClosestValidRepair(),
+            output=PreferenceOutput() if output is None else output,
+            **kwargs,
+        )
+
+    def setup(self, problem: Problem, **kwargs: Any) -> PreferenceNSGA2:
+        """Set the algorithm up for a problem with preferences."""
+        if not isinstance(problem, PreferenceProblem):
+            raise TypeError(f"problem must be a PreferenceProblem, got {type(problem).__name__}")
+        super().setup(problem, **kwargs)
+        return self
+
+    def result(self) -> Result:
+        """The non-dominated solutions, and the pick for every preferred point."""
+        res = super().result()
+        res.picks = self.problem.picks(np.atleast_2d(res.X))
+        return res
+
+
+class PreferenceOutput(Output):  # type: ignore[misc]
+    """Columns of a search with preferences: distinct strings, feasible members of the front, the lowest f1 of these."""
+
+    def initialize(self, algorithm: Algorithm) -> None:
+        """Add the columns."""
+        self.columns.append(Column("distinct", width=8, func=_n_unique))
+        self.columns.append(Column("feasible", width=8, func=_n_feasible))
+        for number in range(algorithm.problem.n_obj - 1):
+            self.columns.append(Column(f"lowest f{number + 1}", width=13, func=_Lowest(number)))
+
+
+class _Lowest:
+    """The lowest achievement of one preferred point among the feasible members of the front."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __call__(self, algorithm: Algorithm) -> float | None:
+        F = algorithm.opt.get("F")
+        feasible = F[F[:, -1] <= 0, self.number]
+        return float(feasible.min()) if len(feasible) else None
+
+
+def _n_unique(algorithm: Algorithm) -> int:
+    return int(algorithm.problem.n_unique)
+
+
+def _n_feasible(algorithm: Algorithm) -> int:
+    return int((algorithm.opt.get("F")[:, -1] <= 0).sum())
+
+
+def prefer_feasible(pop: Population, P: NDArray[np.int64], **kwargs: Any) -> NDArray[np.int64]:
+    """Winners of binary tournaments: feasible before infeasible, then as the paper's four rules say.
+
+    Two feasible ones are decided by rank and then by crowding distance; two infeasible ones by f2 = k_pref - k, then by
+    f1, then by crowding distance. What is equal in all is decided by the draw that put one of them first.
+
+    Args:
+        pop: Individuals with F, rank and crowding; of several f1 the smallest counts.
+        P: (n, 2) integer array, who meets whom.
+        **kwargs: Passed by pymoo and not needed.
+
+    Returns:
+        (n, 1) integer array of winners.
+    """
+    F, rank, crowding = pop.get("F", "rank", "crowding")
+    infeasible = F[:, -1] > 0
+    first = np.where(infeasible, F[:, -1], rank)
+    second = np.where(infeasible, F[:, :-1].min(axis=1), 0.0)
+    # Lexicographic: lower is better in each. Rank and f2 only meet their like, as the first key tells them apart.
+    a, b = ([key[P[:, side]] for key in (infeasible, first, second, -crowding)] for side in (0, 1))
+    wins = np.zeros(len(P), dtype=bool)
+    open_ = np.ones(len(P), dtype=bool)
+    for mine, theirs in zip(a, b, strict=True):
+        wins |= open_ & (theirs < mine)
+        open_ &= mine == theirs
+    return np.where(wins, P[:, 1], P[:, 0])[:, np.newaxis]

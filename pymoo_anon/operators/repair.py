@@ -1,0 +1,28 @@
+"""Repairs of generalizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.core.repair import Repair
+
+from pymoo_anon.problems.partition import PartitionProblem
+
+
+class ClosestValidRepair(Repair):  # type: ignore[misc]
+    """The valid string nearest by Hamming distance, any of several nearest ones as likely.
+
+    From Lunacek et al. 2006, section 3.2; exact. Strings that are valid stay as they are.
+    """
+
+    def _do(
+        self,
+        problem: PartitionProblem,
+        X: NDArray[np.bool_],
+        *args: Any,
+        random_state: np.random.Generator,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        return problem.closest(X, random_state)

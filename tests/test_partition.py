@@ -1,0 +1,385 @@
+"""Partition problems: bits, decoding, values against the rows, labels, memory, frames, and what they refuse."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from plain import PlainTable
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.result import Result
+from pymoo.optimize import minimize
+from strategies import cuts, every_string, partitions, policies
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import (
+    ClassificationMetric,
+    GeneralLossMetric,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+)
+from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.operators.crossover import PartitionCrossover
+from pymoo_anon.operators.mutation import PerAttributeBitMutation
+from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.operators.sampling import ValidSampling
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.taxonomy import Taxonomy
+
+WORK = {
+    "name": "Any work",
+    "children": [
+        {"name": "Government", "children": [{"name": "Federal-gov"}, {"name": "State-gov"}, {"name": "Local-gov"}]},
+        {"name": "Private"},
+        {"name": "Never-worked"},
+    ],
+}
+LEAVES = ["Federal-gov", "State-gov", "Local-gov", "Private", "Never-worked"]
+EVERY_KIND = [
+    KAnonymity(),
+    DistinctLDiversity("s0"),
+    ClassSizeSum(),
+    SensitiveCountSum("s0"),
+    GeneralLossMetric(),
+    ClassificationMetric("s1"),
+    NormalizedWeightedPenalty(),
+    NormalizedClassDispersion(),
+]
+
+
+def small_table(n_rows=80, seed=0):
+    """Bits: age 19, work 4, sex 1; no row holds Never-worked."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 100, n_rows),
+            "work": rng.choice(LEAVES[:4], n_rows),
+            "sex": rng.choice(["Female", "Male"], n_rows),
+            "diagnosis": rng.choice(["flu", "cold", "measles"], n_rows),
+        }
+    )
+    quasi_identifiers = {
+        "age": Hierarchy.intervals(0, 100, widths=[], step=5),
+        "work": Hierarchy.flat(sorted(LEAVES[:4])),
+        "sex": Hierarchy.flat(["Female", "Male"]),
+    }
+    return Microdata.from_frame(frame, quasi_identifiers, sensitive="diagnosis")
+
+
+TABLE = small_table()
+OBJECTIVES = [KAnonymity(), GeneralLossMetric()]
+
+
+def make(objectives=OBJECTIVES, **kwargs):
+    kwargs.setdefault("taxonomies", {"work": Taxonomy.from_nested(WORK)})
+    return PartitionProblem(TABLE, objectives, **kwargs)
+
+
+def string(**bits):
+    """One string, zeros where nothing is said; positions of ones by attribute."""
+    starts = {"age": 0, "work": 19, "sex": 23}
+    x = np.zeros(24, bool)
+    for name, places in bits.items():
+        x[[starts[name] + place for place in places]] = True
+    return x
+
+
+def test_strings_are_laid_end_to_end():
+    own = make()
+    assert own.n_var == 24
+    assert own.bit_offsets.tolist() == [0, 19, 23, 24]
+    assert [own.bits_of(name) for name in ("age", "work", "sex")] == [slice(0, 19), slice(19, 23), slice(23, 24)]
+    assert (own.xl.tolist(), own.xu.tolist(), own.vtype) == ([0] * 24, [1] * 24, bool)
+    assert own.n_strings == 2**19 * len(cuts(WORK)) * 2
+    with pytest.raises(KeyError, match=r"name must be one of the quasi-identifiers 'age', 'work', 'sex', got 'zip'"):
+        own.bits_of("zip")
+
+
+def test_the_papers_have_as_many_bits(adult_rows):
+    """PREF: 105 bits without constraints. XO: 92 of 8 attributes, 24 of them free."""
+    columns = ["workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
+    values = {name: Hierarchy.flat(sorted(adult_rows[name].unique())) for name in [*columns, "salary-class"]}
+    preferences = {"age": Hierarchy.intervals(0, 100, widths=[], step=5), **values}
+    own = PartitionProblem(Microdata.from_frame(adult_rows, preferences), OBJECTIVES)
+    assert np.diff(own.bit_offsets).tolist() == [19, 6, 15, 6, 13, 4, 1, 40, 1]
+    assert own.n_strings == 2**105
+
+
+@given(data=st.data(), partition=partitions())
+def test_decoding_counts_the_bits_before_a_value(data, partition):
+    own = PartitionProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
+    for x in own.sample(3, np.random.default_rng(data.draw(st.integers(0, 99)))):
+        decoded = own.decode(x)
+        for name, (labels,) in partition.labels_of(x.tolist()).items():
+            assert [str(value) for value in own.table.quasi_identifiers[name].domain] == list(map(str, labels))
+            assert decoded.groups[name].tolist() == list(labels.values())
+        assert decoded.n_groups == tuple(x[own.bits_of(name)].sum() + 1 for name in partition.domains)
+
+
+@given(data=st.data(), partition=partitions())
+def test_values_are_those_of_the_rows(data, partition):
+    table, policy = partition.table, data.draw(policies(partition.table))
+    n_rows, names = len(table.frame), list(partition.domains)
+    shares = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(names), max_size=len(names)).filter(any)))
+    weights = shares / shares.sum()
+    own = PartitionProblem(
+        table.microdata,
+        [*EVERY_KIND, NormalizedWeightedPenalty(weights)],
+        suppression=policy.get("limit", 0),
+        suppress_below=policy.get("below"),
+        **partition.arguments,
+    )
+    X = own.sample(4, np.random.default_rng(data.draw(st.integers(0, 99))))
+    for x, found in zip(X, own.natural(own.evaluate(X)), strict=True):
+        plain = PlainTable(table.frame, partition.labels_of(x.tolist()))
+        measured = plain.measure([0] * len(names), "s0", "s1", **policy)
+        suppressed = measured.size_of < (policy.get("below") or measured.k)
+        kept = measured.size_of[~suppressed]
+        costs = [plain.costs[name, 0].where(~suppressed, 1.0).sum() / n_rows for name in names]
+        expected = [measured.k, measured.l, measured.S_k, measured.S_l, measured.GLM, measured.CM]
+        dispersion = (kept.max() - kept.min()) / max(n_rows - 1, 1) if len(kept) else 0
+        np.testing.assert_allclose(
+            found, [*expected, np.mean(costs), dispersion, np.dot(weights, costs)], rtol=1e-12, atol=1e-15
+        )
+
+
+@given(data=st.data(), partition=partitions())
+def test_the_whole_string_is_repaired_drawn_and_checked_as_its_parts(data, partition):
+    own = PartitionProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    X = rng.random((20, own.n_var)) < 0.5
+    X.flags.writeable = False
+    parts = {name: (X[:, own.bits_of(name)], tree) for name, tree in partition.arguments["taxonomies"].items()}
+    valid = np.all([tree.is_valid(bits) for bits, tree in parts.values()] or [[True] * 20], axis=0)
+    assert own.is_valid(X).tolist() == valid.tolist()
+    plain, drawn, sampled = own.closest(X), own.closest(X, rng), own.sample(20, rng)
+    for repaired in (plain, drawn, sampled):
+        assert repaired.dtype == bool
+        assert repaired.shape == X.shape
+        assert own.is_valid(repaired).all()
+    for name in partition.domains:
+        bits = own.bits_of(name)
+        if name in parts:
+            _, tree = parts[name]
+            np.testing.assert_array_equal(plain[:, bits], tree.closest(X[:, bits]))
+            assert ((drawn ^ X)[:, bits].sum(axis=1) == (plain ^ X)[:, bits].sum(axis=1)).all()
+        else:
+            np.testing.assert_array_equal(plain[:, bits], X[:, bits])
+            np.testing.assert_array_equal(drawn[:, bits], X[:, bits])
+    np.testing.assert_array_equal(drawn[valid], X[valid])
+
+
+@given(partition=partitions(max_attributes=2))
+def test_valid_strings_are_counted(partition):
+    own = PartitionProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
+    assume(own.n_var <= 10)
+    assert own.n_strings == own.is_valid(every_string(own.n_var)).sum()
+
+
+def test_every_valid_string_is_drawn_alike():
+    tree = Taxonomy.from_nested(WORK)
+    frame = pd.DataFrame({"work": LEAVES[:2], "sex": ["F", "M"], "again": LEAVES[:2], "size": [1, 3]})
+    quasi_identifiers = {name: Hierarchy.flat(sorted(frame[name])) for name in frame}
+    own = PartitionProblem(
+        Microdata.from_frame(frame, quasi_identifiers), OBJECTIVES, taxonomies={"work": tree, "again": tree}
+    )
+    drawn, counts = np.unique(own.sample(36_000, np.random.default_rng(0)), axis=0, return_counts=True)
+    assert len(drawn) == own.n_strings == 3 * 2 * 3 * 2
+    assert own.is_valid(drawn).all()
+    assert np.allclose(counts, 1000, atol=150)
+
+
+def test_groups_have_names():
+    own = make(taxonomies={})
+    decoded = own.decode(string(age=[4, 6, 7, 18], work=[1])[:23])
+    assert decoded.labels["age"] == ("0–24", "25–34", "35–39", "40–94", "95–99")
+    assert decoded.labels["work"] == ("Federal-gov | Local-gov", "Private | State-gov")
+    assert decoded.labels["sex"] == ("*",)
+    assert own.decode(np.ones(23, bool)).labels["sex"] == ("Female", "Male")
+    own = make()
+    assert own.decode(string(work=[2, 3])).labels["work"] == ("Government", "Private", "Never-worked")
+    assert own.decode(string()).labels["work"] == ("Any work",)
+    assert own.decode(string()).labels["age"] == ("*",)
+    own = make(taxonomies=None, orders={"work": LEAVES, "sex": ["Male", "Female"]})
+    decoded = own.decode(string(work=[1, 3], sex=[0]))
+    assert decoded.labels["work"] == ("Federal-gov | State-gov", "Local-gov | Private", "Never-worked")
+    assert decoded.labels["sex"] == ("Male", "Female")
+
+
+def test_numbers_in_an_order_have_ranges_where_they_follow_each_other():
+    table = Microdata.from_frame(pd.DataFrame({"age": [17, 18, 19, 20, 21]}), {"age": Hierarchy.flat(range(17, 22))})
+    x = np.array([0, 0, 1, 0], bool)
+    assert PartitionProblem(table, OBJECTIVES).decode(x).labels["age"] == ("17–19", "20–21")
+    turned = PartitionProblem(table, OBJECTIVES, orders={"age": [21, 19, 17, 18, 20]})
+    assert turned.decode(x).labels["age"] == ("21 | 19 | 17", "18 | 20")
+
+
+def test_leaves_that_no_row_holds_count_in_the_domain():
+    alone = make([GeneralLossMetric()], taxonomies={"work": Taxonomy.from_nested(WORK)})
+    together = make([GeneralLossMetric()], taxonomies={}, orders={"work": LEAVES[:4]})
+    ones = np.ones(24, bool)
+    ones[19:23] = [0, 0, 1, 1]
+    government = np.ones(23, bool)
+    government[19:22] = [0, 0, 1]
+    in_group = TABLE.tuples.counts[TABLE.tuples.codes[:, 1] != 2].sum()  # all but Private
+    assert alone.evaluate(ones)[0] == pytest.approx(in_group * 2 / 4)
+    assert together.evaluate(government)[0] == pytest.approx(in_group * 2 / 3)
+
+
+def test_the_finest_and_the_coarsest_string_are_those_of_the_lattice():
+    census = make_census(400, seed=3)
+    every = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NormalizedClassDispersion()]
+    for policy in ({"suppression": 0.1}, {"suppress_below": 3}):
+        bits, levels = PartitionProblem(census, every, **policy), LatticeProblem(census, every, **policy)
+        for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
+            np.testing.assert_array_equal(bits.evaluate(x), levels.evaluate(node))
+
+
+def test_the_memory_pays_once_for_each_string(monkeypatch):
+    own, computed = make(), []
+    compute = PartitionProblem.compute
+    monkeypatch.setattr(PartitionProblem, "compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    X = own.sample(40, np.random.default_rng(0))
+    first = own.evaluate(X)
+    distinct = np.unique(X, axis=0)
+    assert np.array_equal(own.evaluate(X[::-1]), first[::-1])
+    assert np.array_equal(own.evaluate(np.asfortranarray(X)), first)
+    assert own.n_unique == len(computed) == len(distinct)
+    assert np.array_equal(compute(own, X), first)
+
+
+def test_copies_share_the_memory_and_pickles_keep_it():
+    own = make()
+    X = own.sample(10, np.random.default_rng(0))
+    F = own.evaluate(X)
+    twin, other = copy.deepcopy(own), pickle.loads(pickle.dumps(own))
+    assert twin.table is own.table
+    assert twin.n_unique == other.n_unique == own.n_unique
+    assert np.array_equal(other.evaluate(X), F)
+    twin.evaluate(~X[:0])
+    more = own.sample(30, np.random.default_rng(1))
+    assert np.array_equal(twin.evaluate(more), other.evaluate(more))
+    assert twin.n_unique == own.n_unique == other.n_unique
+    assert other.decode(X[0]) == own.decode(X[0])
+    assert other.n_strings == own.n_strings
+
+
+def test_the_table_stays_as_it_was():
+    table = small_table()
+    before = pickle.dumps(table)
+    taxonomy = Taxonomy.from_nested(WORK)
+    own = PartitionProblem(table, OBJECTIVES, taxonomies={"work": taxonomy}, orders={"sex": ["Male", "Female"]})
+    own.evaluate(own.sample(20, np.random.default_rng(0)))
+    assert pickle.dumps(table) == before
+    assert table.quasi_identifiers["work"].domain == tuple(sorted(LEAVES[:4]))
+    assert own.table.quasi_identifiers["work"].domain == tuple(LEAVES)
+    assert (own.table.n_rows, own.table.sensitive) == (80, ("diagnosis",))
+
+
+NSGA = {"sampling": ValidSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
+
+
+def test_to_frame_has_numbers_of_groups_and_natural_signs():
+    own = make([KAnonymity(), GeneralLossMetric()], suppression=2)
+    res = minimize(own, NSGA2(20, repair=ClosestValidRepair(), **NSGA), ("n_gen", 15), seed=1)
+    assert res.X.dtype == bool
+    assert res.pop.get("X").dtype == bool
+    assert np.array_equal(own.compute(res.X), res.F)
+    frame = own.to_frame(res)
+    assert list(frame.columns) == ["age", "work", "sex", "k", "GLM"]
+    assert [str(dtype) for dtype in frame.dtypes] == ["int64"] * 4 + ["float64"]
+    assert frame[["age", "work", "sex"]].to_numpy().tolist() == [list(own.decode(x).n_groups) for x in res.X]
+    assert np.array_equal(frame[["k", "GLM"]], res.F * [-1, 1])
+    one, none = Result(), Result()
+    one.X, one.F = string(age=[3], sex=[0]), np.array([-5.0, 30.5])
+    none.X = none.F = None
+    assert own.to_frame(one).to_numpy().tolist() == [[2, 1, 2, 5, 30.5]]
+    assert own.to_frame(none).shape == (0, 5)
+
+
+def test_an_attribute_of_one_value_has_no_bits():
+    frame = pd.DataFrame({"same": ["a"] * 4, "sex": ["F", "M", "F", "M"], "too": [1] * 4})
+    table = Microdata.from_frame(frame, {name: Hierarchy.flat(sorted(set(frame[name]))) for name in frame})
+    own = PartitionProblem(table, OBJECTIVES, taxonomies={"too": Taxonomy.from_nested({"name": "1"})})
+    assert own.bit_offsets.tolist() == [0, 0, 1, 1]
+    assert own.natural(own.evaluate(every_string(1))).tolist() == [[4, 4], [2, 0]]
+    assert own.decode([True]).n_groups == (1, 2, 1)
+    with pytest.raises(ValueError) as caught:
+        PartitionProblem(Microdata.from_frame(frame, {"same": Hierarchy.flat("a")}), OBJECTIVES)
+    assert str(caught.value) == "table must have a quasi-identifier with at least two values, got none"
+
+
+def refused(error, action):
+    with pytest.raises(error) as caught:
+        action()
+    return str(caught.value)
+
+
+def test_strings_that_are_no_cuts_are_refused():
+    own = make()
+    wrong = string(work=[0])
+    expected = (
+        "X must hold cuts of the taxonomy of 'work', got '1000'; ClosestValidRepair makes cuts of strings, "
+        "PartitionCrossover keeps them"
+    )
+    assert refused(ValueError, lambda: own.evaluate(wrong)) == expected
+    assert refused(ValueError, lambda: own.evaluate(np.array([string(), wrong]))) == expected
+    assert refused(ValueError, lambda: own.decode(wrong)) == expected
+    assert own.n_unique == 0
+    many = np.array([string(work=places) for places in ([0], [1], [0, 1], [1, 2], [3], [0, 3])])
+    assert "got '1000', '0100', '1100', '0110', '0001' and 1 more;" in refused(ValueError, lambda: own.evaluate(many))
+
+
+def test_bad_strings_are_refused():
+    own = make()
+    for bad in (np.zeros((2, 24)), np.zeros((2, 24), int), np.full((2, 24), "0")):
+        for act in (own.evaluate, own.is_valid, own.closest, lambda bad: own.decode(bad[0])):
+            assert refused(TypeError, lambda act=act, bad=bad: act(bad)) == (
+                f"X must be Boolean strings, got {bad.dtype}; ValidSampling and the operators of bit strings keep "
+                "them Boolean in any algorithm"
+            )
+    for act in (own.evaluate, own.is_valid, own.closest):
+        assert refused(ValueError, lambda act=act: act([[False] * 23] * 2)) == (
+            "X must be strings of 24 bits, an (n, 24) array, got (2, 23)"
+        )
+    for shape in ((23,), (1, 24), ()):
+        assert refused(ValueError, lambda shape=shape: own.decode(np.zeros(shape, bool))) == (
+            f"x must be one string of 24 bits, got shape {shape}"
+        )
+
+
+def test_bad_orders_and_taxonomies_are_refused():
+    tree = Taxonomy.from_nested(WORK)
+    smaller = Taxonomy.from_nested({**WORK, "children": WORK["children"][1:]})
+    missing = "column 'work' must hold values of its hierarchy only, got without a row there: "
+    gov = "'Federal-gov', 'Local-gov', 'State-gov'"
+    assert refused(ValueError, lambda: make(taxonomies={"work": smaller})) == missing + gov
+    assert refused(ValueError, lambda: make(taxonomies={}, orders={"work": LEAVES[3:]})) == missing + gov
+    assert refused(KeyError, lambda: make(taxonomies={"job": tree})) == repr(
+        "quasi-identifiers must be among 'age', 'work', 'sex', got 'job'"
+    )
+    assert refused(KeyError, lambda: make(orders={"diagnosis": ["flu"]})) == repr(
+        "quasi-identifiers must be among 'age', 'work', 'sex', got 'diagnosis'"
+    )
+    assert refused(ValueError, lambda: make(orders={"work": LEAVES})) == (
+        "quasi-identifier 'work' must not have both an order and a taxonomy"
+    )
+    for bad in (WORK, "workclass.json", Hierarchy.from_taxonomy(tree)):
+        assert refused(TypeError, lambda bad=bad: make(taxonomies={"work": bad})) == (
+            f"taxonomies['work'] must be a Taxonomy, got {bad!r}"
+        )
+    assert refused(TypeError, lambda: PartitionProblem(pd.DataFrame(), OBJECTIVES)) == (
+        "table must be a Microdata, got DataFrame; Microdata.from_frame makes one"
+    )
+
+
+def test_an_order_that_names_a_value_twice_is_refused_by_its_name():
+    message = refused(ValueError, lambda: make(orders={"sex": ["Male", "Female", "Male"]}))
+    assert message.endswith("name each value once, given more than once: 'Male'")
+    assert "'sex'" in message

@@ -1,0 +1,392 @@
+"""Operators of bit strings: the papers' examples, slow twins, what is drawn how often, and any algorithm of pymoo."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.algorithms.moo.age import AGEMOEA
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.spea2 import SPEA2
+from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.core.population import Population
+from pymoo.optimize import minimize
+from strategies import Partition, cuts, every_string, partitions
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.operators.crossover import PartitionCrossover, ReducedSurrogateCrossover
+from pymoo_anon.operators.mutation import PerAttributeBitMutation, RandomImmigrantMutation
+from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.operators.sampling import ValidSampling
+from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.taxonomy import Taxonomy
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def free(*lengths, trees=None):
+    """A problem with an attribute of so many bits each."""
+    domains = {f"q{j}": [f"v{i}" for i in range(length + 1)] for j, length in enumerate(lengths)}
+    frame = pd.DataFrame({name: domain[:1] for name, domain in domains.items()})
+    table = Microdata.from_frame(frame, {name: Hierarchy.flat(domain) for name, domain in domains.items()})
+    taxonomies = {name: Taxonomy.from_nested(tree) for name, tree in (trees or {}).items()}
+    return PartitionProblem(table, [KAnonymity(), GeneralLossMetric()], taxonomies=taxonomies)
+
+
+WORK = {  # Lunacek et al. 2006, Figure 2, with the leaves A to H
+    "name": "work class",
+    "children": [
+        {"name": "self", "children": [{"name": "v0"}, {"name": "v1"}]},
+        {"name": "government", "children": [{"name": "v2"}, {"name": "v3"}, {"name": "v4"}]},
+        {"name": "v5"},
+        {"name": "without pay", "children": [{"name": "v6"}, {"name": "v7"}]},
+    ],
+}
+WORKCLASS = free(7, trees={"q0": WORK})
+
+
+def bits(text):
+    return np.array([character == "1" for character in text.replace(" ", "")])
+
+
+def shown(x):
+    return "".join("01"[int(bit)] for bit in x)
+
+
+def many(problem_, crossover, a, b, n=1, seed=0):
+    """Children of the same two parents, n times, as pairs of texts."""
+    X = np.stack([np.repeat(bits(parent)[None], n, axis=0) for parent in (a, b)])
+    X.flags.writeable = False
+    children = crossover._do(problem_, X, random_state=np.random.default_rng(seed))
+    assert children.dtype == bool
+    assert children.shape == X.shape
+    return [(shown(c), shown(d)) for c, d in zip(*children, strict=True)]
+
+
+def places(a, b, boundaries=()):
+    """Where the parents may be cut, by the rule as it reads: scanned by stretches, a boundary is a 1 that both share."""
+    marks = []  # (place, do they agree, may it be cut here)
+    for place in range(len(a) + 1):
+        if place in boundaries:
+            marks.append((place, True, True))
+        if place < len(a):
+            marks.append((place, a[place] == b[place], a[place] and b[place]))
+    found, since = [], 0
+    for at, (place, agree, cut) in enumerate(marks):
+        if not cut or not agree:
+            continue
+        before = [agreed for _, agreed, _ in marks[since:at]]
+        # A stretch of agreement somewhere, and a disagreement somewhere after it.
+        if True in before and False in before[before.index(True) :]:
+            found.append(place)
+            since = at
+    return found
+
+
+def crossed(a, b, points):
+    """The two children that change parents at each of the points."""
+    one, other = [], []
+    for place in range(len(a)):
+        mine, theirs = (a, b) if sum(point <= place for point in points) % 2 == 0 else (b, a)
+        one.append(mine[place])
+        other.append(theirs[place])
+    return tuple(one), tuple(other)
+
+
+def alike(outcomes, expected, n):
+    """Each expected outcome as often as the others, within five standard deviations."""
+    counts, share = Counter(outcomes), n / len(expected)
+    assert set(counts) == set(expected)
+    assert np.allclose(list(counts.values()), share, atol=5 * np.sqrt(share) + 1)
+
+
+def test_the_worked_example_of_the_paper():
+    assert WORKCLASS.n_strings == 9
+    assert places(bits("0111110"), bits("0100111")) == [5]
+    for boundaries in (False, True):
+        children = many(WORKCLASS, PartitionCrossover(boundaries=boundaries), "0111110", "0100111", n=50)
+        assert set(children) == {("0111111", "0100110")}
+        turned = many(WORKCLASS, PartitionCrossover(boundaries=boundaries), "0100111", "0111110", n=50)
+        assert set(turned) == {("0100110", "0111111")}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("0000", "0000", []),
+        ("1111", "1111", []),
+        ("0110", "1101", []),  # the disagreement at the beginning follows no agreement
+        ("1011", "1101", [3]),
+        ("1010101", "1000001", [6]),  # shared zeros within the disagreement change nothing
+        ("10111", "11111", [2]),  # of a run of shared ones the first
+        ("1011011", "1111111", [2, 5]),
+        ("110 1 0 1 11", "111 1 1 1 01", [3, 5, 7]),
+        ("00110", "01110", [2]),
+        ("0011", "1111", [2][:0]),
+    ],
+)
+def test_admissible_places_by_hand(a, b, expected):
+    a, b = a.replace(" ", ""), b.replace(" ", "")
+    assert places(bits(a), bits(b)) == expected
+    own = free(len(a))
+    n = 400 * max(len(expected), 1)
+    children = Counter(many(own, PartitionCrossover(), a, b, n=n))
+    by_hand = Counter((shown(c), shown(d)) for c, d in [crossed(bits(a), bits(b), [p]) for p in expected])
+    if not expected:
+        by_hand = Counter([(a, b)])
+    assert set(children) == set(by_hand)
+
+
+def valid_parents(data, n=6):
+    """A problem of random taxonomies and valid parents that are not too unlike each other."""
+    partition: Partition = data.draw(partitions())
+    own = PartitionProblem(partition.table.microdata, [KAnonymity()], **partition.arguments)
+    rng = np.random.default_rng(data.draw(seeds))
+    X = np.stack([own.sample(n, rng), own.sample(n, rng)])
+    # Some attributes of the second parent are those of the first, so that there are stretches of agreement.
+    for name in partition.domains:
+        same = rng.random(n) < 0.4
+        X[1, same, own.bits_of(name)] = X[0, same, own.bits_of(name)]
+    X.flags.writeable = False
+    return own, X, rng
+
+
+@given(st.data())
+def test_children_are_valid_and_those_of_the_twin(data):
+    own, X, rng = valid_parents(data)
+    n_points, boundaries = data.draw(st.integers(1, 3)), data.draw(st.booleans())
+    before = X.copy()
+    children = PartitionCrossover(n_points, boundaries)._do(own, X, random_state=rng)
+    np.testing.assert_array_equal(X, before)
+    assert children.dtype == bool
+    assert own.is_valid(children[0]).all()
+    assert own.is_valid(children[1]).all()
+    np.testing.assert_array_equal(children[0] ^ children[1], X[0] ^ X[1])
+    edges = own.bit_offsets[1:-1].tolist() if boundaries else []
+    for (a, b), (c, d) in zip(X.swapaxes(0, 1).tolist(), children.swapaxes(0, 1).tolist(), strict=True):
+        where = places(a, b, edges)
+        possible = [crossed(a, b, points) for points in combinations(where, min(n_points, len(where)))]
+        assert (tuple(c), tuple(d)) in possible
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 3, 9])
+@pytest.mark.parametrize("boundaries", [False, True])
+def test_every_choice_of_places_is_as_likely(n_points, boundaries):
+    own = free(4, 3, 5)
+    a, b = "1011" "001" "10111", "1101" "011" "11101"  # fmt: skip  # noqa: ISC001
+    where = places(bits(a), bits(b), [4, 7] if boundaries else [])
+    assert where == ([3, 4, 6, 7, 9] if boundaries else [3, 6, 9]) or len(where) >= 3
+    chosen = list(combinations(where, min(n_points, len(where))))
+    possible = [tuple(map(shown, crossed(bits(a), bits(b), points))) for points in chosen]
+    assert len(set(possible)) == len(possible)
+    children = many(own, PartitionCrossover(n_points, boundaries), a, b, n=2000 * len(possible))
+    alike(children, possible, 2000 * len(possible))
+
+
+def test_boundaries_count_where_an_attribute_has_no_bits():
+    own = free(3, 0, 3, 3)
+    assert own.bit_offsets.tolist() == [0, 3, 3, 6, 9]
+    a, b = "110" "100" "000", "100" "110" "010"  # fmt: skip  # noqa: ISC001
+    where = places(bits(a), bits(b), [3, 6])
+    assert where == [3, 6]
+    possible = [tuple(map(shown, crossed(bits(a), bits(b), [place]))) for place in where]
+    alike(many(own, PartitionCrossover(boundaries=True), a, b, n=2000), possible, 2000)
+
+
+def test_no_place_gives_copies():
+    own = free(5)
+    for a, b in (("00000", "11111"), ("01010", "00000"), ("10101", "10101")):
+        for crossover in (PartitionCrossover(), PartitionCrossover(3, boundaries=True)):
+            assert set(many(own, crossover, a, b, n=20)) == {(a, b)}
+
+
+def test_the_reduced_surrogate_example_of_the_paper():
+    a, b = "1011010111", "1000100111"
+    children = many(free(10), ReducedSurrogateCrossover(), a, b, n=2000)
+    assert "1010110111" in {text for pair in children for text in pair}
+    # The parents differ at four places, so that there are six pairs of points.
+    assert len(set(children)) == 6
+
+
+@given(st.integers(1, 12), st.integers(1, 8), seeds)
+def test_reduced_surrogates_swap_one_stretch_of_the_differences(n_bits, n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((2, n, n_bits)) < 0.5
+    X.flags.writeable = False
+    children = ReducedSurrogateCrossover()._do(free(n_bits), X, random_state=rng)
+    assert children.dtype == bool
+    for (a, b), (c, d) in zip(X.swapaxes(0, 1), children.swapaxes(0, 1), strict=True):
+        where = np.flatnonzero(a != b)
+        np.testing.assert_array_equal(c ^ d, a ^ b)
+        if len(where) < 2:
+            assert (shown(c), shown(d)) == (shown(a), shown(b))
+            continue
+        swapped = np.flatnonzero(c != a)
+        assert 0 < len(swapped) < len(where)
+        at = np.searchsorted(where, swapped)
+        assert where[at].tolist() == swapped.tolist()
+        assert (np.diff(at) == 1).all()
+        assert shown(c) not in (shown(a), shown(b))
+        assert shown(d) not in (shown(a), shown(b))
+
+
+def test_every_pair_of_points_is_as_likely():
+    a, b = "0101010101", "0001110111"
+    where = np.flatnonzero(bits(a) != bits(b))
+    assert len(where) == 3
+    possible = []
+    # The points stand before each difference; the ends of the string count as one point.
+    for low, high in combinations(range(3), 2):
+        c, d = bits(a), bits(b)
+        c[where[low:high]], d[where[low:high]] = bits(b)[where[low:high]], bits(a)[where[low:high]]
+        possible.append((shown(c), shown(d)))
+    alike(many(free(10), ReducedSurrogateCrossover(), a, b, n=9000), possible, 9000)
+
+
+def test_bits_flip_at_the_rate_of_their_attribute():
+    own = free(1, 4, 0, 10)
+    X = np.zeros((20_000, 15), bool)
+    X.flags.writeable = False
+    flips = PerAttributeBitMutation()._do(own, X, random_state=np.random.default_rng(0))
+    assert flips.dtype == bool
+    assert np.allclose(flips.mean(axis=0), [1] + [1 / 4] * 4 + [1 / 10] * 10, atol=0.015)
+    back = PerAttributeBitMutation(0.001)._do(own, ~X, random_state=np.random.default_rng(0))
+    assert (~back).mean() == pytest.approx(0.001, rel=0.2)
+    # Each bit by itself.
+    both = np.corrcoef(flips[:, 5:].T)
+    assert np.abs(both - np.eye(10)).max() < 0.05
+
+
+@given(st.data())
+def test_immigrants_keep_strings_valid(data):
+    own, X, rng = valid_parents(data, n=10)
+    for crossover in (None, PartitionCrossover(3, boundaries=True)):
+        mutant = RandomImmigrantMutation(1.0, crossover)._do(own, X[0], random_state=rng)
+        assert mutant.dtype == bool
+        assert mutant.shape == X[0].shape
+        assert own.is_valid(mutant).all()
+
+
+def test_immigrants_come_with_their_probability_and_bring_in_what_is_missing():
+    own = free(6, 6)
+    strings = np.tile(bits("110110" "110110"), (4000, 1))  # fmt: skip  # noqa: ISC001
+    changed = []
+    for prob in (0.0, 0.3, 1.0):
+        pop = RandomImmigrantMutation(prob).do(own, Population.new(X=strings), random_state=np.random.default_rng(0))
+        assert pop.get("X").dtype == bool
+        changed.append((pop.get("X") != strings).any(axis=1).mean())
+        assert prob == 0 or (~pop.get("X") & strings).any()
+    assert changed[0] == 0
+    assert changed[1] == pytest.approx(0.3 * changed[2], abs=0.03)
+    assert changed[2] > 0.3
+    assert len(np.unique(pop.get("X"), axis=0)) > 20
+
+
+@given(st.data())
+def test_repair_gives_the_closest_and_leaves_valid_strings(data):
+    own, X, rng = valid_parents(data)
+    wild = rng.random(X[0].shape) < 0.5
+    wild.flags.writeable = False
+    fixed = ClosestValidRepair()._do(own, wild, random_state=rng)
+    assert fixed.dtype == bool
+    assert own.is_valid(fixed).all()
+    nearest = (own.closest(wild) ^ wild).sum(axis=1)
+    assert (fixed ^ wild).sum(axis=1).tolist() == nearest.tolist()
+    np.testing.assert_array_equal(ClosestValidRepair()._do(own, X[1], random_state=rng), X[1])
+
+
+def test_repair_of_the_papers_offspring():
+    """Of 0110111 the two valid strings at distance one are AB-C-D-E-F-G-H and AB-CDE-F-G-H; each is as likely."""
+    drawn = WORKCLASS.closest(np.tile(bits("0110111"), (4000, 1)), np.random.default_rng(0))
+    alike(map(shown, drawn), ["0111111", "0100111"], 4000)
+    pop = ClosestValidRepair().do(
+        WORKCLASS, Population.new(X=bits("0110111")[None]), random_state=np.random.default_rng(0)
+    )
+    assert WORKCLASS.is_valid(pop.get("X")).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 3000])
+def test_sampling_holds_both_ends_and_draws_every_string_alike(n):
+    X = ValidSampling().do(WORKCLASS, n, random_state=np.random.default_rng(0)).get("X")
+    assert X.shape == (n, 7)
+    assert X.dtype == bool
+    assert X[:2].tolist() == [[False] * 7, [True] * 7][:n]
+    if n > 3:
+        alike([tuple(x) for x in X[2:].tolist()], cuts(WORK), n - 2)
+    drawn = ValidSampling().do(free(3), 8002, random_state=np.random.default_rng(0)).get("X")[2:]
+    alike([tuple(x) for x in drawn.tolist()], [tuple(x) for x in every_string(3).tolist()], 8000)
+
+
+OPERATORS = {
+    "PartitionCrossover": lambda own, X, rng: PartitionCrossover(2, True)._do(own, X, random_state=rng),
+    "ReducedSurrogateCrossover": lambda own, X, rng: ReducedSurrogateCrossover()._do(own, X, random_state=rng),
+    "PerAttributeBitMutation": lambda own, X, rng: PerAttributeBitMutation()._do(own, X[0], random_state=rng),
+    "RandomImmigrantMutation": lambda own, X, rng: RandomImmigrantMutation()._do(own, X[0], random_state=rng),
+    "ClosestValidRepair": lambda own, X, rng: ClosestValidRepair()._do(own, X[0], random_state=rng),
+    "ValidSampling": lambda own, X, rng: ValidSampling()._do(own, 40, random_state=rng),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_all_draw_from_the_random_state_alone(name):
+    own = free(7, 6, 5, trees={"q0": WORK})
+    X = np.random.default_rng(3).random((2, 60, 18)) < 0.5
+    X.flags.writeable = False
+    results = []
+    for seed in (1, 1, 2):
+        np.random.seed(len(results))  # noqa: NPY002
+        results.append(OPERATORS[name](own, X, np.random.default_rng(seed)))
+    assert np.array_equal(results[0], results[1])
+    assert not np.array_equal(results[0], results[2])
+    assert not np.shares_memory(results[0], X)
+
+
+def test_crossovers_happen_with_their_probability():
+    parents = [Population.new(X=np.array([bits("1011"), bits("1101")])) for _ in range(4000)]
+    for crossover in (PartitionCrossover, ReducedSurrogateCrossover):
+        for prob in (0.0, 0.8, 1.0):
+            off = crossover(prob=prob).do(free(4), parents, random_state=np.random.default_rng(0)).get("X")
+            assert off.dtype == bool
+            assert (off[:4000] != bits("1011")).any(axis=1).mean() == pytest.approx(prob, abs=0.02)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "1", None])
+def test_the_number_of_points_is_checked(bad):
+    with pytest.raises(ValueError) as caught:
+        PartitionCrossover(bad)
+    assert str(caught.value) == f"n_points must be a positive whole number, got {bad!r}"
+
+
+CENSUS = make_census(300)
+PACKAGED = {"workclass": Taxonomy.from_nested({**WORK})}
+NEW = {"crossover": PartitionCrossover(boundaries=True), "mutation": RandomImmigrantMutation()}
+TRAD = {
+    "crossover": ReducedSurrogateCrossover(),
+    "mutation": PerAttributeBitMutation(),
+    "repair": ClosestValidRepair(),
+}
+
+
+@pytest.mark.parametrize("operators", [NEW, TRAD], ids=["NEW", "TRAD"])
+@pytest.mark.parametrize("algorithm", [NSGA2, SPEA2, AGEMOEA, GA], ids=lambda algorithm: algorithm.__name__)
+def test_any_algorithm_of_pymoo_keeps_strings_boolean_and_valid(algorithm, operators):
+    objectives = [GeneralLossMetric()] if algorithm is GA else [KAnonymity(), GeneralLossMetric()]
+    nested = {
+        "name": "any",
+        "children": [
+            {"name": "white or black", "children": [{"name": name} for name in ("White", "Black")]},
+            *({"name": name} for name in ("Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
+        ],
+    }
+    own = PartitionProblem(CENSUS, objectives, suppress_below=5, taxonomies={"race": Taxonomy.from_nested(nested)})
+    res = minimize(own, algorithm(pop_size=12, sampling=ValidSampling(), **operators), ("n_gen", 8), seed=1)
+    assert res.pop.get("X").dtype == bool
+    assert own.is_valid(res.pop.get("X")).all()
+    assert np.array_equal(own.compute(np.atleast_2d(res.X)), np.atleast_2d(res.F))

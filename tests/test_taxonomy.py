@@ -1,0 +1,350 @@
+"""Taxonomies: cuts counted, checked, repaired and drawn, against every cut written out."""
+
+import copy
+import json
+import pickle
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cuts, every_string, grown, renamed, trees
+
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.taxonomy import Taxonomy
+
+PACKAGED = {"workclass": (8, 9), "education": (16, 46), "marital-status": (7, 11), "native-country": (41, 4135)}
+
+
+@cache
+def packaged(name):
+    return json.loads((files("pymoo_anon.datasets") / "taxonomies" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def flat(n, name="root"):
+    return {"name": name, "children": [{"name": f"{name}{i}"} for i in range(n)]}
+
+
+WORK = packaged("workclass")
+WORKCLASS = Taxonomy.from_nested(WORK)
+CHAIN = grown(lambda low, high: low, 12)  # one leaf, and the rest as the other child, eleven times
+PAIRS = {"name": "root", "children": [flat(2, f"pair{i}") for i in range(6)]}
+
+
+def nodes(tree, first=0):
+    """Every node as (name, depth, first leaf, leaf after the last, is a leaf), in preorder, by recursion."""
+    found, at = [], first
+    for child in tree.get("children", []):
+        below = nodes(child, at)
+        found += [(name, depth + 1, *rest) for name, depth, *rest in below]
+        at = below[0][3]
+    return [(tree["name"], 0, first, max(at, first + 1), not tree.get("children")), *found]
+
+
+def n_tilings(tree):
+    """How often nodes laid end to end cover all leaves: counted from left to right, not from the leaves to the root."""
+    spans = [(first, last) for _, _, first, last, _ in nodes(tree)]
+    ways = {0: 1}
+    for end in range(1, spans[0][1] + 1):
+        ways[end] = sum(ways[first] for first, last in spans if last == end)
+    return ways[spans[0][1]]
+
+
+def nearest(tree, strings):
+    """The cuts, and which of them are nearest to each string, by all distances."""
+    every = np.array(cuts(tree), dtype=bool)
+    distances = (strings[:, None] != every).sum(axis=2)
+    return every, distances == distances.min(axis=1, keepdims=True)
+
+
+def assert_alike(counts, n_kinds):
+    """Chi-square far below what would be found once in a million."""
+    assert len(counts) == n_kinds
+    counts = np.array(list(counts))
+    mean = counts.sum() / n_kinds
+    df = n_kinds - 1
+    assert ((counts - mean) ** 2 / mean).sum() < df + 6 * np.sqrt(2 * df) + 12
+
+
+@given(trees(max_leaves=9))
+def test_cuts_are_counted_checked_and_found_as_by_hand(tree):
+    taxonomy, every = Taxonomy.from_nested(tree), cuts(tree)
+    assert taxonomy.n_cuts == len(every) == len(set(every)) == n_tilings(tree)
+    strings = every_string(taxonomy.n_bits)
+    valid = taxonomy.is_valid(strings)
+    assert valid.dtype == bool
+    assert [tuple(bits) for bits in strings[valid]] == sorted(every, key=lambda cut: cut[::-1])
+    for bits in (strings[0], strings[-1]):
+        assert taxonomy.is_valid(bits) is True
+    assert all(taxonomy.is_valid(bits) == ok for bits, ok in zip(strings[:32], valid, strict=False))
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_the_packaged_trees_have_their_cuts(name):
+    tree = packaged(name)
+    taxonomy = Taxonomy.from_nested(tree)
+    n_leaves, n_cuts = PACKAGED[name]
+    assert taxonomy.n_cuts == n_cuts == n_tilings(tree) == len(set(cuts(tree)))
+    assert (len(taxonomy.leaves), taxonomy.n_bits) == (n_leaves, n_leaves - 1)
+    assert taxonomy.is_valid(np.array(cuts(tree))).all()
+    assert repr(taxonomy) == f"Taxonomy({tree['name']!r}, {n_leaves} leaves, {n_cuts} cuts)"
+    if n_leaves <= 16:
+        assert taxonomy.is_valid(every_string(n_leaves - 1)).sum() == n_cuts
+
+
+def test_the_number_of_cuts_is_exact_however_large():
+    pairs = {"name": "root", "children": [flat(2, f"pair{i}") for i in range(400)]}
+    taxonomy = Taxonomy.from_nested(pairs)
+    assert taxonomy.n_cuts == 2**400 + 1
+    drawn = taxonomy.sample(50, np.random.default_rng(0))
+    assert taxonomy.is_valid(drawn).all()
+    # Pairs that stay together: half of them, and the root never.
+    assert drawn[:, ::2].mean() == pytest.approx(0.5, abs=0.02)
+    assert taxonomy.is_valid(taxonomy.closest(~drawn, np.random.default_rng(0))).all()
+
+
+def assert_nearest(tree):
+    taxonomy = Taxonomy.from_nested(tree)
+    strings = every_string(taxonomy.n_bits)
+    every, best = nearest(tree, strings)
+    plain, drawn = taxonomy.closest(strings), taxonomy.closest(strings, np.random.default_rng(0))
+    for found in (plain, drawn):
+        assert found.dtype == bool
+        chosen = (found[:, None] == every).all(axis=2)
+        assert (chosen & best).sum(axis=1).tolist() == [1] * len(strings)
+    # Without a random state the most general one: it keeps apart only what all nearest ones keep apart.
+    common = np.array([every[row].all(axis=0) for row in best])
+    np.testing.assert_array_equal(plain, common)
+    valid = taxonomy.is_valid(strings)
+    np.testing.assert_array_equal(drawn[valid], strings[valid])
+
+
+@given(trees(max_leaves=9))
+def test_the_closest_cut_is_that_of_all_distances(tree):
+    assert_nearest(tree)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_closest_cut_is_exact_on_every_string_of_twelve_leaves(seed):
+    rng = np.random.default_rng(seed)
+    assert_nearest(grown(lambda low, high: int(rng.integers(low, min(high, low + 2) + 1)), 12))
+
+
+@pytest.mark.parametrize("tree", [WORK, packaged("marital-status"), CHAIN, PAIRS, flat(12)], ids=lambda t: t["name"])
+def test_the_closest_cut_is_exact_on_every_string_of_known_trees(tree):
+    assert_nearest(tree)
+
+
+@pytest.mark.parametrize("tree", [WORK, CHAIN, PAIRS, flat(5)], ids=lambda tree: tree["name"])
+def test_all_nearest_cuts_are_equally_likely(tree):
+    taxonomy = Taxonomy.from_nested(tree)
+    rng = np.random.default_rng(1)
+    strings = every_string(taxonomy.n_bits)
+    every, best = nearest(tree, strings)
+    # Those with the most nearest cuts.
+    for row in np.argsort(-best.sum(axis=1), kind="stable")[:12]:
+        drawn = taxonomy.closest(np.repeat(strings[[row]], 3000, axis=0), rng)
+        counts = (drawn[:, None] == every[best[row]]).all(axis=2).sum(axis=0)
+        assert counts.sum() == 3000
+        assert_alike(counts, best[row].sum())
+
+
+def test_closest_draws_only_from_the_random_state():
+    strings = np.random.default_rng(3).random((200, 7)) < 0.5
+    one, two, other = (WORKCLASS.closest(strings, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert np.array_equal(one, two)
+    assert not np.array_equal(one, other)
+    assert np.array_equal(WORKCLASS.closest(strings), WORKCLASS.closest(strings))
+
+
+@given(trees(min_leaves=2), st.integers(0, 2**32 - 1))
+def test_one_string_or_many(tree, seed):
+    taxonomy = Taxonomy.from_nested(tree)
+    strings = np.random.default_rng(seed).random((5, taxonomy.n_bits)) < 0.5
+    strings.flags.writeable = False
+    before = strings.copy()
+    many = taxonomy.closest(strings)
+    assert many.shape == strings.shape
+    for bits, cut in zip(strings, many, strict=True):
+        one = taxonomy.closest(bits)
+        assert one.shape == bits.shape
+        np.testing.assert_array_equal(one, cut)
+        assert taxonomy.is_valid(bits) is bool(taxonomy.is_valid(bits[None])[0])
+    np.testing.assert_array_equal(strings, before)
+    np.testing.assert_array_equal(taxonomy.closest(strings[:, ::-1][:, ::-1]), many)
+    np.testing.assert_array_equal(taxonomy.closest(np.asfortranarray(strings)), many)
+    assert taxonomy.closest(strings[:0]).shape == (0, taxonomy.n_bits)
+    assert taxonomy.is_valid(strings[:0]).shape == (0,)
+    assert taxonomy.is_valid(before[0].tolist()) is taxonomy.is_valid(before[0])
+
+
+@pytest.mark.parametrize("tree", [WORK, CHAIN, PAIRS, packaged("education")], ids=lambda tree: tree["name"])
+def test_every_cut_is_drawn_alike(tree):
+    taxonomy = Taxonomy.from_nested(tree)
+    drawn = taxonomy.sample(20_000, np.random.default_rng(0))
+    assert drawn.shape == (20_000, taxonomy.n_bits)
+    assert drawn.dtype == bool
+    found, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert {tuple(cut) for cut in found.tolist()} == set(cuts(tree))
+    assert_alike(counts, taxonomy.n_cuts)
+    np.testing.assert_array_equal(drawn, taxonomy.sample(20_000, np.random.default_rng(0)))
+
+
+def test_labels_are_the_nodes():
+    assert WORKCLASS.labels(np.zeros(7, bool)) == ("Any work class",)
+    assert WORKCLASS.labels(np.ones(7, bool)) == WORKCLASS.leaves
+    cut = np.array([0, 1, 0, 0, 1, 1, 1], bool)
+    labels = ("Self-employed", "Public employer", "Private", "Without-pay", "Never-worked")
+    assert WORKCLASS.labels(cut) == WORKCLASS.labels(cut.tolist()) == labels
+    with pytest.raises(ValueError) as caught:
+        WORKCLASS.labels(np.array([0, 1, 0, 1, 1, 1, 1], bool))
+    assert str(caught.value) == "bits must be a cut of 'Any work class', got [0, 1, 0, 1, 1, 1, 1]"
+
+
+@given(trees())
+def test_labels_name_the_leaves_below_them(tree):
+    taxonomy = Taxonomy.from_nested(tree)
+    spans = {name: (first, last) for name, _, first, last, _ in nodes(tree)}
+    for cut in cuts(tree)[:50]:
+        edges = [0, *(i + 1 for i, bit in enumerate(cut) if bit), len(taxonomy.leaves)]
+        assert [spans[label] for label in taxonomy.labels(np.array(cut, bool))] == list(pairwise(edges))
+
+
+@given(trees())
+def test_a_hierarchy_has_the_nodes_as_its_groups(tree):
+    taxonomy = Taxonomy.from_nested(tree)
+    hierarchy = Hierarchy.from_taxonomy(taxonomy)
+    assert hierarchy == Hierarchy.from_levels(taxonomy.levels())
+    every = nodes(tree)
+    assert hierarchy.domain == taxonomy.leaves == tuple(name for name, *_, leaf in every if leaf)
+    assert hierarchy.length == max(depth for _, depth, *_ in every)
+    assert hierarchy.labels[-1] == (tree["name"],)
+    for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
+        # Each leaf's ancestor at that depth; itself where it is nearer to the root.
+        depth = hierarchy.length - level
+        for leaf, group in enumerate(groups):
+            path = [node for node in every if node[2] <= leaf < node[3]]
+            assert labels[group] == path[min(depth, len(path) - 1)][0]
+        assert taxonomy.is_valid(np.diff(groups) != 0)
+        assert taxonomy.labels(np.diff(groups) != 0) == labels
+
+
+def test_the_hierarchy_of_work_classes():
+    assert Hierarchy.from_taxonomy(WORKCLASS).n_groups.tolist() == [8, 4, 1]
+    assert (
+        WORKCLASS.levels()[1]
+        == ["Self-employed"] * 2 + ["Public employer"] * 3 + ["Private"] + ["Unpaid or never employed"] * 2
+    )
+
+
+def test_files_and_mappings_give_the_same(tmp_path):
+    path = tmp_path / "tree.json"
+    path.write_text(json.dumps(WORK), encoding="utf-8")
+    given_tree = copy.deepcopy(WORK)
+    for taxonomy in (Taxonomy.from_json(path), Taxonomy.from_json(str(path)), Taxonomy(given_tree)):
+        assert taxonomy.levels() == WORKCLASS.levels()
+        assert (taxonomy.name, taxonomy.leaves, taxonomy.n_cuts) == ("Any work class", WORKCLASS.leaves, 9)
+    assert given_tree == WORK
+    (tmp_path / "accents.json").write_text('{"name": "Île"}', encoding="utf-8")
+    assert Taxonomy.from_json(tmp_path / "accents.json").name == "Île"
+
+
+def test_a_single_leaf_has_one_cut():
+    taxonomy = Taxonomy.from_nested({"name": "only", "children": []})
+    assert (taxonomy.leaves, taxonomy.n_bits, taxonomy.n_cuts) == (("only",), 0, 1)
+    none = np.zeros((3, 0), bool)
+    assert taxonomy.is_valid(none).tolist() == [True] * 3
+    assert taxonomy.closest(none).shape == taxonomy.sample(3, np.random.default_rng(0)).shape == (3, 0)
+    assert taxonomy.labels(none[0]) == ("only",)
+    assert Hierarchy.from_taxonomy(taxonomy).domain == ("only",)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_are_the_same(copied):
+    strings = every_string(7)
+    for original in (WORKCLASS, Taxonomy.from_nested(WORK)):
+        twin = copied(original)
+        assert twin.levels() == original.levels()
+        assert twin.n_cuts == 9
+        rngs = np.random.default_rng(0), np.random.default_rng(0)
+        np.testing.assert_array_equal(*(one.closest(strings, rng) for one, rng in zip((twin, original), rngs)))  # noqa: B905
+
+
+def refused(error, make):
+    with pytest.raises(error) as caught:
+        make()
+    return str(caught.value)
+
+
+def test_bad_trees_are_refused(tmp_path):
+    bad = tmp_path / "bad.json"
+
+    def both(error, tree):
+        bad.write_text(json.dumps(tree), encoding="utf-8")
+        message = refused(error, lambda: Taxonomy.from_nested(tree))
+        assert refused(error, lambda: Taxonomy.from_json(bad)) == f"{bad}: {message}"
+        return message
+
+    twice = renamed(PAIRS, [*"abcdef", *"abcghi"])
+    assert both(ValueError, twice) == "taxonomy must name each leaf once, given more than once: 'a', 'b', 'c'"
+    many = {"name": "root", "children": [{"name": f"{i % 7}"} for i in range(14)]}
+    assert both(ValueError, many) == (
+        "taxonomy must name each leaf once, given more than once: '0', '1', '2', '3', '4' and 2 more"
+    )
+    lone = {"name": "root", "children": [{"name": "a"}, {"name": "only", "children": [{"name": "b"}]}]}
+    assert both(ValueError, lone) == "taxonomy must have no inner node with one child, got 'only'"
+    for tree in ("text", 5, None, ["a", "b"], {}, {"name": 5}, {"children": []}):
+        assert both(TypeError, tree) == (f"taxonomy must be of nodes {{'name': text, 'children': [...]}}, got {tree!r}")
+    assert both(TypeError, {"name": "root", "children": ["a", "b"]}) == (
+        "taxonomy must be of nodes {'name': text, 'children': [...]}, got 'a'"
+    )
+
+
+@pytest.mark.parametrize("children", [5, True, "ab", {"a": 1, "b": 2}], ids=str)
+def test_children_that_are_no_list_are_refused(children):
+    message = refused(TypeError, lambda: Taxonomy.from_nested({"name": "root", "children": children}))
+    assert message.startswith("taxonomy must be of nodes {'name': text, 'children': [...]}, got ")
+
+
+def test_bad_files_are_refused(tmp_path):
+    bad = tmp_path / "bad.json"
+    for text in ('{"name": ', "", "name;children"):
+        bad.write_text(text, encoding="utf-8")
+        assert refused(ValueError, lambda: Taxonomy.from_json(bad)).startswith(f"{bad} must be a JSON file: ")
+    bad.write_bytes('{"name": "Île"}'.encode("latin-1"))
+    assert refused(ValueError, lambda: Taxonomy.from_json(bad)).startswith(f"{bad} must be ")
+    with pytest.raises(FileNotFoundError):
+        Taxonomy.from_json(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("method", ["is_valid", "closest", "labels"])
+def test_bad_strings_are_refused(method):
+    act = getattr(WORKCLASS, method)
+    for bits in (np.zeros(7, int), [0, 1, 0, 0, 1, 1, 1], np.ones((2, 7)), "0100111", ["0"] * 7, None):
+        assert refused(TypeError, lambda bits=bits: act(bits)) == f"bits must be Boolean, got {np.asarray(bits).dtype}"
+    for shape in ((6,), (8,), (2, 8), (7, 2), (1, 1, 7), ()):
+        assert refused(ValueError, lambda shape=shape: act(np.zeros(shape, bool))) == (
+            f"bits must be one string of 7 bits or an (n, 7) array, got shape {shape}"
+        )
+
+
+def test_groups_of_a_release_have_names_of_their_own():
+    """Two nodes of one name would be one group in a hierarchy and in a released table, and two in the search."""
+    others = [{"name": "Other", "children": [{"name": f"{a}{i}"} for i in range(2)]} for a in "ab"]
+    leaf_and_node = {
+        "name": "root",
+        "children": [{"name": "x"}, {"name": "x", "children": [{"name": "y"}, {"name": "z"}]}],
+    }
+    for tree in ({"name": "root", "children": others}, leaf_and_node):
+        try:
+            taxonomy = Taxonomy.from_nested(tree)
+        except ValueError:
+            continue
+        for cut in cuts(tree):
+            labels = taxonomy.labels(np.array(cut))
+            assert len(set(labels)) == len(labels)
+        for groups in Hierarchy.from_taxonomy(taxonomy).groups:
+            assert taxonomy.is_valid(np.diff(groups) != 0)
