@@ -1,11 +1,11 @@
-"""The two tables of bit strings that several benchmarks read, from Adult."""
+"""Tables that several benchmarks read, from Adult."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from pymoo_anon.datasets import fetch_adult_frame
-from pymoo_anon.datasets.adult import TAXONOMIES, load_hierarchy, load_taxonomy
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES, load_hierarchy, load_taxonomy
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.loss import GeneralLossMetric
@@ -51,3 +51,29 @@ def crossover_problem() -> PartitionProblem:
     }
     table = Microdata.from_frame(frame, hierarchies)
     return PartitionProblem(table, [GeneralLossMetric()], suppress_below=15, taxonomies=taxonomies)
+
+
+def large_table() -> Microdata:
+    """Adult with twelve quasi-identifiers, a lattice of 8,064,000 nodes; the last four hierarchies stand here."""
+    frame = fetch_adult_frame()
+    relationships = {
+        "Husband": "Spouse",
+        "Wife": "Spouse",
+        "Own-child": "Other relative",
+        "Other-relative": "Other relative",
+        "Unmarried": "No relative",
+        "Not-in-family": "No relative",
+    }
+    hierarchies = {name: load_hierarchy(name) for name in QUASI_IDENTIFIERS}
+    hierarchies["relationship"] = Hierarchy.from_levels([list(relationships), list(relationships.values()), ["*"] * 6])
+    hierarchies["hours-per-week"] = Hierarchy.intervals(0, 100, widths=[5, 10, 20])
+    hierarchies["capital-gain"] = _amounts(frame["capital-gain"], [1000, 5000, 25_000])
+    hierarchies["capital-loss"] = _amounts(frame["capital-loss"], [100, 500])
+    return Microdata.from_frame(frame, hierarchies)
+
+
+def _amounts(column: pd.Series, widths: list[int]) -> Hierarchy:
+    """Amounts in ever wider bins, nothing apart from something until the root."""
+    values = sorted(column.unique().tolist())
+    bins = [[0 if v == 0 else f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in widths]
+    return Hierarchy.from_levels([values, *bins, [0 if v == 0 else "more" for v in values], ["*"] * len(values)])

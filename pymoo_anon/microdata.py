@@ -344,8 +344,9 @@ def _python_values(column: Any, dtype: Any) -> pd.Series:
 
 def _matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
     """The hierarchy with numbers where the column holds numbers."""
-    numbers = [value for value in values if isinstance(value, Number) and not isinstance(value, bool)]
-    if not numbers or len(numbers) < len(values):
+    present = [value for value in values if value is not None]
+    numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
+    if not numbers or len(numbers) < len(present):
         return hierarchy
     return hierarchy.with_numbers(int if all(isinstance(value, Integral) for value in numbers) else float)
 

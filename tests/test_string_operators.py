@@ -71,7 +71,7 @@ def many(problem_, crossover, a, b, n=1, seed=0):
 
 
 def places(a, b, boundaries=()):
-    """Where the parents may be cut, by the rule as it reads: scanned by stretches, a boundary is a 1 that both share."""
+    """Where the parents may be cut, by the rule as it reads: stretch by stretch; a boundary is a shared 1."""
     marks = []  # (place, do they agree, may it be cut here)
     for place in range(len(a) + 1):
         if place in boundaries:
@@ -109,7 +109,8 @@ def alike(outcomes, expected, n):
 
 def test_the_worked_example_of_the_paper():
     assert WORKCLASS.n_strings == 9
-    assert places(bits("0111110"), bits("0100111")) == [5]
+    # The paper draws its point behind the shared 1, which makes the same children as one before it.
+    assert places(bits("0111110"), bits("0100111")) == [4]
     for boundaries in (False, True):
         children = many(WORKCLASS, PartitionCrossover(boundaries=boundaries), "0111110", "0100111", n=50)
         assert set(children) == {("0111111", "0100110")}
@@ -129,19 +130,15 @@ def test_the_worked_example_of_the_paper():
         ("1011011", "1111111", [2, 5]),
         ("110 1 0 1 11", "111 1 1 1 01", [3, 5, 7]),
         ("00110", "01110", [2]),
-        ("0011", "1111", [2][:0]),
+        ("0011", "1111", []),
     ],
 )
 def test_admissible_places_by_hand(a, b, expected):
     a, b = a.replace(" ", ""), b.replace(" ", "")
     assert places(bits(a), bits(b)) == expected
     own = free(len(a))
-    n = 400 * max(len(expected), 1)
-    children = Counter(many(own, PartitionCrossover(), a, b, n=n))
-    by_hand = Counter((shown(c), shown(d)) for c, d in [crossed(bits(a), bits(b), [p]) for p in expected])
-    if not expected:
-        by_hand = Counter([(a, b)])
-    assert set(children) == set(by_hand)
+    by_hand = {tuple(map(shown, crossed(bits(a), bits(b), [place]))) for place in expected}
+    assert set(many(own, PartitionCrossover(), a, b, n=100)) == (by_hand or {(a, b)})
 
 
 def valid_parents(data, n=6):
@@ -180,9 +177,9 @@ def test_children_are_valid_and_those_of_the_twin(data):
 @pytest.mark.parametrize("boundaries", [False, True])
 def test_every_choice_of_places_is_as_likely(n_points, boundaries):
     own = free(4, 3, 5)
-    a, b = "1011" "001" "10111", "1101" "011" "11101"  # fmt: skip  # noqa: ISC001
+    a, b = "1011" "010" "10111", "1101" "001" "01101"  # fmt: skip
     where = places(bits(a), bits(b), [4, 7] if boundaries else [])
-    assert where == ([3, 4, 6, 7, 9] if boundaries else [3, 6, 9]) or len(where) >= 3
+    assert where == ([3, 7, 9, 11] if boundaries else [3, 9, 11])
     chosen = list(combinations(where, min(n_points, len(where))))
     possible = [tuple(map(shown, crossed(bits(a), bits(b), points))) for points in chosen]
     assert len(set(possible)) == len(possible)
@@ -193,7 +190,7 @@ def test_every_choice_of_places_is_as_likely(n_points, boundaries):
 def test_boundaries_count_where_an_attribute_has_no_bits():
     own = free(3, 0, 3, 3)
     assert own.bit_offsets.tolist() == [0, 3, 3, 6, 9]
-    a, b = "110" "100" "000", "100" "110" "010"  # fmt: skip  # noqa: ISC001
+    a, b = "110" "100" "000", "100" "110" "010"  # fmt: skip
     where = places(bits(a), bits(b), [3, 6])
     assert where == [3, 6]
     possible = [tuple(map(shown, crossed(bits(a), bits(b), [place]))) for place in where]
@@ -276,7 +273,7 @@ def test_immigrants_keep_strings_valid(data):
 
 def test_immigrants_come_with_their_probability_and_bring_in_what_is_missing():
     own = free(6, 6)
-    strings = np.tile(bits("110110" "110110"), (4000, 1))  # fmt: skip  # noqa: ISC001
+    strings = np.tile(bits("110110" "110110"), (4000, 1))  # fmt: skip
     changed = []
     for prob in (0.0, 0.3, 1.0):
         pop = RandomImmigrantMutation(prob).do(own, Population.new(X=strings), random_state=np.random.default_rng(0))
@@ -349,12 +346,12 @@ def test_all_draw_from_the_random_state_alone(name):
 
 
 def test_crossovers_happen_with_their_probability():
-    parents = [Population.new(X=np.array([bits("1011"), bits("1101")])) for _ in range(4000)]
+    parents = [Population.new(X=np.array([bits("101101"), bits("110110")])) for _ in range(4000)]
     for crossover in (PartitionCrossover, ReducedSurrogateCrossover):
         for prob in (0.0, 0.8, 1.0):
-            off = crossover(prob=prob).do(free(4), parents, random_state=np.random.default_rng(0)).get("X")
+            off = crossover(prob=prob).do(free(6), parents, random_state=np.random.default_rng(0)).get("X")
             assert off.dtype == bool
-            assert (off[:4000] != bits("1011")).any(axis=1).mean() == pytest.approx(prob, abs=0.02)
+            assert (off[:4000] != bits("101101")).any(axis=1).mean() == pytest.approx(prob, abs=0.02)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, "1", None])
@@ -365,7 +362,6 @@ def test_the_number_of_points_is_checked(bad):
 
 
 CENSUS = make_census(300)
-PACKAGED = {"workclass": Taxonomy.from_nested({**WORK})}
 NEW = {"crossover": PartitionCrossover(boundaries=True), "mutation": RandomImmigrantMutation()}
 TRAD = {
     "crossover": ReducedSurrogateCrossover(),

@@ -60,6 +60,56 @@ class Objective:
         """The least and the greatest value that any generalization of a table can have."""
         return -np.inf, np.inf
 
+    # What branch and bound needs to know, with at most `limit` tuples suppressed. An objective states what it can; the
+    # defaults say that nothing is known.
+
+    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values | None:
+        """(n, n_attributes) float array whose row sums no value of n generalizations is below; needs no grouping.
+
+        Args:
+            table: The distinct tuples.
+            maps: (n, n_codes) int64 array, the group of every domain value.
+        """
+        return None
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float | None:
+        """What no generalization of one generalization is below, where lower is better."""
+        return None
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values | None:
+        """The best value that a specialization of one generalization can have, in several cases.
+
+        In case i the specialization keeps no class of at most `gone[i]` tuples, and its k is at most `most[i]`. An
+        objective with a floor gives what comes on top of it, the others the value itself.
+
+        Args:
+            classes: The classes of one generalization.
+            limit: At most so many tuples are suppressed.
+            gone: (n,) int64 array, ascending.
+            most: (n,) int64 array.
+
+        Returns:
+            (n,) float array.
+        """
+        return None
+
+    @property
+    def floor_rises(self) -> bool:
+        """Whether nodes say what their generalizations are not below."""
+        return type(self).floor_of_generalizations is not Objective.floor_of_generalizations
+
+    @property
+    def has_floor(self) -> bool:
+        """Whether values are known not to be below something, where lower is better."""
+        return self.floor_rises or type(self).attribute_terms is not Objective.attribute_terms
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether anything is known of the values of nodes that were not evaluated."""
+        return self.has_floor or type(self).best_of_specializations is not Objective.best_of_specializations
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
 

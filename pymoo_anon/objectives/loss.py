@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from numba import njit
@@ -28,8 +29,27 @@ class GeneralLossMetric(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the loss of each of n generalizations."""
-        loss: Values = attribute_losses(classes).sum(axis=1)
-        return loss
+        # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
+        return _sum_in_order(attribute_losses(classes))
+
+    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """The loss of each attribute if nothing is suppressed, which only adds to it."""
+        terms: Values = _unsuppressed_losses(group_extents(maps, table.offsets), table.offsets, table.marginals)
+        return terms
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """What suppression adds at least: classes that are gone lose all that they have not lost yet.
+
+        In a specialization their tuples have lost no more by generalization than here.
+        """
+        table = classes.table
+        extents = group_extents(classes.maps, table.offsets)[0]
+        small = np.flatnonzero(classes.sizes <= gone[-1])
+        cells = extents[table.offsets[:-1] + table.codes[classes.representatives[small]]]
+        left = (1 - cells / np.maximum(np.diff(table.offsets) - 1, 1)).sum(axis=1) * classes.sizes[small]
+        return np.array([left[classes.sizes[small] <= size].sum() for size in gone])
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """0 and the number of cells."""
@@ -58,6 +78,22 @@ class ClassificationMetric(ColumnObjective):
             classes.starts, classes.sizes, classes.smallest_kept, counts.starts, counts.counts
         )
         return penalised
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
+        """Merging classes puts no tuple into a majority that was outside one, and suppression penalises more."""
+        return float(classes.n_rows - self._majorities(classes).sum())
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The majorities of the classes that are gone are penalised, too; splitting makes them no smaller."""
+        majorities = self._majorities(classes)
+        return np.array([majorities[classes.sizes <= size].sum() for size in gone], dtype=float)
+
+    def _majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        counts = self._counts(classes)
+        largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[: counts.starts[-1]], counts.starts[:-1])
+        return largest
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """0 and the number of rows."""
@@ -103,9 +139,8 @@ class NormalizedWeightedPenalty(Objective):
         """(n,) float array, the penalty of each of n generalizations."""
         losses = attribute_losses(classes)
         weights = np.full(losses.shape[1], 1 / losses.shape[1]) if self.weights is None else self.weights
-        # A sum and no product of matrices, whose last bit would depend on how many are evaluated at once.
-        penalty: Values = (losses * weights).sum(axis=1) / classes.n_rows
-        return penalty
+        # No product of matrices, whose last bit would depend on how many are evaluated at once.
+        return _sum_in_order(losses * weights) / classes.n_rows
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -149,6 +184,24 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
         classes.representatives,
         classes.smallest_kept,
     )
+    return losses
+
+
+def _sum_in_order(terms: Values) -> Values:
+    """(n,) float array of row sums, the columns added from left to right."""
+    total: Values = reduce(np.add, terms.T)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _unsuppressed_losses(extents, offsets, marginals):  # type: ignore[no-untyped-def]
+    losses = np.empty((len(extents), len(offsets) - 1), dtype=np.float64)
+    for i in range(len(extents)):
+        for j in range(len(offsets) - 1):
+            numerator = np.int64(0)
+            for v in range(offsets[j], offsets[j + 1]):
+                numerator += marginals[v] * extents[i, v]
+            losses[i, j] = numerator / max(offsets[j + 1] - offsets[j] - 1, 1)
     return losses
 
 

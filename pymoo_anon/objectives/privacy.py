@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
@@ -27,6 +28,12 @@ class KAnonymity(Objective):
         """(n,) float array, k of each of n generalizations."""
         k: Values = _smallest_size(classes.starts, classes.sizes, classes.smallest_kept, classes.n_rows)
         return k
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """Splitting classes does not raise k."""
+        return most.astype(float)
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """1 and the number of rows."""
@@ -56,6 +63,22 @@ class DistinctLDiversity(ColumnObjective):
             fewest[none_kept] = np.count_nonzero(self._totals(classes.table))
         return fewest
 
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The smallest t for which more tuples than can be suppressed are in classes of at most t values.
+
+        A class has no more values after it was split. Of the tuples that may be suppressed, those of the classes that
+        are gone are used up.
+        """
+        distinct = np.diff(self._counts(classes).starts)
+        best = np.empty(len(gone))
+        for case, size in enumerate(gone):
+            left = classes.sizes > size
+            held = np.cumsum(np.bincount(distinct[left], classes.sizes[left]))
+            best[case] = np.searchsorted(held, limit - classes.sizes[~left].sum(), side="right")
+        return best
+
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """1 and the number of values of the column."""
         return 1, table.columns[self.column].n_values
@@ -77,6 +100,12 @@ class ClassSizeSum(Objective):
         """(n,) float array, S_k of each of n generalizations."""
         total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.smallest_kept)
         return total
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The sum over the classes that are not gone, and as if the limit were suppressed as one class."""
+        return _sums_of_larger(classes.sizes, classes.sizes.astype(float) ** 2, gone) + float(limit) ** 2
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
@@ -112,9 +141,22 @@ class SensitiveCountSum(ColumnObjective):
         )
         return total
 
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The sum over the classes that are not gone, and as if the limit were suppressed with one value."""
+        counts = self._counts(classes)
+        squares = np.add.reduceat(counts.counts[: counts.starts[-1]].astype(float) ** 2, counts.starts[:-1])
+        return _sums_of_larger(classes.sizes, squares, gone) + float(limit) ** 2
+
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and the sum of the squared counts in the table."""
         return table.n_rows, float((self._totals(table).astype(float) ** 2).sum())
+
+
+def _sums_of_larger(sizes: NDArray[np.int64], values: Values, gone: NDArray[np.int64]) -> Values:
+    """(n,) float array: sums of values over the classes larger than each size that is gone."""
+    return np.array([values[sizes > size].sum() for size in gone])
 
 
 @njit(cache=True, nogil=True)

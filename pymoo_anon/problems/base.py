@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import repeated
+from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.microdata import Microdata, suppression_policy
 from pymoo_anon.objectives.base import Objective
@@ -121,11 +122,29 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             frame[name] = values.astype(np.int64) if objective.whole else values
         return frame
 
-    def compute(self, X: NDArray[Any]) -> Matrix:
+    def recall(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> Matrix:
+        """F of valid points through the memory, with a look at the equivalence classes of each.
+
+        Args:
+            X: (n, n_var) array of distinct points.
+            visit: Called with the classes of every point, in batches, in the order of the points that the memory did
+                not hold and then of the others.
+
+        Returns:
+            (n, n_obj) float array of minimised values.
+        """
+        known = self._memory.holds(X)
+        F = self._memory.recall(X, lambda new: self.compute(new, visit))
+        if known.any():
+            self.compute(X[known], visit)
+        return F
+
+    def compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
         """Compute F of valid points without reading or filling the memory.
 
         Args:
             X: (n, n_var) array.
+            visit: Called with the classes of the points, in batches and in order, which it must not keep.
 
         Returns:
             (n, n_obj) float array of minimised values.
@@ -138,6 +157,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         ):
             for column, objective in enumerate(self.objectives):
                 F[done : done + len(classes), column] = objective.evaluate(classes)
+            if visit is not None:
+                visit(classes)
             done += len(classes)
         values: Matrix = F * self._signs
         return values
@@ -172,12 +193,15 @@ class _Memory:
     def __getstate__(self) -> dict[str, Any]:
         return {"_rows": self._rows, "_F": self._F[: len(self._rows)]}
 
+    def holds(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """(n,) Boolean array: which points were seen before."""
+        return np.array([key in self._rows for key in _keys(X)], dtype=bool)
+
     def recall(self, X: NDArray[Any], compute: Any) -> Matrix:
         """F of points, computed for those that were not seen before, each once."""
-        X = np.ascontiguousarray(X)
         rows = self._rows
         known = len(rows)
-        keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
+        keys = _keys(X)
         found: dict[bytes, int] = {}
         for i, key in enumerate(keys):
             if key not in rows and key not in found:
@@ -193,6 +217,12 @@ class _Memory:
             # Last, so that an interrupted evaluation leaves nothing behind.
             rows.update(zip(found, range(known, total), strict=True))
         return self._F[[rows[key] for key in keys]]
+
+
+def _keys(X: NDArray[Any]) -> list[bytes]:
+    X = np.ascontiguousarray(X)
+    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
+    return keys
 
 
 def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:

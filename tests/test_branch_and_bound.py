@@ -1,0 +1,234 @@
+"""Branch and bound: the same front as exhaustive search, a proof that can fail, and life inside pymoo."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from pymoo.termination import get_termination
+from strategies import tables
+
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.archive import BoxArchive, boxes
+from pymoo_anon.datasets import fetch_adult, make_census
+from pymoo_anon.indicators import RepresentationRatio
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
+from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems.lattice import LatticeProblem
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+KINDS = (
+    KAnonymity(),
+    DistinctLDiversity("s0"),
+    ClassSizeSum(),
+    SensitiveCountSum("s0"),
+    GeneralLossMetric(),
+    ClassificationMetric("s1"),
+)
+CENSUS = make_census(2000, seed=2)
+
+
+def sorted_rows(F):
+    return F[np.lexsort(F.T[::-1])]
+
+
+def census_problem(objectives=None):
+    objectives = objectives or [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
+    return LatticeProblem(CENSUS, objectives, suppression=0.01)
+
+
+@st.composite
+def problems(draw):
+    """A small lattice with any objectives and any limit."""
+    table = draw(tables())
+    objectives = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4, unique_by=repr))
+    limit = draw(st.integers(0, max(len(table.frame) // 3, 0)))
+    return LatticeProblem(table.microdata, objectives, suppression=min(limit, len(table.frame) - 1))
+
+
+def check(problem, seed=0):
+    """The certified front is the exact one."""
+    res = minimize(problem, BranchAndBound(), seed=seed)
+    algorithm = res.algorithm
+    assert algorithm.certified
+    assert algorithm.n_undecided == 0
+    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
+    assert algorithm.n_evaluated == problem.n_unique
+    F = res.F.reshape(-1, problem.n_obj)
+    np.testing.assert_array_equal(sorted_rows(F), sorted_rows(problem.pareto_front()))
+    np.testing.assert_array_equal(problem.compute(res.X.reshape(-1, problem.n_var)), F)
+
+
+@settings(max_examples=300)
+@given(problems(), st.integers(0, 3))
+def test_the_certified_front_is_exact(problem, seed):
+    check(problem, seed)
+
+
+BUGS = {
+    "k": (KAnonymity, "best_of_specializations", -1),
+    "l": (DistinctLDiversity, "best_of_specializations", -1),
+    "S_k": (ClassSizeSum, "best_of_specializations", -60),
+    "S_l": (SensitiveCountSum, "best_of_specializations", -60),
+    "GLM on top": (GeneralLossMetric, "best_of_specializations", 40),
+    "GLM without suppression": (GeneralLossMetric, "attribute_terms", 0.5),
+    "CM on top": (ClassificationMetric, "best_of_specializations", 3),
+    "CM from below": (ClassificationMetric, "floor_of_generalizations", 3),
+}
+
+
+@pytest.mark.parametrize(("kind", "method", "more"), BUGS.values(), ids=list(BUGS))
+def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
+    """A test of the test: each bound is broken once, and a front is no longer exact."""
+    original = getattr(kind, method)
+    monkeypatch.setattr(kind, method, lambda self, *arguments: original(self, *arguments) + more)
+    partner = [GeneralLossMetric()] if kind is not GeneralLossMetric else [KAnonymity()]
+    names = {DistinctLDiversity: "occupation", SensitiveCountSum: "occupation", ClassificationMetric: "salary-class"}
+    if kind is ClassificationMetric:
+        partner.append(KAnonymity())
+    objectives = [kind(*([names[kind]] if kind in names else [])), *partner]
+    wrong = 0
+    for seed in range(12):
+        table = make_census(60 + 20 * seed, seed=seed)
+        problem = LatticeProblem(table, objectives, suppression=0.05)
+        res = minimize(problem, BranchAndBound(), seed=seed)
+        exact = problem.pareto_front()
+        wrong += not np.array_equal(sorted_rows(np.atleast_2d(res.F)), exact[np.lexsort(exact.T[::-1])])
+    assert wrong > 0
+
+
+@pytest.mark.parametrize(
+    ("objectives", "label", "most"),
+    [
+        ([KAnonymity(), GeneralLossMetric()], None, 750),
+        ([KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], None, 1050),
+        ([ClassSizeSum(), GeneralLossMetric()], None, 600),
+        ([ClassSizeSum(), SensitiveCountSum("occupation"), GeneralLossMetric()], None, 680),
+        ([KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")], "salary-class", 3100),
+    ],
+    ids=["k, GLM", "k, l, GLM", "S_k, GLM", "S_k, S_l, GLM", "k, GLM, CM"],
+)
+def test_adults_fronts_are_proven_from_few_nodes(adult_rows, objectives, label, most):
+    problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
+    check(problem, seed=1)
+    assert problem.n_unique <= most
+
+
+def test_every_other_algorithm_is_beaten_where_it_counts():
+    own = census_problem()
+    minimize(own, BranchAndBound())
+    assert own.n_unique < own.n_nodes / 4
+
+
+@settings(max_examples=60)
+@given(problems(), st.sampled_from([1.0, 3.0, 10.0]))
+def test_boxes_give_one_node_of_each_that_is_not_dominated(problem, epsilon):
+    res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
+    assert res.algorithm.certified
+    F = np.atleast_2d(res.F)
+    assert RepresentationRatio(problem.pareto_front(), epsilon)(F) == 1
+    assert len(np.unique(boxes(F, epsilon), axis=0)) == len(F)
+
+
+@pytest.mark.parametrize("termination", [("n_gen", 3), ("n_eval", 120)], ids=str)
+def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
+    own = census_problem()
+    part = minimize(own, BranchAndBound(), termination, seed=1)
+    algorithm = part.algorithm
+    assert not algorithm.certified
+    assert 0 < algorithm.n_undecided < own.n_nodes
+    assert algorithm.n_evaluated + algorithm.n_pruned + algorithm.n_undecided == own.n_nodes
+    seen = np.frombuffer(b"".join(own._memory._rows), dtype=np.int64).reshape(-1, own.n_var)
+    best = BoxArchive(1e-9).add(_evaluated(own.compute(seen)))
+    np.testing.assert_array_equal(sorted_rows(part.F), sorted_rows(best.F))
+    resumed = pickle.loads(pickle.dumps(algorithm))
+    resumed.termination = get_termination("n_gen", 10_000)
+    while resumed.has_next():
+        resumed.next()
+    assert resumed.certified
+    whole = minimize(census_problem(), BranchAndBound(), seed=1)
+    assert resumed.result().F.tolist() == whole.F.tolist()
+    assert resumed.n_evaluated == whole.algorithm.n_evaluated
+
+
+def _evaluated(F):
+    from pymoo.core.population import Population
+
+    return Population.new(X=np.arange(len(F))[:, None], F=F)
+
+
+@pytest.mark.parametrize("other", [GeneralLossMetric(), ClassificationMetric("sex")], ids=repr)
+def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
+    own = census_problem([KAnonymity(), other])
+    compute = LatticeProblem.compute
+    calls = []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == 90:
+            raise KeyboardInterrupt
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(LatticeProblem, "compute", interrupted)
+    res = minimize(own, BranchAndBound(), seed=1)
+    assert not res.algorithm.certified
+    assert res.algorithm.n_evaluated == 89
+    resumed = res.algorithm
+    resumed.termination = get_termination("n_gen", 10_000)
+    while resumed.has_next():
+        resumed.next()
+    assert resumed.certified
+    np.testing.assert_array_equal(sorted_rows(np.atleast_2d(resumed.result().F)), sorted_rows(own.pareto_front()))
+
+
+@pytest.mark.parametrize("sampling", ["population", "array", "operator"])
+def test_it_may_begin_with_nodes_of_another_search(sampling):
+    own = census_problem()
+    short = minimize(own, PBGEA(), ("n_gen", 5), seed=1)
+    given_ = {"population": short.opt, "array": short.X, "operator": LatticeSampling()}[sampling]
+    res = minimize(own, BranchAndBound(sampling=given_), seed=1)
+    assert res.algorithm.certified
+    np.testing.assert_array_equal(sorted_rows(res.F), sorted_rows(own.pareto_front()))
+
+
+def test_same_seed_same_path():
+    objectives = [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")]
+    one, two = (minimize(census_problem(objectives), BranchAndBound(), seed=3) for _ in range(2))
+    assert one.X.tolist() == two.X.tolist()
+    assert one.algorithm.n_evaluated == two.algorithm.n_evaluated
+
+
+def test_verbose_shows_what_is_left(capsys):
+    res = minimize(census_problem(), BranchAndBound(), seed=1, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    heads = [head.strip() for head in lines[1].split("|")]
+    assert heads == ["n_gen", "n_eval", "evaluated", "pruned", "undecided", "front"]
+    last = [cell.strip() for cell in lines[-1].split("|")]
+    algorithm = res.algorithm
+    assert last[1:] == [str(n) for n in (algorithm.n_evaluated,) * 2] + [str(algorithm.n_pruned), "0", str(len(res.F))]
+
+
+def test_what_has_no_bounds_is_refused_by_name():
+    class Largest(Objective):
+        name, maximize = "largest", False
+
+        def evaluate_one(self, classes):
+            return classes.sizes.max()
+
+    with pytest.raises(ValueError) as caught:
+        minimize(census_problem([KAnonymity(), Largest()]), BranchAndBound())
+    assert str(caught.value) == "Largest() states no bounds; ExhaustiveSearch or PBGEA search without any"
+    with pytest.raises(ValueError) as caught:
+        minimize(LatticeProblem(CENSUS, [KAnonymity()], suppress_below=5), BranchAndBound())
+    assert str(caught.value) == "suppress_below has no bounds; ExhaustiveSearch or PBGEA search without any"
+    from pymoo.problems import get_problem
+
+    with pytest.raises(TypeError) as caught:
+        minimize(get_problem("zdt1"), BranchAndBound())
+    assert str(caught.value) == "problem must be a LatticeProblem, got ZDT1"

@@ -1,0 +1,404 @@
+"""GENITOR: a slow twin of its births, its ranks, and every door of pymoo's loop."""
+
+import pickle
+import subprocess
+import sys
+from bisect import insort
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pymoo.core.callback import Callback
+from pymoo.core.crossover import Crossover
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.mutation import Mutation
+from pymoo.core.problem import Problem
+from pymoo.operators.crossover.pntx import TwoPointCrossover
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.bitflip import BitflipMutation
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
+from pymoo.optimize import minimize
+from pymoo.problems import get_problem
+from pymoo.termination import get_termination
+
+from pymoo_anon.algorithms.genitor import GENITOR
+from pymoo_anon.datasets import make_census
+from pymoo_anon.datasets.adult import load_hierarchy
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.operators.crossover import PartitionCrossover, ReducedSurrogateCrossover
+from pymoo_anon.operators.mutation import PerAttributeBitMutation, RandomImmigrantMutation
+from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.taxonomy import Taxonomy
+
+CENSUS = make_census(300, seed=5)
+EDUCATION = load_hierarchy("education").domain
+TREE = {
+    "name": "any",
+    "children": [
+        {"name": f"group {i}", "children": [{"name": value} for value in EDUCATION[i : i + 4]]} for i in range(0, 16, 4)
+    ],
+}
+
+
+def problem(suppress_below=5):
+    taxonomies = {"education": Taxonomy.from_nested(TREE)}
+    return PartitionProblem(CENSUS, [GeneralLossMetric()], suppress_below=suppress_below, taxonomies=taxonomies)
+
+
+def trad():
+    return {
+        "crossover": ReducedSurrogateCrossover(),
+        "mutation": PerAttributeBitMutation(),
+        "repair": ClosestValidRepair(),
+    }
+
+
+def outcome(res):
+    return res.X.tolist(), res.F.tolist(), np.sort(res.pop.get("F")[:, 0]).tolist()
+
+
+def finished(algorithm):
+    while algorithm.has_next():
+        algorithm.next()
+    return algorithm
+
+
+def born(algorithm):
+    """Run an algorithm child by child; what it asked for, with values."""
+    asked = []
+    while algorithm.has_next():
+        infills = algorithm.ask()
+        Evaluator().eval(algorithm.problem, infills)
+        asked.append([(float(one.F[0]), tuple(one.X.tolist())) for one in infills])
+        algorithm.tell(infills=infills)
+    return asked
+
+
+@pytest.mark.parametrize("refuse", [True, False])
+@pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
+def test_births_are_those_of_the_twin(refuse, operators):
+    algorithm = GENITOR(pop_size=15, eliminate_duplicates=refuse, **operators())
+    algorithm.setup(problem(), termination=("n_gen", 30), seed=1)
+    first, *children = born(algorithm)
+    assert len(first) == 15
+    assert {len(one) for one in children} == {1}
+    # One that was seen and is not in the population any more is not better than its worst either.
+    values, members = sorted(value for value, _ in first), {x: value for value, x in first}
+    for ((value, x),) in children:
+        if value < values[-1] and not (refuse and x in members):
+            values.pop()
+            insort(values, value)
+        members[x] = value
+    assert np.sort(algorithm.pop.get("F")[:, 0]).tolist() == values
+    assert all(members[tuple(one.X.tolist())] == one.F[0] for one in algorithm.pop)
+    assert values[0] == min(members.values())
+
+
+@pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
+def test_the_population_only_improves_and_the_best_stays(operators):
+    own = problem()
+    res = minimize(own, GENITOR(pop_size=20, **operators()), ("n_eval", 1500), seed=1, save_history=True)
+    paths = np.array([np.sort(entry.pop.get("F")[:, 0]) for entry in res.history])
+    assert paths.shape == (75, 20)
+    assert (np.diff(paths, axis=0) <= 0).all()
+    assert paths[-1, 0] < paths[0, 0]
+    assert paths[-1, -1] < paths[0, -1]
+    assert res.F.tolist() == [paths[-1, 0]]
+    assert res.opt.get("F").tolist() == [res.F.tolist()]
+    assert (res.X.shape, res.X.dtype) == ((own.n_var,), bool)
+    assert own.compute(res.X[None])[0].tolist() == res.F.tolist()
+    assert np.array_equal(own.compute(res.pop.get("X")), res.pop.get("F"))
+    assert own.is_valid(res.pop.get("X")).all()
+    assert len(own.to_frame(res)) == 1
+    for entry in res.history:
+        assert np.array_equal(own.compute(entry.pop.get("X")), entry.pop.get("F"))
+
+
+def test_duplicates_are_refused_or_not():
+    distinct = {True: [], False: []}
+    for refuse in distinct:
+        for operators in (dict, trad):
+            algorithm = GENITOR(30, eliminate_duplicates=refuse, **operators())
+            for seed in range(2):
+                pop = minimize(problem(), algorithm, ("n_gen", 50), seed=seed).pop
+                distinct[refuse].append(len(np.unique(pop.get("X"), axis=0)))
+    assert distinct[True] == [30] * 4
+    assert min(distinct[False]) < 30
+
+
+def test_it_ends_where_there_is_nothing_new_to_find():
+    """A space of fewer strings than births, and of fewer than the population holds."""
+    table = CENSUS.recoded({})
+    names = {"sex": {"name": "any", "children": [{"name": "Female"}, {"name": "Male"}]}}
+    own = PartitionProblem(table, [GeneralLossMetric()], suppress_below=5, taxonomies={
+        name: Taxonomy.from_nested(
+            names.get(name) or {"name": name, "children": [{"name": str(value)} for value in hierarchy.domain]}
+        )
+        for name, hierarchy in table.quasi_identifiers.items()
+    })  # fmt: skip
+    assert own.n_strings == 2**8
+    res = minimize(own, GENITOR(pop_size=300), ("n_gen", 5), seed=1)
+    strings = own.sample(5000, np.random.default_rng(0))
+    assert own.compute(np.unique(strings, axis=0)).min() == res.F[0]
+
+
+class Ladder(Problem):
+    """x is its own value."""
+
+    def __init__(self):
+        super().__init__(n_var=1, n_obj=1, xl=0, xu=1000, vtype=int)
+
+    def _evaluate(self, X, out, *args, **kwargs):
+        out["F"] = np.asarray(X, dtype=float)
+
+
+class Recorder(Crossover):
+    """Writes down the parents; its children are worse than all."""
+
+    def __init__(self):
+        super().__init__(2, 2, prob=1.0)
+        self.parents = []
+
+    def _do(self, problem, X, *args, random_state, **kwargs):
+        self.parents.append(X[:, :, 0].ravel())
+        return np.full_like(X, 1000)
+
+
+class Nothing(Mutation):
+    """Leaves all as it is."""
+
+    def _do(self, problem, X, *args, random_state, **kwargs):
+        return X
+
+
+@pytest.mark.parametrize("refuse", [True, False])
+def test_copies_of_the_parents_are_refused_or_take_over(refuse):
+    start = np.random.default_rng(0).permutation(20)[:, None]
+    operators = {"crossover": PartitionCrossover(prob=0.0), "mutation": Nothing()}
+    res = minimize(Ladder(), GENITOR(20, 1.5, refuse, sampling=start, **operators), ("n_eval", 420), seed=1)
+    assert np.sort(res.pop.get("X")[:, 0]).tolist() == (list(range(20)) if refuse else [0] * 20)
+    assert res.algorithm.evaluator.n_eval == 420
+
+
+@pytest.mark.parametrize("bias", [1, 1 + 1e-6, 1.5, 2])
+def test_parents_are_drawn_by_rank(bias):
+    n, recorder = 20, Recorder()
+    start = np.random.default_rng(0).permutation(n)[:, None]
+    algorithm = GENITOR(n, bias, False, sampling=start, crossover=recorder, mutation=Nothing())
+    res = minimize(Ladder(), algorithm, ("n_eval", 12_020), seed=1, copy_algorithm=False)
+    assert np.sort(res.pop.get("X")[:, 0]).tolist() == list(range(n))
+    parents = np.array(recorder.parents)
+    assert len(parents) == 12_000
+    expected = (bias - 2 * (bias - 1) * (np.arange(n) + 0.5) / n) / n
+    for side in parents.T:
+        share = np.bincount(side, minlength=n) / 12_000
+        assert np.allclose(share, expected, atol=5 * np.sqrt(0.1 / 12_000))
+    # The two are drawn independently.
+    assert abs(np.corrcoef(parents.T)[0, 1]) < 0.04
+
+
+def test_a_bias_next_to_one_is_as_good_as_one():
+    """Sums such as 0.1 * 3 + 0.7 make one: the ranks must stay within the population."""
+    for bias in (np.nextafter(1, 2), 1 + 1e-15, 1 + 1e-12):
+        recorder = Recorder()
+        start = np.arange(20)[:, None]
+        algorithm = GENITOR(20, bias, False, sampling=start, crossover=recorder, mutation=Nothing())
+        minimize(Ladder(), algorithm, ("n_eval", 3020), seed=1, copy_algorithm=False)
+        share = np.bincount(np.ravel(recorder.parents), minlength=20) / 6000
+        assert np.allclose(share, 1 / 20, atol=0.015)
+
+
+def test_evaluations_are_counted_and_end_it():
+    own = problem()
+    res = minimize(own, GENITOR(pop_size=25), ("n_eval", 400), seed=1)
+    assert res.algorithm.evaluator.n_eval == 400
+    assert own.n_unique <= 400
+    assert res.algorithm.n_gen - 1 == 16
+    res = minimize(problem(), GENITOR(pop_size=25), ("n_gen", 3), seed=1)
+    assert res.algorithm.evaluator.n_eval == 75
+    assert GENITOR().termination.n_max_evals == 30_000
+
+
+def test_same_seed_same_result_and_another_seed_another():
+    one, two, other = (
+        minimize(problem(), GENITOR(20), ("n_gen", 20), seed=seed, save_history=True) for seed in (1, 1, 2)
+    )
+    assert outcome(one) == outcome(two)
+    path = [entry.pop.get("X").tolist() for entry in one.history]
+    assert path == [entry.pop.get("X").tolist() for entry in two.history]
+    assert path != [entry.pop.get("X").tolist() for entry in other.history]
+
+
+@pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
+@pytest.mark.parametrize("births", [1, 2, 20, 21, 22, 173])
+def test_same_result_after_resuming_at_any_birth(births, operators):
+    straight = minimize(problem(), GENITOR(20, **operators()), ("n_gen", 12), seed=1)
+    algorithm = GENITOR(20, **operators())
+    algorithm.setup(problem(), termination=("n_gen", 12), seed=1)
+    for _ in range(births):
+        algorithm.next()
+    resumed = pickle.loads(pickle.dumps(algorithm))
+    assert outcome(finished(resumed).result()) == outcome(straight)
+    assert resumed.problem.n_unique == straight.problem.n_unique
+    assert outcome(finished(algorithm).result()) == outcome(straight)
+
+
+def test_same_result_in_another_process():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_genitor as t;"
+        "print(t.outcome(t.minimize(t.problem(), t.GENITOR(20), ('n_gen', 15), seed=1)))"
+    )
+    folder = str(Path(__file__).parent)
+    shown = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == str(outcome(minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1)))
+
+
+def test_same_result_through_ask_and_tell_and_with_a_history():
+    straight = minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1)
+    algorithm = GENITOR(20)
+    algorithm.setup(problem(), termination=("n_gen", 15), seed=1)
+    born(algorithm)
+    assert outcome(algorithm.result()) == outcome(straight)
+    kept = minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1, save_history=True)
+    assert outcome(kept) == outcome(straight)
+    assert all(entry.problem.table is kept.problem.table for entry in kept.history)
+
+
+def test_values_may_come_from_elsewhere():
+    own = problem()
+    algorithm = GENITOR(20)
+    algorithm.setup(own, termination=("n_gen", 5), seed=1)
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        asked.set("F", own.compute(asked.get("X")))
+        algorithm.tell(infills=asked)
+    assert outcome(algorithm.result()) == outcome(minimize(problem(), GENITOR(20), ("n_gen", 5), seed=1))
+
+
+def test_a_finished_run_goes_on_and_one_object_serves_many_runs():
+    algorithm = GENITOR(20)
+    straight = minimize(problem(), algorithm, ("n_gen", 15), seed=1)
+    assert outcome(minimize(problem(), algorithm, ("n_gen", 15), seed=1)) == outcome(straight)
+    first = minimize(problem(), algorithm, ("n_gen", 6), seed=1).algorithm
+    first.termination = get_termination("n_gen", 15)
+    assert outcome(minimize(problem(), first, copy_algorithm=False)) == outcome(straight)
+
+
+def test_callbacks_and_output_see_every_iteration(capsys):
+    class Best(Callback):
+        def notify(self, algorithm):
+            self.data.setdefault("seen", []).append((algorithm.evaluator.n_eval, algorithm.opt.get("F")[0, 0]))
+
+    res = minimize(problem(), GENITOR(20), ("n_gen", 9), seed=1, callback=Best(), verbose=True)
+    seen = res.algorithm.callback.data["seen"]
+    assert [n for n, _ in seen] == list(range(20, 200, 20))
+    assert seen[-1][1] == res.F[0]
+    lines = capsys.readouterr().out.splitlines()
+    heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
+    assert heads[:2] == ["n_gen", "n_eval"]
+    assert last[:2] == ["9", "180"]
+    assert float(last[heads.index("f_min")]) == pytest.approx(res.F[0], rel=1e-4)
+    assert float(last[heads.index("f_avg")]) == pytest.approx(res.pop.get("F").mean(), rel=1e-4)
+
+
+def test_objects_do_not_share_operators():
+    one, two = GENITOR(), GENITOR()
+    for name in ("crossover", "mutation", "initialization", "termination", "output"):
+        assert getattr(one, name) is not getattr(two, name)
+
+
+def test_a_first_population_may_be_given():
+    own = problem()
+    X = own.sample(10, np.random.default_rng(0))
+    before = X.copy()
+    res = minimize(own, GENITOR(pop_size=10, sampling=X), ("n_gen", 8), seed=1, save_history=True)
+    assert np.array_equal(X, before)
+    assert sorted(res.history[0].pop.get("X").tolist()) == sorted(X.tolist())
+
+
+class Onemax(Problem):
+    """As many ones as can be."""
+
+    def __init__(self):
+        super().__init__(n_var=20, n_obj=1, xl=0, xu=1, vtype=bool)
+
+    def _evaluate(self, X, out, *args, **kwargs):
+        assert X.dtype == bool
+        out["F"] = -X.sum(axis=1, keepdims=True).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("own", "sampling", "crossover", "mutation", "reached"),
+    [
+        (get_problem("sphere"), FloatRandomSampling(), SBX(), PM(), 0.1),
+        (Onemax(), BinaryRandomSampling(), TwoPointCrossover(), BitflipMutation(), -17),
+        (Onemax(), BinaryRandomSampling(), ReducedSurrogateCrossover(), BitflipMutation(), -17),
+    ],
+    ids=["floats", "bits", "surrogates"],
+)
+def test_any_operators_of_pymoo_will_do(own, sampling, crossover, mutation, reached):
+    res = minimize(own, GENITOR(20, sampling=sampling, crossover=crossover, mutation=mutation), ("n_gen", 60), seed=1)
+    assert res.F[0] < reached
+    assert np.allclose(own.evaluate(res.X), res.F)
+
+
+def test_operators_with_a_repair_of_their_own_keep_it():
+    """The way of pymoo to whole numbers: operators that round what they make."""
+    whole = {"vtype": float, "repair": RoundingRepair()}
+    algorithm = GENITOR(10, sampling=IntegerRandomSampling(), crossover=SBX(**whole), mutation=PM(**whole))
+    res = minimize(Ladder(), algorithm, ("n_gen", 10), seed=1, save_history=True)
+    for entry in res.history:
+        assert entry.off.get("X").tolist() == np.round(entry.off.get("X")).tolist()
+        assert entry.pop.get("F").tolist() == entry.pop.get("X").tolist()
+
+
+def test_crossover_and_mutation_happen_with_their_probabilities():
+    class Count(RandomImmigrantMutation):
+        n = 0
+
+        def _do(self, problem, X, *args, random_state, **kwargs):
+            self.n += 1
+            return super()._do(problem, X, random_state=random_state)
+
+    mutation = Count(0.25)
+    algorithm = GENITOR(100, eliminate_duplicates=False, mutation=mutation, crossover=PartitionCrossover(prob=0.0))
+    minimize(problem(), algorithm, ("n_eval", 4100), seed=1, copy_algorithm=False)
+    assert mutation.n == pytest.approx(1000, abs=120)
+
+
+def refused(error, action):
+    with pytest.raises(error) as caught:
+        action()
+    return str(caught.value)
+
+
+def test_bad_arguments_are_refused():
+    for bad in (1, 0, -5):
+        assert refused(ValueError, lambda bad=bad: GENITOR(pop_size=bad)) == f"pop_size must be at least 2, got {bad!r}"
+    for bad in (0.9, 2.1, float("nan")):
+        assert refused(ValueError, lambda bad=bad: GENITOR(bias=bad)) == (
+            f"bias must be a number from 1 to 2, got {bad!r}"
+        )
+    two = PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    assert refused(ValueError, lambda: minimize(two, GENITOR(), seed=1)) == ("problem must have one objective, got 2")
+    assert two.n_unique == 0
+
+
+@pytest.mark.parametrize("bad", [2.5, "20"])
+def test_a_pop_size_that_is_no_whole_number_is_refused(bad):
+    with pytest.raises((ValueError, TypeError), match=r"^pop_size must be "):
+        GENITOR(pop_size=bad)
+
+
+def test_a_problem_with_constraints_is_not_searched_as_if_it_had_none():
+    algorithm = GENITOR(20, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())
+    own = get_problem("g1")
+    try:
+        res = minimize(own, algorithm, ("n_gen", 30), seed=1)
+    except (ValueError, TypeError):
+        return
+    assert res.X is None or (own.evaluate(res.X, return_values_of=["G"]) <= 1e-6).all()

@@ -1,0 +1,378 @@
+"""Preferences: loss and dispersion, achievement, the problem with k_pref, the selection rule, and the search."""
+
+import copy
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.population import Population
+from pymoo.core.result import Result
+from pymoo.decomposition.asf import ASF
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms.preference import PreferenceNSGA2, prefer_feasible
+from pymoo_anon.datasets import make_census
+from pymoo_anon.decomposition import Achievement, preference_deviation
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.operators.crossover import PartitionCrossover
+from pymoo_anon.operators.mutation import PerAttributeBitMutation
+from pymoo_anon.operators.sampling import ValidSampling
+from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.preference import PreferenceProblem
+from pymoo_anon.taxonomy import Taxonomy
+
+CENSUS = make_census(300, seed=5)
+TABLE = Microdata.from_frame(
+    pd.DataFrame({"age": np.arange(120) % 7, "sex": np.arange(120) % 2, "race": (np.arange(120) // 9) % 3}),
+    {"age": Hierarchy.flat(range(7)), "sex": Hierarchy.flat([0, 1]), "race": Hierarchy.flat([0, 1, 2])},
+)
+shares = st.floats(0, 1)
+points = st.tuples(shares, shares)
+
+
+def refused(error, action):
+    with pytest.raises(error) as caught:
+        action()
+    return str(caught.value)
+
+
+def test_loss_and_dispersion_reach_their_bounds():
+    weights = np.array([0.2, 0.3, 0.5])
+    own = PartitionProblem(TABLE, [NormalizedWeightedPenalty(weights), NormalizedClassDispersion()])
+    assert repr(own.objectives[0]) == "NormalizedWeightedPenalty([0.2, 0.3, 0.5])"
+    assert own.objective_names == ("NWP", "NECD")
+    weights[:] = 0
+    assert own.evaluate(np.array([[False] * 9, [True] * 9]))[:, 0].tolist() == [1, 0]
+    assert own.evaluate(np.zeros(9, bool))[1] == 0
+    only_sex = PartitionProblem(TABLE, [NormalizedWeightedPenalty([0, 1, 0])])
+    assert only_sex.evaluate(np.arange(9) == 6).tolist() == [0]
+    for objective in own.objectives:
+        assert objective.bounds(TABLE.tuples) == (0, 1)
+    lopsided = Microdata.from_frame(pd.DataFrame({"q": [0] * 9 + [1]}), {"q": Hierarchy.flat([0, 1])})
+    assert PartitionProblem(lopsided, [NormalizedClassDispersion()]).evaluate(np.array([[True]])).tolist() == [[8 / 9]]
+
+
+def test_bad_weights_are_refused():
+    for bad in ([0.5, 0.6], [-0.5, 1.5], [0.2, 0.2], [np.nan, 1.0], [[0.5, 0.5]], 1.0, []):
+        message = f"weights must be non-negative numbers of sum 1, got {bad!r}"
+        assert refused(ValueError, lambda bad=bad: NormalizedWeightedPenalty(bad)) == message
+        assert refused(ValueError, lambda bad=bad: PreferenceProblem(TABLE, 5, (0.2, 1), bad)) == message
+    for n in (2, 4):
+        assert refused(ValueError, lambda n=n: PreferenceProblem(TABLE, 5, (0.2, 1), np.full(n, 1 / n))) == (
+            f"weights must be one for each of the 3 quasi-identifiers, got {n}"
+        )
+
+
+def ach(point, preference, eps=1e-6):
+    """As the paper prints it."""
+    (nwp, necd), (nwp_pref, necd_pref) = point, preference
+    w = (1 / (nwp_pref + eps)) / (1 / (nwp_pref + eps) + 1 / (necd_pref + eps))
+    return max(w * (nwp + eps), (1 - w) * (necd + eps))
+
+
+@given(
+    st.lists(points, min_size=1, max_size=5), st.lists(points, min_size=1, max_size=4), st.sampled_from([1e-6, 0.01])
+)
+def test_achievement_is_the_papers(F, preferences, eps):
+    achievement = Achievement() if eps == 1e-6 else Achievement(eps=eps)
+    expected = np.array([[ach(f, p, eps) for p in preferences] for f in F])
+    X, P = np.array(F), np.array(preferences)
+    near = {"rtol": 1e-9, "atol": 1e-15}
+    np.testing.assert_allclose(achievement(X, P, _type="many_to_many"), expected, **near)
+    np.testing.assert_allclose(achievement(X, P[0], _type="many_to_one"), expected[:, 0], **near)
+    np.testing.assert_allclose(achievement(X[0], P, _type="one_to_many"), expected[0], **near)
+    n = min(len(X), len(P))
+    np.testing.assert_allclose(achievement(X[:n], P[:n], _type="one_to_one"), np.diag(expected[:n, :n]), **near)
+    for i, preference in enumerate(preferences):
+        np.testing.assert_allclose(
+            preference_deviation(X, preference), [sum(f) - sum(preference) for f in F], atol=1e-12
+        )
+        assert np.array_equal(achievement.do(X, P[i], _type="many_to_one"), achievement(X, P[i], _type="many_to_one"))
+
+
+def test_achievement_stands_beside_pymoos():
+    F, preference = np.random.default_rng(0).random((50, 2)), np.array([0.2, 0.9])
+    w = 1 / (preference + 1e-6) / (1 / (preference + 1e-6)).sum()
+    # ASF divides by its weights.
+    assert np.allclose(Achievement()(F, preference), ASF()(F + 1e-6, 1 / w))
+    assert Achievement()(F, preference).argmin() == ASF()(F, preference).argmin()
+    assert Achievement()(F, np.array([preference, preference[::-1]])).shape == (50, 2)
+    moved = Achievement()(F, preference, ideal_point=np.array([0.1, 0.05]))
+    assert np.allclose(moved, [ach(f - [0.1, 0.05], preference - [0.1, 0.05]) for f in F])
+    preferred = np.array([[0.2, 0.9]])
+    assert Achievement()(preferred, preference)[0] == pytest.approx(ach((0.2, 0.9), (0.2, 0.9)))
+    three = Achievement(eps=0)(np.array([[0.2, 0.5, 0.5]]), np.array([0.1, 0.5, 1.0]))
+    assert three.ravel().tolist() == pytest.approx([0.2 * 10 / 13])
+
+
+@pytest.fixture
+def problem():
+    return PreferenceProblem(TABLE, 5, (0.2, 0.6), [0.5, 0.2, 0.3])
+
+
+def test_values_are_achievement_and_what_k_lacks(problem):
+    plain = PartitionProblem(
+        TABLE, [NormalizedWeightedPenalty([0.5, 0.2, 0.3]), NormalizedClassDispersion(), KAnonymity()]
+    )
+    X = problem.sample(60, np.random.default_rng(0))
+    measured = plain.natural(plain.evaluate(X))
+    F = problem.evaluate(X)
+    assert (problem.n_obj, problem.k, problem.preferences.tolist()) == (2, 5, [[0.2, 0.6]])
+    np.testing.assert_array_equal(problem.measures(X), measured)
+    np.testing.assert_allclose(F[:, 0], [ach(point, (0.2, 0.6)) for point in measured[:, :2]], rtol=1e-9)
+    assert F[:, 1].tolist() == (5 - measured[:, 2]).tolist()
+    assert problem.natural(F).tolist() == np.column_stack([F[:, 0], measured[:, 2]]).tolist()
+    assert problem.natural(F[0]).tolist() == [F[0, 0], measured[0, 2]]
+    before = F.copy()
+    problem.natural(F)
+    assert np.array_equal(F, before)
+    n_unique = len(np.unique(X, axis=0))
+    assert problem.n_unique == n_unique
+    problem.measures(X[::-1])
+    assert problem.n_unique == n_unique
+
+
+def test_each_preferred_point_has_its_own_achievement():
+    preferences = [(0.2, 1.0), (0.5, 0.1), (0, 0)]
+    several = PreferenceProblem(TABLE, 5, preferences)
+    assert several.n_obj == 4
+    X = several.sample(40, np.random.default_rng(0))
+    F = several.evaluate(X)
+    for column, preference in enumerate(preferences):
+        alone = PreferenceProblem(TABLE, 5, preference).evaluate(X)
+        assert np.array_equal(F[:, [column, -1]], alone)
+    res = Result()
+    res.X, res.F = X, F
+    frame = several.to_frame(res)
+    assert list(frame.columns) == [
+        "age", "sex", "race", "k", "NWP", "NECD", "achievement 1", "deviation 1", "achievement 2", "deviation 2",
+        "achievement 3", "deviation 3",
+    ]  # fmt: skip
+    assert np.array_equal(frame[["achievement 1", "achievement 2", "achievement 3"]], F[:, :3])
+    picks = several.picks(X)
+    assert picks[["NWP_pref", "NECD_pref"]].to_numpy().tolist() == [list(p) for p in preferences]
+
+
+def test_to_frame_tells_all_of_a_front(problem):
+    res = Result()
+    res.X = problem.sample(30, np.random.default_rng(0))
+    frame = problem.to_frame(res)
+    assert list(frame.columns) == ["age", "sex", "race", "k", "NWP", "NECD", "achievement", "deviation"]
+    assert [str(dtype) for dtype in frame.dtypes] == ["int64"] * 4 + ["float64"] * 4
+    assert frame[["age", "sex", "race"]].to_numpy().tolist() == [list(problem.decode(x).n_groups) for x in res.X]
+    assert np.array_equal(frame[["NWP", "NECD", "k"]], problem.measures(res.X))
+    assert np.array_equal(frame["achievement"], problem.evaluate(res.X)[:, 0])
+    assert np.allclose(frame["deviation"], frame["NWP"] + frame["NECD"] - 0.8)
+    res.X = res.X[0]
+    assert problem.to_frame(res).equals(frame[:1])
+    res.X = None
+    assert problem.to_frame(res).shape == (0, 8)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 30])
+def test_the_pick_is_the_feasible_one_of_smallest_achievement(k):
+    preferences = [(0.2, 1.0), (1.0, 0.0), (0.05, 0.3)]
+    own = PreferenceProblem(TABLE, k, preferences)
+    X = own.sample(200, np.random.default_rng(0))
+    X[100] = False
+    measured = own.measures(X)
+    picks = own.picks(X)
+    assert len(picks) == 3
+    for number, preference in enumerate(preferences):
+        pick = picks.loc[number]
+        keys = [
+            (own.evaluate(x)[number], sum(m[:2]) - sum(preference), row)
+            for row, (x, m) in enumerate(zip(X, measured, strict=True))
+            if m[2] >= k
+        ]
+        assert pick["row"] == min(keys)[2]
+        row = int(pick["row"])
+        assert pick["k"] == measured[row, 2]
+        assert (pick["NWP"], pick["NECD"]) == tuple(measured[row, :2])
+        assert (pick["achievement"], pick["deviation"]) == pytest.approx(min(keys)[:2])
+        assert tuple(pick[["age", "sex", "race"]]) == own.decode(X[row]).n_groups
+    assert [str(picks[name].dtype) for name in ("row", "k", "age", "sex", "race")] == ["int64"] * 5
+
+
+class Given(PreferenceProblem):
+    """Measures as they are given, to tie them at will: a string stands for the row of its number."""
+
+    table_of_measures: np.ndarray
+
+    def measures(self, X):
+        return self.table_of_measures[np.asarray(X).astype(int) @ (1 << np.arange(self.n_var))]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 8)), min_size=1, max_size=12))
+def test_picks_of_many_ties(rows):
+    own = Given(TABLE, 4, (0.5, 0.5))
+    own.table_of_measures = np.array([(a / 4, b / 4, k) for a, b, k in rows])
+    X = np.arange(len(rows))[:, None] >> np.arange(9) & 1 == 1
+    picks = own.picks(X)
+    keys = [(max(a, b), a + b, row) for row, (a, b, k) in enumerate(rows) if k >= 4]
+    assert picks["row"].tolist() == [min(keys)[2]] if keys else len(picks) == 0
+    assert list(picks.columns) == [
+        "row", "NWP_pref", "NECD_pref", "k", "NWP", "NECD", "achievement", "deviation", "age", "sex", "race",
+    ]  # fmt: skip
+
+
+def test_nothing_feasible_is_an_empty_frame():
+    own = PreferenceProblem(TABLE, 120, [(0.2, 1.0), (0.5, 0.5)])
+    finest = np.ones((3, 9), bool)
+    assert own.picks(finest).shape == (0, 11)
+    assert own.picks(finest[:0]).shape == (0, 11)
+    assert own.picks(np.zeros((1, 9), bool))["k"].tolist() == [120, 120]
+
+
+def winner(a, b):
+    """The paper's rules for two individuals; None where an arbitrary one wins."""
+    if a.feasible != b.feasible:
+        return a if a.feasible else b
+    order = [(a.rank, b.rank)] if a.feasible else [(a.f2, b.f2), (a.f1, b.f1)]
+    for mine, theirs in [*order, (-a.crowding, -b.crowding)]:
+        if mine != theirs:
+            return a if mine < theirs else b
+    return None
+
+
+few = st.integers(0, 2)
+individuals = st.builds(
+    lambda f1, f2, rank, crowding: SimpleNamespace(
+        f1=float(f1), f2=float(f2), rank=rank, crowding=[0.5, 1.0, np.inf][crowding], feasible=f2 <= 0
+    ),
+    few, st.integers(-2, 2), few, few,
+)  # fmt: skip
+
+
+@given(st.lists(individuals, min_size=2, max_size=8))
+def test_tournaments_go_by_the_papers_rules(members):
+    pop = Population.new(X=np.zeros((len(members), 1)), F=np.array([[one.f1, one.f2] for one in members]))
+    pop.set("rank", [one.rank for one in members])
+    pop.set("crowding", [one.crowding for one in members])
+    pairs = np.array([(i, j) for i in range(len(members)) for j in range(len(members))])
+    won = prefer_feasible(pop, pairs, random_state=np.random.default_rng(0))
+    assert won.shape == (len(pairs), 1)
+    for (i, j), (w,) in zip(pairs, won, strict=True):
+        expected = winner(members[i], members[j])
+        assert w in (i, j)
+        assert expected is None or members[w] is expected
+    assert PreferenceNSGA2().mating.selection.func_comp is prefer_feasible
+
+
+def census(k=5, preferences=(0.2, 1.0), **kwargs):
+    leaves = [{"name": value} for value in CENSUS.quasi_identifiers["workclass"].domain]
+    taxonomy = Taxonomy.from_nested({"name": "any", "children": leaves})
+    return PreferenceProblem(CENSUS, k, preferences, taxonomies={"workclass": taxonomy}, **kwargs)
+
+
+@pytest.mark.parametrize("k", [2, 10, 40])
+def test_the_reported_solution_is_efficient(k):
+    own = census(k)
+    res = minimize(own, PreferenceNSGA2(40), ("n_gen", 40), seed=1)
+    assert res.X.dtype == bool
+    assert own.is_valid(res.pop.get("X")).all()
+    assert np.array_equal(own.evaluate(res.X), res.F)
+    assert res.picks.equals(own.picks(res.X))
+    assert len(res.picks) == 1
+    pick = res.picks.loc[0]
+    assert pick["k"] >= k
+    measured = own.measures(res.X)
+    feasible = measured[measured[:, 2] >= k, :2]
+    # Definition 2: no feasible one is better in both.
+    assert not (feasible < [pick["NWP"], pick["NECD"]]).all(axis=1).any()
+    assert pick["achievement"] == res.F[measured[:, 2] >= k, 0].min()
+    assert pick["achievement"] < own.evaluate(np.zeros(own.n_var, bool))[0]
+
+
+def test_same_seed_same_result_with_a_pickle_in_between():
+    one, two, other = (minimize(census(), PreferenceNSGA2(20), ("n_gen", 15), seed=seed) for seed in (1, 1, 2))
+    assert one.X.tolist() == two.X.tolist()
+    assert one.picks.equals(two.picks)
+    assert one.pop.get("X").tolist() != other.pop.get("X").tolist()
+    algorithm = PreferenceNSGA2(20)
+    algorithm.setup(census(), termination=("n_gen", 15), seed=1)
+    for _ in range(6):
+        algorithm.next()
+    algorithm = pickle.loads(pickle.dumps(algorithm))
+    while algorithm.has_next():
+        algorithm.next()
+    assert algorithm.result().X.tolist() == one.X.tolist()
+    assert algorithm.result().picks.equals(one.picks)
+
+
+def test_several_preferences_and_operators_of_ones_own(capsys):
+    own = census(5, [(0.2, 1.0), (0.6, 0.02)])
+    algorithm = PreferenceNSGA2(20, crossover=PartitionCrossover(), mutation=PerAttributeBitMutation(0.01))
+    res = minimize(own, algorithm, ("n_gen", 20), seed=1, verbose=True, save_history=True)
+    assert len(res.picks) == 2
+    assert res.F.shape[1] == 3
+    assert res.picks["NECD"][1] <= res.picks["NECD"][0]
+    assert len(res.history) == 20
+    lines = capsys.readouterr().out.splitlines()
+    heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
+    assert heads == ["n_gen", "n_eval", "distinct", "feasible", "lowest f1", "lowest f2"]
+    feasible = res.F[res.F[:, -1] <= 0]
+    assert last[:4] == ["20", "400", str(own.n_unique), str(len(feasible))]
+    assert [float(cell) for cell in last[4:]] == pytest.approx(feasible[:, :2].min(axis=0).tolist(), rel=1e-4)
+
+
+def test_the_problem_serves_other_algorithms(problem):
+    operators = {"crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
+    res = minimize(problem, NSGA2(20, sampling=ValidSampling(), **operators), ("n_gen", 3), seed=1)
+    assert res.X.dtype == bool
+    assert problem.picks(res.X)["k"].tolist() >= [5]
+
+
+def test_copies_and_pickles(problem):
+    X = problem.sample(10, np.random.default_rng(0))
+    F = problem.evaluate(X)
+    for twin in (copy.deepcopy(problem), pickle.loads(pickle.dumps(problem))):
+        assert twin.n_unique == problem.n_unique
+        assert np.array_equal(twin.evaluate(X), F)
+        assert (twin.n_obj, twin.k) == (2, 5)
+        assert twin.picks(X).equals(problem.picks(X))
+
+
+def test_a_column_may_be_named_as_a_measure():
+    table = Microdata.from_frame(
+        pd.DataFrame({"k": [0, 1, 2, 0], "NWP": [0, 0, 1, 1]}),
+        {"k": Hierarchy.flat(range(3)), "NWP": Hierarchy.flat([0, 1])},
+    )
+    own = PreferenceProblem(table, 2, (0.2, 1.0))
+    res = Result()
+    res.X = np.array([[False, False, True]])
+    frame = own.to_frame(res)
+    assert frame.shape == (1, 7)
+    assert frame.iloc[0, :2].tolist() == [1, 2]
+
+
+def test_bad_preferences_are_refused():
+    for bad in (0, 121, 2.0, True, "5", None):
+        assert refused(ValueError, lambda bad=bad: PreferenceProblem(TABLE, bad, (0.2, 1))) == (
+            f"k must be a whole number from 1 to 120, the rows, got {bad!r}"
+        )
+    for bad in ((0.2, 1.1), (-0.1, 1), (np.nan, 1), (0.2,), (0.2, 0.3, 0.4), [], [[[0.2, 1]]], 0.5):
+        assert refused(ValueError, lambda bad=bad: PreferenceProblem(TABLE, 5, bad)) == (
+            f"preferences must be points (NWP, NECD) between 0 and 1, got {bad!r}"
+        )
+
+
+@pytest.mark.parametrize("bad", ["a", ("a", "b"), None, [(0.2, 1.0), (0.2,)], np.empty((0, 2))], ids=repr)
+def test_preferences_that_are_no_points_are_refused(bad):
+    message = refused((ValueError, TypeError), lambda: PreferenceProblem(TABLE, 5, bad))
+    assert message.startswith("preferences must be points (NWP, NECD) between 0 and 1, got ")
+
+
+def test_other_problems_are_refused():
+    other = PartitionProblem(TABLE, [KAnonymity(), NormalizedWeightedPenalty()])
+    assert refused(TypeError, lambda: minimize(other, PreferenceNSGA2(), seed=1)) == (
+        "problem must be a PreferenceProblem, got PartitionProblem"
+    )
