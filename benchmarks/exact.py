@@ -129,8 +129,8 @@ def main() -> None:
             "without a proof; and the representation ratio of PBG-EA here after as many distinct nodes:",
             record.markdown(head, rows),
             f"Twelve quasi-identifiers, {big['lattice']:,} nodes, {big['distinct tuples']:,} distinct tuples, k and "
-            f"GLM: {big['nodes']:,} nodes evaluated and {big['pruned']:,} pruned in {big['seconds']:.0f} s, with at most "
-            f"{big['GB']:.1f} GB of memory; front of {big['front']}, "
+            f"GLM: {big['nodes']:,} nodes evaluated and {big['pruned']:,} pruned in {big['seconds']:.0f} s, with at "
+            f"most {big['GB']:.1f} GB of memory; front of {big['front']}, "
             + ("certified." if big["certified"] else f"{big['undecided']:,} nodes undecided."),
         ]
     )

@@ -23,6 +23,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from pymoo_anon import report
 from pymoo_anon._messages import examples
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.datasets import fetch_adult, make_census
@@ -84,6 +85,7 @@ ALGORITHMS = {
         ),
         ("epsilon",),
     ),
+    "bnb": Choice(lambda pop_size, epsilon: BranchAndBound(), ("generations", "pop_size", "epsilon")),
     "exhaustive": Choice(lambda pop_size, epsilon: ExhaustiveSearch(), ("generations", "pop_size", "epsilon")),
 }
 
@@ -171,7 +173,9 @@ def search(
     algorithm: Annotated[
         str,
         typer.Option(
-            metavar="|".join(ALGORITHMS), help="exhaustive visits every node of the lattice.", rich_help_panel=_SEARCH
+            metavar="|".join(ALGORITHMS),
+            help="bnb (branch and bound) proves that its front is complete, exhaustive visits every node.",
+            rich_help_panel=_SEARCH,
         ),
     ] = "pbgea",
     generations: Annotated[
@@ -249,7 +253,8 @@ def search(
         paths = report.write_report(problem, res, record, output)
     console.print(
         f"Members of the front: {record['n_front']:,}, found in {search_seconds:.1f} s from {problem.n_unique:,} "
-        f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice)."
+        f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice)"
+        + (", proven to be complete." if getattr(res.algorithm, "certified", False) else ".")
     )
     console.print("Written: " + ", ".join(map(str, paths)), markup=False)
 

@@ -47,7 +47,7 @@ class Taxonomy:
 
     Raises:
         TypeError: A node is no such mapping, or a name is no text.
-        ValueError: A leaf is named twice, or an inner node has fewer than two children.
+        ValueError: A node is named twice, or an inner node has one child.
     """
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
@@ -58,14 +58,18 @@ class Taxonomy:
         twice = repeated(self.leaves)
         if twice:
             raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
+        twice = repeated(node.name for node in self._nodes)
+        if twice:
+            # Two groups of one name would be one in a released table.
+            raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
 
     def _add(self, tree: Any, depth: int, first: int) -> _Node:
         """Append a node that begins at a leaf, and all below it, in preorder."""
-        if not isinstance(tree, Mapping) or not isinstance(tree.get("name"), str):
+        children = (tree.get("children") or []) if isinstance(tree, Mapping) else None
+        if not isinstance(children, list | tuple) or not isinstance(tree.get("name"), str):
             raise TypeError(f"taxonomy must be of nodes {{'name': text, 'children': [...]}}, got {tree!r:.80}")
         node = _Node(tree["name"], depth, first, first + 1, [])
         self._nodes.append(node)
-        children = tree.get("children") or []
         if len(children) == 1:
             raise ValueError(f"taxonomy must have no inner node with one child, got {node.name!r}")
         for child in children:
@@ -179,7 +183,10 @@ class Taxonomy:
         Raises:
             TypeError, ValueError: It is no Boolean string of the right length, or no cut.
         """
-        if not self.is_valid(bits):
+        valid = self.is_valid(bits)
+        if np.ndim(bits) != 1:
+            raise ValueError(f"bits must be one string of {self.n_bits} bits, got shape {np.shape(bits)}")
+        if not valid:
             raise ValueError(f"bits must be a cut of {self.name!r}, got {np.asarray(bits).astype(int).tolist()}")
         edges = [0, *(np.flatnonzero(np.asarray(bits)) + 1).tolist(), len(self.leaves)]
         spans = {(node.first, node.last): node.name for node in reversed(self._nodes)}
@@ -234,4 +241,5 @@ class Taxonomy:
         return np.atleast_2d(given)
 
     def __repr__(self) -> str:
-        return f"Taxonomy({self.name!r}, {len(self.leaves)} leaves, {self.n_cuts} cuts)"
+        cuts = str(self.n_cuts) if self.n_cuts < 10**15 else f"about 2^{self.n_cuts.bit_length() - 1}"
+        return f"Taxonomy({self.name!r}, {len(self.leaves)} leaves, {cuts} cuts)"

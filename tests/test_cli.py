@@ -100,7 +100,7 @@ def test_exhaustive_search():
     assert list(front())[-2:] == ["k", "GLM"]
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
 def test_verbose_shows_the_table_of_pymoo(algorithm):
     result = search("--rows", "50", "--verbose", "--algorithm", algorithm, "--objectives", "k,GLM", "--seed", "3")
     assert result.exit_code == 0, result.output
@@ -195,7 +195,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     ("arguments", "message"),
     [
         (["--data", "adlt"], "data must be census, adult or a CSV file, got 'adlt', which is no file"),
-        (["--algorithm", "pbg"], "algorithm must be one of pbgea, nsga2, exhaustive, got 'pbg'"),
+        (["--algorithm", "pbg"], "algorithm must be one of pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
         (["--objectives", "k,glm"], "objectives must be one of k, l, S_k, S_l, GLM, CM, got 'glm'"),
         (["--objectives", ""], "objectives must be one of k, l, S_k, S_l, GLM, CM, got ''"),
         (["--objectives", "k:age"], "objectives: k reads no column, got 'k:age'"),
@@ -341,7 +341,7 @@ def test_a_search_interrupted_while_it_runs_leaves_no_file(monkeypatch):
 def test_help_names_every_choice():
     result = CliRunner().invoke(app, ["search", "--help"], env={"COLUMNS": "120", "TERM": "dumb"})
     assert result.exit_code == 0
-    for word in ["census|adult|FILE.csv", "k, l, S_k, S_l, GLM, CM", "pbgea|nsga2|exhaustive", "front.csv"]:
+    for word in ["census|adult|FILE.csv", "k, l, S_k, S_l, GLM, CM", "pbgea|nsga2|bnb|exhaustive", "front.csv"]:
         assert word in result.stdout
 
 

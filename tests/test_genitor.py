@@ -113,7 +113,6 @@ def test_the_population_only_improves_and_the_best_stays(operators):
     assert own.compute(res.X[None])[0].tolist() == res.F.tolist()
     assert np.array_equal(own.compute(res.pop.get("X")), res.pop.get("F"))
     assert own.is_valid(res.pop.get("X")).all()
-    assert len(own.to_frame(res)) == 1
     for entry in res.history:
         assert np.array_equal(own.compute(entry.pop.get("X")), entry.pop.get("F"))
 
@@ -227,7 +226,7 @@ def test_same_seed_same_result_and_another_seed_another():
     one, two, other = (
         minimize(problem(), GENITOR(20), ("n_gen", 20), seed=seed, save_history=True) for seed in (1, 1, 2)
     )
-    assert outcome(one) == outcome(two)
+    assert outcome(one) == outcome(two) == outcome(minimize(problem(), GENITOR(20), ("n_gen", 20), seed=1))
     path = [entry.pop.get("X").tolist() for entry in one.history]
     assert path == [entry.pop.get("X").tolist() for entry in two.history]
     assert path != [entry.pop.get("X").tolist() for entry in other.history]
@@ -257,15 +256,12 @@ def test_same_result_in_another_process():
     assert shown.strip() == str(outcome(minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1)))
 
 
-def test_same_result_through_ask_and_tell_and_with_a_history():
+def test_same_result_through_ask_and_tell():
     straight = minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1)
     algorithm = GENITOR(20)
     algorithm.setup(problem(), termination=("n_gen", 15), seed=1)
     born(algorithm)
     assert outcome(algorithm.result()) == outcome(straight)
-    kept = minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1, save_history=True)
-    assert outcome(kept) == outcome(straight)
-    assert all(entry.problem.table is kept.problem.table for entry in kept.history)
 
 
 def test_values_may_come_from_elsewhere():
@@ -385,7 +381,6 @@ def test_bad_arguments_are_refused():
         )
     two = PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
     assert refused(ValueError, lambda: minimize(two, GENITOR(), seed=1)) == ("problem must have one objective, got 2")
-    assert two.n_unique == 0
 
 
 @pytest.mark.parametrize("bad", [2.5, "20"])

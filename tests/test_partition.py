@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -102,13 +103,19 @@ def test_strings_are_laid_end_to_end():
 
 
 def test_the_papers_have_as_many_bits(adult_rows):
-    """PREF: 105 bits without constraints. XO: 92 of 8 attributes, 24 of them free."""
     columns = ["workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
     values = {name: Hierarchy.flat(sorted(adult_rows[name].unique())) for name in [*columns, "salary-class"]}
-    preferences = {"age": Hierarchy.intervals(0, 100, widths=[], step=5), **values}
-    own = PartitionProblem(Microdata.from_frame(adult_rows, preferences), OBJECTIVES)
+    ages = {"age": Hierarchy.intervals(0, 100, widths=[], step=5)}
+    own = PartitionProblem(Microdata.from_frame(adult_rows, {**ages, **values}), OBJECTIVES)
     assert np.diff(own.bit_offsets).tolist() == [19, 6, 15, 6, 13, 4, 1, 40, 1]
     assert own.n_strings == 2**105
+    del values["salary-class"]
+    ages = {"age": Hierarchy.intervals(0, 105, widths=[], step=15)}
+    folder = files("pymoo_anon.datasets") / "taxonomies"
+    trees = {name: Taxonomy.from_json(folder / f"{name}.json") for name in [*columns[:3], "native-country"]}
+    own = PartitionProblem(Microdata.from_frame(adult_rows, {**ages, **values}), OBJECTIVES, taxonomies=trees)
+    assert np.diff(own.bit_offsets).tolist() == [6, 7, 15, 6, 13, 4, 1, 40]
+    assert (own.n_var, own.n_strings) == (92, 2**24 * 9 * 46 * 11 * 4135)
 
 
 @given(data=st.data(), partition=partitions())

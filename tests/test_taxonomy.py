@@ -96,7 +96,7 @@ def test_the_packaged_trees_have_their_cuts(name):
 
 
 def test_the_number_of_cuts_is_exact_however_large():
-    pairs = {"name": "root", "children": [flat(2, f"pair{i}") for i in range(400)]}
+    pairs = {"name": "root", "children": [flat(2, f"pair {i}:") for i in range(400)]}
     taxonomy = Taxonomy.from_nested(pairs)
     assert taxonomy.n_cuts == 2**400 + 1
     drawn = taxonomy.sample(50, np.random.default_rng(0))

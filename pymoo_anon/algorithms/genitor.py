@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.initialization import Initialization
 from pymoo.core.mutation import Mutation
+from pymoo.core.operator import Operator
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
@@ -46,7 +48,7 @@ class GENITOR(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `pop_size` is less than 2, `bias` is not from 1 to 2 or, at setup, the problem has several
-            objectives.
+            objectives or constraints.
     """
 
     def __init__(
@@ -61,29 +63,33 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
-        if pop_size < 2:
+        if not isinstance(pop_size, Integral) or pop_size < 2:
             raise ValueError(f"pop_size must be at least 2, got {pop_size!r}")
         if not 1 <= bias <= 2:
             raise ValueError(f"bias must be a number from 1 to 2, got {bias!r}")
         kwargs.setdefault("termination", get_termination("n_eval", 30_000))
         super().__init__(output=SingleObjectiveOutput() if output is None else output, **kwargs)
-        self.pop_size = pop_size
-        self.bias = bias
-        self.eliminate_duplicates = eliminate_duplicates
-        self.crossover = PartitionCrossover() if crossover is None else crossover
-        self.mutation = RandomImmigrantMutation() if mutation is None else mutation
-        self.repair = repair
-        self.initialization = Initialization(ValidSampling() if sampling is None else sampling, repair=repair)
+        self.pop_size: int = int(pop_size)
+        self.bias: float = bias
+        self.eliminate_duplicates: bool = eliminate_duplicates
+        self.crossover: Crossover = PartitionCrossover() if crossover is None else crossover
+        self.mutation: Mutation = RandomImmigrantMutation() if mutation is None else mutation
+        self.repair: Repair | None = repair
+        self.initialization: Initialization = Initialization(
+            ValidSampling() if sampling is None else sampling, repair=repair
+        )
         # The population as arrays, and the rows in the order of their values: individuals are made once an iteration.
         self._X: NDArray[Any] = np.empty((0, 0))
         self._order: list[int] = []
         self._values: list[float] = []
         self._keys: dict[bytes, int] = {}
-        self._n_births = 0
+        self._n_births: int = 0
 
     def _setup(self, problem: Problem, **kwargs: Any) -> None:
         if problem.n_obj != 1:
             raise ValueError(f"problem must have one objective, got {problem.n_obj}")
+        if problem.has_constraints():
+            raise ValueError(f"problem must have no constraints, got {problem.n_constr}")
 
     def _initialize_infill(self) -> Population:
         return self.initialization.do(self.problem, self.pop_size, algorithm=self, random_state=self.random_state)
@@ -113,9 +119,9 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         rng = self.random_state
         child: NDArray[Any] = parents[0]
         if rng.random() < self.crossover.prob.get():
-            child = self.crossover._do(self.problem, parents, random_state=rng)[0]
+            child = _applied(self.crossover, self.problem, parents, rng)
         if rng.random() <= self.mutation.prob.get():
-            child = self.mutation._do(self.problem, child, random_state=rng)
+            child = _applied(self.mutation, self.problem, child, rng)
         if self.repair is not None:
             child = self.repair._do(self.problem, child, random_state=rng)
         return child
@@ -138,9 +144,9 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         """Two ranks from 0, the best, by the linear distribution of the bias."""
         u = self.random_state.random(2)
         n, b = len(self._order), self.bias
-        # The limit of the formula where the bias goes to 1 is the draw itself.
-        shares = u if b == 1 else (b - np.sqrt(b * b - 4 * (b - 1) * u)) / (2 * (b - 1))
-        ranks: NDArray[np.int64] = (n * shares).astype(np.int64)
+        # (b - root) / (2 (b - 1)), written so that a bias of 1 divides by nothing near 0.
+        shares = 2 * u / (b + np.sqrt(b * b - 4 * (b - 1) * u))
+        ranks: NDArray[np.int64] = np.minimum((n * shares).astype(np.int64), n - 1)
         return ranks
 
     def _insert(self, x: NDArray[Any], value: float) -> None:
@@ -161,3 +167,14 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         self._keys[key] = self._keys.get(key, 0) + more
         if self._keys[key] == 0:
             del self._keys[key]
+
+
+def _applied(operator: Operator, problem: Problem, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """What an operator makes of parents or of a child, with the type and the repair that it may bring."""
+    if operator.vtype is not None:
+        X = X.astype(operator.vtype)
+    made: NDArray[Any] = operator._do(problem, X, random_state=rng)
+    child = made[0] if made.ndim == 3 else made
+    if operator.repair is not None:
+        child = operator.repair._do(problem, child, random_state=rng)
+    return child

@@ -119,9 +119,12 @@ class NormalizedWeightedPenalty(Objective):
     maximize = False
 
     def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
-        self.weights = None if weights is None else np.array(weights, dtype=float)
+        try:
+            self.weights = None if weights is None else np.array(weights, dtype=float)
+        except (TypeError, ValueError):
+            self.weights = np.empty(0)
         if self.weights is not None and (
-            self.weights.ndim != 1 or not (self.weights >= 0).all() or abs(self.weights.sum() - 1) > 1e-9
+            self.weights.ndim != 1 or not (self.weights >= 0).all() or not abs(self.weights.sum() - 1) <= 1e-9
         ):
             raise ValueError(f"weights must be non-negative numbers of sum 1, got {weights!r}")
 

@@ -74,7 +74,9 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.bool_]:
-        between = problem.bit_offsets[1:-1] if self.boundaries else np.empty(0, dtype=np.int64)
+        # An attribute of one value has no bits, and the places before and after it are one.
+        offsets = np.unique(problem.bit_offsets)
+        between = offsets[1:-1] if self.boundaries else offsets[:0]
         draws = random_state.random(X.shape[1:])
         return cross_at_shared_ones(X, between, self.n_points, draws)
 

@@ -22,7 +22,7 @@ class ClosestValidRepair(Repair):  # type: ignore[misc]
         problem: PartitionProblem,
         X: NDArray[np.bool_],
         *args: Any,
-        random_state: np.random.Generator,
+        random_state: np.random.Generator | None = None,
         **kwargs: Any,
     ) -> NDArray[np.bool_]:
         return problem.closest(X, random_state)

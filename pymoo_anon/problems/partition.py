@@ -71,12 +71,9 @@ class PartitionProblem(AnonymizationProblem):
                 raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
         if not isinstance(table, Microdata):
             raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
-        table = table.recoded(
-            {
-                **{name: Hierarchy.flat(order) for name, order in orders.items()},
-                **{name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()},
-            }
-        )
+        hierarchies = {name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()}
+        hierarchies.update((name, _ordered(name, order)) for name, order in orders.items())
+        table = table.recoded(hierarchies)
         sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
         if (sizes == 1).all():
             raise ValueError("table must have a quasi-identifier with at least two values, got none")
@@ -224,3 +221,10 @@ class PartitionProblem(AnonymizationProblem):
         for name in self.table.quasi_identifiers:
             counts[name] = X[:, self.bits_of(name)].sum(axis=1).astype(np.int64) + 1
         return pd.DataFrame(counts)
+
+
+def _ordered(name: str, order: Sequence[Hashable]) -> Hierarchy:
+    try:
+        return Hierarchy.flat(order)
+    except ValueError as error:
+        raise ValueError(f"orders[{name!r}]: {error}") from None

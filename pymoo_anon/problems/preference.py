@@ -63,8 +63,11 @@ class PreferenceProblem(PartitionProblem):
         )
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= table.n_rows:
             raise ValueError(f"k must be a whole number from 1 to {table.n_rows}, the rows, got {k!r}")
-        points = np.atleast_2d(np.array(preferences, dtype=float))
-        if points.ndim != 2 or points.shape[1] != 2 or not ((points >= 0) & (points <= 1)).all():
+        try:
+            points = np.atleast_2d(np.array(preferences, dtype=float))
+        except (TypeError, ValueError):
+            points = np.empty((0, 0))
+        if points.ndim != 2 or points.shape[1] != 2 or not points.size or not ((points >= 0) & (points <= 1)).all():
             raise ValueError(f"preferences must be points (NWP, NECD) between 0 and 1, got {preferences!r}")
         self.k: int = int(k)
         self.preferences: Matrix = points
@@ -115,7 +118,8 @@ class PreferenceProblem(PartitionProblem):
             and the number of groups of every quasi-identifier. Points without a feasible string are left out.
         """
         frame = self._described(X)
-        feasible = frame.index[frame["k"] >= self.k]
+        loss_name, bias_name, k_name = self.objective_names
+        feasible = frame.index[frame[k_name] >= self.k]
         rows = []
         for number, (loss, bias) in enumerate(self.preferences):
             achievement, deviation = self._names(number)
@@ -127,14 +131,14 @@ class PreferenceProblem(PartitionProblem):
                         "row": order[0],
                         "NWP_pref": loss,
                         "NECD_pref": bias,
-                        **best[["k", "NWP", "NECD"]],
+                        **best[[k_name, loss_name, bias_name]],
                         "achievement": best[achievement],
                         "deviation": best[deviation],
                         **best[list(self.table.quasi_identifiers)],
                     }
                 )
-        whole = ["row", "k", *self.table.quasi_identifiers]
-        columns = ["row", "NWP_pref", "NECD_pref", "k", "NWP", "NECD", "achievement", "deviation"]
+        whole = ["row", k_name, *self.table.quasi_identifiers]
+        columns = ["row", "NWP_pref", "NECD_pref", k_name, loss_name, bias_name, "achievement", "deviation"]
         picked = pd.DataFrame(rows, columns=[*columns, *self.table.quasi_identifiers])
         return picked.astype(dict.fromkeys(whole, np.int64))
 
@@ -146,8 +150,9 @@ class PreferenceProblem(PartitionProblem):
     def _described(self, X: NDArray[np.bool_]) -> pd.DataFrame:
         frame = self._variables_frame(X)
         values = self.measures(X)
-        frame["k"] = values[:, 2].astype(np.int64)
-        frame["NWP"], frame["NECD"] = values[:, 0], values[:, 1]
+        loss_name, bias_name, k_name = self.objective_names
+        frame[k_name] = values[:, 2].astype(np.int64)
+        frame[loss_name], frame[bias_name] = values[:, 0], values[:, 1]
         for number, preference in enumerate(self.preferences):
             achievement, deviation = self._names(number)
             frame[achievement] = Achievement().do(values[:, :2], preference, _type="many_to_one")
