@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Number
 from pathlib import Path
@@ -19,14 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon._values import interval_label, is_number, is_whole, same_as, spelled
 from pymoo_anon.taxonomy import Taxonomy
 
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
 
 _LARGEST = 10**18
-_INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 
 class Hierarchy:
@@ -64,7 +61,7 @@ class Hierarchy:
                 )
         if any(value is pd.NA or value is pd.NaT or value != value for column in columns for value in column):
             raise ValueError("levels must not hold NaN; None stands for a missing value")
-        twice = repeated(map(_key, columns[0]))
+        twice = repeated(map(same_as, columns[0]))
         if twice:
             raise ValueError(f"levels must name each value once, given more than once: {examples(twice)}")
         numbered = [_number(column) for column in columns]
@@ -180,7 +177,7 @@ class Hierarchy:
             raise TypeError(f"widths must be a list of numbers, got {widths!r}")
         arguments = [low, high, step, *widths]
         for argument in arguments:
-            if not _is_number(argument) or not -_LARGEST <= argument <= _LARGEST:
+            if not is_number(argument) or not -_LARGEST <= argument <= _LARGEST:
                 raise ValueError(
                     f"low, high, step and widths must be whole, float or Decimal numbers of at most {_LARGEST:.0e}, "
                     f"got {argument!r:.80}"
@@ -202,7 +199,7 @@ class Hierarchy:
             labels = []
             for first in range(0, n, bins):
                 edges = start + first * size, min(start + (first + bins) * size, end)
-                labels.append(_interval_label(*edges, whole, closed))
+                labels.append(interval_label(*edges, whole, closed))
             levels.append(tuple(labels[i // bins] for i in range(n)))
         hierarchy = cls([*levels, (ROOT,) * n])
         # Of Python's own numbers, which compare exactly with those of a table, however large.
@@ -257,13 +254,13 @@ class Hierarchy:
             ValueError: Two values of the domain spell the same number.
         """
         domain, *above = self._columns()
-        values = [_spelled(value, kind) for value in domain]
+        values = [spelled(value, kind) for value in domain]
         twice = repeated(value for value in values if isinstance(value, Number))
         if twice:
             raise ValueError(f"the hierarchy must name each number once, spelled more than once: {examples(twice)}")
         columns: list[Sequence[Hashable]] = [values]
         for labels in above:
-            numbers = [_spelled(label, kind) for label in labels]
+            numbers = [spelled(label, kind) for label in labels]
             merges = len(set(numbers)) < len(set(labels))
             columns.append(numbers if all(isinstance(n, Number) for n in numbers) and not merges else labels)
         return self._rebuilt(columns)
@@ -281,14 +278,14 @@ class Hierarchy:
         """
         if self._edges is not None:
             return np.array([self._bin(value) for value in values], dtype=np.int64).reshape(-1)
-        positions = {_key(value): i for i, value in enumerate(self.domain)}
+        positions = {same_as(value): i for i, value in enumerate(self.domain)}
         found = []
         for value in values:
-            position = positions.get(_key(value), -1)
+            position = positions.get(same_as(value), -1)
             if position < 0 and not isinstance(value, Number | str):
-                position = positions.get(_key(str(value)), -1)
+                position = positions.get(same_as(str(value)), -1)
             elif position < 0 and isinstance(value, bool):
-                position = positions.get(_key(str(value)), positions.get(_key(str(value).lower()), -1))
+                position = positions.get(same_as(str(value)), positions.get(same_as(str(value).lower()), -1))
             found.append(position)
         return np.array(found, dtype=np.int64).reshape(-1)
 
@@ -306,8 +303,8 @@ class Hierarchy:
             return ROOT
         if self._edges is not None and None not in values:
             start, end = (Decimal(repr(self._edges[i])) for i in (first, last + 1))
-            return _interval_label(start, end, self._whole, self._closed)
-        if all(_is_whole(value) for value in values) and values == tuple(range(int(values[0]), int(values[-1]) + 1)):  # type: ignore[call-overload]
+            return interval_label(start, end, self._whole, self._closed)
+        if all(is_whole(value) for value in values) and values == tuple(range(int(values[0]), int(values[-1]) + 1)):  # type: ignore[call-overload]
             return f"{values[0]}–{values[-1]}"
         return " | ".join(map(str, values))
 
@@ -348,7 +345,7 @@ class Hierarchy:
         if not isinstance(other, Hierarchy):
             return NotImplemented
         return (
-            [[*map(_key, level)] for level in self.labels] == [[*map(_key, level)] for level in other.labels]
+            [[*map(same_as, level)] for level in self.labels] == [[*map(same_as, level)] for level in other.labels]
             and np.array_equal(self.groups, other.groups)
             and self._closed == other._closed
             and self._whole == other._whole
@@ -374,11 +371,11 @@ class Hierarchy:
     def _bin(self, value: Any) -> int:
         if value is None:
             return self.domain.index(None) if None in self.domain else -1
-        if not _is_number(value) or not np.isfinite(value) or (self._whole and value % 1 != 0):
+        if not is_number(value) or not np.isfinite(value) or (self._whole and value % 1 != 0):
             return -1
         assert self._edges is not None
         bisect: Any = bisect_right if self._closed == "left" else bisect_left
-        position: int = bisect(self._edges, _key(value)) - 1
+        position: int = bisect(self._edges, same_as(value)) - 1
         return position if 0 <= position < len(self._edges) - 1 else -1
 
     def _check_coarser(self, level: int) -> None:
@@ -392,58 +389,11 @@ class Hierarchy:
             )
 
 
-@dataclass(frozen=True)
-class _Truth:
-    """A Boolean that is no number."""
-
-    value: bool
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
 def _number(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
     """Number labels in the order of their first appearance."""
     numbers: dict[Hashable, int] = {}
-    groups = [numbers.setdefault(_key(label), len(numbers)) for label in labels]
+    groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
     firsts: dict[int, Hashable] = {}
     for group, label in zip(groups, labels, strict=True):
         firsts.setdefault(group, label)
     return groups, tuple(firsts.values())
-
-
-def _key(value: Any) -> Hashable:
-    """What makes two values the same: 17 is 17.0, but neither "17" nor True."""
-    if isinstance(value, bool | np.bool_):
-        return _Truth(bool(value))
-    if isinstance(value, Decimal) and value.is_finite():
-        # The float that is written alike, so that a decimal column finds 0.1.
-        return int(value) if value % 1 == 0 else float(value)
-    return value  # type: ignore[no-any-return]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _spelled(value: Any, kind: type[int] | type[float]) -> Any:
-    """The number that a text spells, or the value itself."""
-    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
-        return value
-    if kind is int and _INTEGER.fullmatch(value):
-        return int(value)
-    number = float(value)
-    return int(number) if kind is int and number.is_integer() else number
-
-
-def _interval_label(a: Decimal, b: Decimal, whole: bool, closed: str) -> Hashable:
-    """A label that says what is in the bin from a to b."""
-    if not whole:
-        low, high = float(a), float(b)
-        return f"[{low!r}, {high!r})" if closed == "left" else f"({low!r}, {high!r}]"
-    first, last = (int(a), int(b) - 1) if closed == "left" else (int(a) + 1, int(b))
-    return first if first == last else f"{first}–{last}"

@@ -11,6 +11,7 @@ PACKAGE = ROOT / "pymoo_anon"
 
 FLOORS = {
     "_messages": 0,
+    "_values": 0,
     "kernels": 0,
     "equivalence": 0,
     "hierarchy": 1,

@@ -105,7 +105,7 @@ class ClassSizeSum(Objective):
         self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
     ) -> Values:
         """The sum over the classes that are not gone, and as if the limit were suppressed as one class."""
-        return _sums_of_larger(classes.sizes, classes.sizes.astype(float) ** 2, gone) + float(limit) ** 2
+        return _sums_of_larger(classes.sizes, classes.sizes**2, gone, limit)
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
@@ -146,17 +146,20 @@ class SensitiveCountSum(ColumnObjective):
     ) -> Values:
         """The sum over the classes that are not gone, and as if the limit were suppressed with one value."""
         counts = self._counts(classes)
-        squares = np.add.reduceat(counts.counts[: counts.starts[-1]].astype(float) ** 2, counts.starts[:-1])
-        return _sums_of_larger(classes.sizes, squares, gone) + float(limit) ** 2
+        squares = np.add.reduceat(counts.counts[: counts.starts[-1]] ** 2, counts.starts[:-1])
+        return _sums_of_larger(classes.sizes, squares, gone, limit)
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and the sum of the squared counts in the table."""
         return table.n_rows, float((self._totals(table).astype(float) ** 2).sum())
 
 
-def _sums_of_larger(sizes: NDArray[np.int64], values: Values, gone: NDArray[np.int64]) -> Values:
-    """(n,) float array: sums of values over the classes larger than each size that is gone."""
-    return np.array([values[sizes > size].sum() for size in gone])
+def _sums_of_larger(sizes: NDArray[np.int64], values: NDArray[np.int64], gone: NDArray[np.int64], limit: int) -> Values:
+    """(n,) float array: sums of values over the classes larger than each size that is gone, and the limit squared.
+
+    Of Python's whole numbers, rounded once: what is exact beyond 2^53 in a node's value has to be in its bound.
+    """
+    return np.array([float(int(values[sizes > size].sum()) + limit**2) for size in gone])
 
 
 @njit(cache=True, nogil=True)
