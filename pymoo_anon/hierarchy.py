@@ -320,7 +320,10 @@ class Hierarchy:
         writer = csv.writer(
             text, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
         )
-        writer.writerows(zip(*self._columns(), strict=True))
+        try:
+            writer.writerows(zip(*self._columns(), strict=True))
+        except csv.Error as error:
+            raise ValueError(f"labels must be text that a CSV file can hold: {error}") from None
         if path is None:
             return text.getvalue()
         target = Path(path)

@@ -166,7 +166,8 @@ def test_children_are_valid_and_those_of_the_twin(data):
     assert own.is_valid(children[0]).all()
     assert own.is_valid(children[1]).all()
     np.testing.assert_array_equal(children[0] ^ children[1], X[0] ^ X[1])
-    edges = own.bit_offsets[1:-1].tolist() if boundaries else []
+    # An attribute without bits at either end of the string makes no boundary: it might as well not be there.
+    edges = sorted({*own.bit_offsets.tolist()} - {0, own.n_var}) if boundaries else []
     for (a, b), (c, d) in zip(X.swapaxes(0, 1).tolist(), children.swapaxes(0, 1).tolist(), strict=True):
         where = places(a, b, edges)
         possible = [crossed(a, b, points) for points in combinations(where, min(n_points, len(where)))]
