@@ -16,7 +16,8 @@ from strategies import hierarchies, level_columns
 from pymoo_anon.hierarchy import Hierarchy
 
 CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
-# All that UTF-8 holds but the mark at the beginning of a file, which is no text, and NUL, which Python 3.10 cannot write.
+# All that UTF-8 holds but the mark at the beginning of a file, which is no text, and NUL, which Python 3.10 does not
+# write.
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff\0") | st.sampled_from(';"\n\r '), max_size=4)
 
 
