@@ -16,7 +16,12 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
+from pymoo_anon.objectives.loss import (
+    ClassificationMetric,
+    GeneralLossMetric,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+)
 from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -105,6 +110,18 @@ def test_any_number_of_objectives_in_any_order(census):
     for column, objective in enumerate(SIX):
         alone = LatticeProblem(census, [objective], suppression=0.01)
         assert np.array_equal(alone.evaluate(X)[:, 0], straight.evaluate(X)[:, column])
+
+
+@pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppress_below": 3}])
+def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy):
+    own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
+    X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
+    alone = np.concatenate([own.compute(x[np.newaxis]) for x in X])
+    for n_threads in (1, 2, 3):
+        own.n_threads = n_threads
+        assert np.array_equal(own.compute(X), alone)
+        assert np.array_equal(own.compute(X[:40]), alone[:40])
+    assert own.compute(X[:0]).shape == (0, own.n_obj)
 
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.archive import merge_front
 from pymoo_anon.generalization import Generalization
+from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -74,6 +75,9 @@ class LatticeProblem(AnonymizationProblem):
         # All levels of all attributes below one another: a node is a choice of rows.
         self._first_level = np.concatenate([[0], np.cumsum(self.lengths + 1)[:-1]])
         self._n_groups = np.concatenate([hierarchy.n_groups for hierarchy in hierarchies])
+        self._weights = np.zeros((len(hierarchies), self.lengths.max(initial=0) + 1))
+        for j, hierarchy in enumerate(hierarchies):
+            self._weights[j, : hierarchy.length + 1] = np.log(hierarchy.n_groups[0] / np.array(hierarchy.n_groups))
 
     @property
     def n_nodes(self) -> int:
@@ -154,6 +158,9 @@ class LatticeProblem(AnonymizationProblem):
             outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
             raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
         return given.astype(np.int64)
+
+    def _steps(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
+        return plan_roll_up(X, self._weights) if len(X) > 1 else super()._steps(X)
 
     def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         maps = np.concatenate(
