@@ -106,10 +106,10 @@ def test_a_plan_makes_every_node_of_its_own_specializations_depth_first(data, ta
 
 @given(data=st.data(), table=tables())
 def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, table):
-    some = data.draw(st.lists(nodes(table), min_size=1, max_size=12))
+    some = data.draw(st.lists(nodes(table), min_size=1, max_size=16))
     # Every level promises much, so that common specializations are worth their tables.
-    promises = np.tile(np.arange(max(table.top) + 1.0), (len(table.top), 1))
-    steps, sources, given_rows = plan_roll_up(np.array(some), promises)
+    promises = np.tile(10 * np.arange(max(table.top) + 1), (len(table.top), 1))
+    steps, sources, given_rows = plan_roll_up(np.array(some), promises.astype(float))
     asked = {"columns": COLUMNS[: data.draw(st.integers(0, 3))], **data.draw(policies(table))}
     expected = {}
     for i, step in enumerate(steps):

@@ -17,8 +17,8 @@ def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Int
 
     Args:
         X: (n, n_attributes) int64 array of nodes.
-        weights: (n_attributes, n_levels) array: how much smaller a table is said to become, as a logarithm, when an
-            attribute is generalized from level 0. It decides which tree, and nothing else, so a guess will do.
+        weights: (n_attributes, n_levels) array: how much smaller the table becomes when one attribute is generalized to
+            a level, the logarithm of the ratio. It decides which tree, and nothing else, so a guess will do.
 
     Returns:
         (m, n_attributes) array of nodes, sources before what is made of them, depth first; (m,) array, the number of
@@ -57,11 +57,14 @@ def _plan(X, weights):  # type: ignore[no-untyped-def]
             if same:
                 own = i
                 break
-        gain = 0.0
+        # What is read for each node, as shares of the table: now, and from the classes of what they have in common.
+        now = then = 0.0
         for j in range(n_attributes):
-            gain += weights[j, lowest[j]] - (0.0 if source < 0 else weights[j, nodes[source, j]])
-        # Not worth a table where two nodes have little in common.
-        if own >= 0 or (gain > 0.0 and (last - first) * (1.0 - np.exp(-gain)) > 1.0):
+            now += 0.0 if source < 0 else weights[j, nodes[source, j]]
+            then += weights[j, lowest[j]]
+        now, then = np.exp(-now), np.exp(-then)
+        # Making those classes costs about twice what it reads, and whatever a node costs.
+        if own >= 0 or (last - first) * (now - then) > 2.0 * now + 1.0:
             nodes[m] = lowest
             sources[m] = source
             source = m

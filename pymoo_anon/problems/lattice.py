@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,9 +76,6 @@ class LatticeProblem(AnonymizationProblem):
         # All levels of all attributes below one another: a node is a choice of rows.
         self._first_level = np.concatenate([[0], np.cumsum(self.lengths + 1)[:-1]])
         self._n_groups = np.concatenate([hierarchy.n_groups for hierarchy in hierarchies])
-        self._weights = np.zeros((len(hierarchies), self.lengths.max(initial=0) + 1))
-        for j, hierarchy in enumerate(hierarchies):
-            self._weights[j, : hierarchy.length + 1] = np.log(hierarchy.n_groups[0] / np.array(hierarchy.n_groups))
 
     @property
     def n_nodes(self) -> int:
@@ -161,6 +159,19 @@ class LatticeProblem(AnonymizationProblem):
 
     def _steps(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
         return plan_roll_up(X, self._weights) if len(X) > 1 else super()._steps(X)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        """(n_var, n_levels) array: log(distinct tuples / those left by one attribute at one level)."""
+        attributes = np.repeat(np.arange(self.n_var), self.lengths)
+        levels = np.concatenate([np.arange(1, length + 1) for length in self.lengths])
+        X = np.zeros((len(levels), self.n_var), dtype=np.int64)
+        X[np.arange(len(levels)), attributes] = levels
+        weights = np.zeros((self.n_var, int(self.lengths.max()) + 1))
+        n_classes = [np.diff(classes.starts) for classes in self.table.tuples.classes(*self._group_maps(X))]
+        if n_classes:
+            weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
+        return weights
 
     def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         maps = np.concatenate(
