@@ -279,6 +279,7 @@ class DistinctTuples:
                 space.slot_keys,
                 space.used,
                 space.ids,
+                space.n_ids,
                 space.tally,
                 space.members,
                 starts,

@@ -189,8 +189,8 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
     if tiny is not None:
         monkeypatch.setattr(workspace, tiny, 1)
     watch("_number_pairs", lambda *a: "direct" if a[4] * a[5] <= len(a[6]) else "open addressing")
-    watch("_add_values", lambda *a: "dense")
-    watch("_merge_values", lambda *a: "sorted by class")
+    watch("add_values", lambda *a: "dense")
+    watch("merge_values", lambda *a: "sorted by class")
     monkeypatch.setattr(equivalence, "group", grouping.group.py_func)
     got, n_batches = copies(fresh(table), maps, n_groups, **asked)
     taken.add("one batch" if n_batches == 1 else "many batches")

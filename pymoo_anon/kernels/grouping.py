@@ -6,10 +6,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pymoo_anon.kernels.values import add_values, merge_values, sort_by_class
+
 Ints = NDArray[np.int64]
 
 # An index of this type cannot be negative, and numba does not test whether it counts from the end: a third of the time
-# of the loops over tuples, entries and cells.
+# of the loops over tuples.
 _U = np.uint64
 
 
@@ -55,6 +57,7 @@ def group(  # type: ignore[no-untyped-def]
     slot_keys,
     used,
     ids,
+    n_ids,
     tally,
     members,
     starts,
@@ -75,7 +78,7 @@ def group(  # type: ignore[no-untyped-def]
     n_attributes, n_joins = n_groups.shape[1], len(children)
     n_columns, n_codes = len(n_values), offsets[n_attributes]
     root = n_codes + join_starts[n_joins - 1]
-    n_ids = np.empty(n_attributes + n_joins, dtype=np.int64)
+    stale = np.empty(n_attributes + n_joins, dtype=np.bool_)
     starts[0] = 0
     if n_columns > 0:
         class_starts[:, 0] = 0
@@ -100,11 +103,19 @@ def group(  # type: ignore[no-untyped-def]
         if full and n_out > 0:
             return i
 
-        ids[:n_codes] = maps[i]
-        n_ids[:n_attributes] = n_groups[i]
+        # What is numbered as for the last map needs not be numbered again, but at the root, where rows differ.
+        for j in range(n_attributes):
+            stale[j] = n_ids[j] != n_groups[i, j]
+            for v in range(offsets[j], offsets[j + 1]):
+                stale[j] |= ids[v] != maps[i, v]
+                ids[v] = maps[i, v]
+            n_ids[j] = n_groups[i, j]
         for join in range(n_joins):
             one, other = children[join]
             is_root = join == n_joins - 1
+            stale[n_attributes + join] = stale[one] or stale[other]
+            if not (is_root or stale[n_attributes + join]):
+                continue
             from_row, to_row = (first, last) if is_root else (join_starts[join], join_starts[join + 1])
             n_ids[n_attributes + join] = _number_pairs(
                 (left if is_root else join_left)[from_row:to_row],
@@ -135,7 +146,7 @@ def group(  # type: ignore[no-untyped-def]
         sorted_by_class = False
         for c in range(n_columns):
             if n_classes * n_values[c] <= len(cells):
-                _add_values(
+                add_values(
                     own,
                     n_classes,
                     n_values[c],
@@ -151,9 +162,9 @@ def group(  # type: ignore[no-untyped-def]
                 )
             else:
                 if not sorted_by_class:
-                    _sort_by_class(own, n_rows, n_classes, members)
+                    sort_by_class(own, n_rows, n_classes, members)
                     sorted_by_class = True
-                _merge_values(
+                merge_values(
                     members,
                     n_rows,
                     n_classes,
@@ -305,7 +316,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
                 return size
     for size in sizes:
         if size <= limit:
-            tally[size] += size
+            tally[_U(size)] += size
         elif size < beyond:
             beyond = size
     k = beyond
@@ -314,77 +325,8 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
         if total > limit:
             k = size
             break
-    for size in sizes:
-        if size <= limit:
-            tally[size] = 0
+    tally[: limit + 1] = 0
     return k
-
-
-@njit(cache=True, nogil=True)
-def _add_values(  # type: ignore[no-untyped-def]
-    class_of, n_classes, n_values, first, last, rows, entry_values, entry_counts, cells, class_starts, values, counts
-):
-    """Add up the value counts of each class in a dense table of cells, which is zero before and after."""
-    for e in range(first, last):
-        cells[_U(class_of[_U(rows[e])] * n_values + entry_values[e])] += entry_counts[e]
-    at = _U(class_starts[0])
-    for c in range(n_classes):
-        for value in range(n_values):
-            count = cells[_U(c * n_values + value)]
-            # Written always, kept if positive: a branch here would be mispredicted every other time.
-            values[at] = value
-            counts[at] = count
-            at += _U(count > 0)
-        class_starts[c + 1] = at
-    cells[: n_classes * n_values] = 0
-
-
-@njit(cache=True, nogil=True)
-def _sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-untyped-def]
-    """Counting sort: `members[:n_rows]` are the rows by class, the rest where each class ends."""
-    ends = members[n_rows:]
-    ends[: n_classes + 1] = 0
-    for t in range(n_rows):
-        ends[class_of[t] + 1] += 1
-    for c in range(n_classes):
-        ends[c + 1] += ends[c]
-    for t in range(n_rows):
-        c = class_of[t]
-        members[ends[c]] = t
-        ends[c] += 1
-
-
-@njit(cache=True, nogil=True)
-def _merge_values(  # type: ignore[no-untyped-def]
-    members, n_rows, n_classes, entry_starts, entry_values, entry_counts, tally, class_starts, values, counts
-):
-    """Add up the value counts of each class's rows."""
-    ends = members[n_rows:]
-    begin = 0
-    at = class_starts[0]
-    for c in range(n_classes):
-        end = ends[c]
-        first = at
-        if end - begin == 1:
-            t = members[begin]
-            for e in range(entry_starts[t], entry_starts[t + 1]):
-                values[at] = entry_values[e]
-                counts[at] = entry_counts[e]
-                at += 1
-        else:
-            for m in range(begin, end):
-                t = members[m]
-                for e in range(entry_starts[t], entry_starts[t + 1]):
-                    value = entry_values[e]
-                    if tally[value] == 0:
-                        values[at] = value
-                        at += 1
-                    tally[value] += entry_counts[e]
-            for e in range(first, at):
-                counts[e] = tally[values[e]]
-                tally[values[e]] = 0
-        class_starts[c + 1] = at
-        begin = end
 
 
 @njit(cache=True, nogil=True)

@@ -46,6 +46,8 @@ class Workspace:
         # One more than there can be: what is new is written before it is counted.
         self.used = np.empty(n_distinct + 1, dtype=np.int64)
         self.ids = np.empty(n_codes + joins.starts[-1], dtype=np.int64)
+        # How many numbers each node of the join tree has; at first none are known.
+        self.n_ids = np.zeros(2 * len(joins.children) + 1, dtype=np.int64)
         self.members = np.empty(2 * n_distinct + 1, dtype=np.int64)
         self.cells = np.zeros(_CELLS, dtype=np.int64)
         self.sizes = np.empty(n_classes, dtype=np.int64)
