@@ -54,10 +54,10 @@ class Workspace:
         self.representatives = np.empty(n_classes + 1, dtype=np.int64)
         self.tally = np.zeros(0, dtype=np.int64)
         root, room = joins.starts[-2], int((1 + _KEPT_TABLES) * n_distinct)
-        self.left, self.right, self.counts, self.tuples = (
-            np.concatenate([own, np.empty(room - n_distinct, dtype=np.int64)])
-            for own in (joins.left[root:], joins.right[root:], counts, np.arange(n_distinct))
-        )
+        # Empty and then filled in part: memory that nobody writes costs nothing.
+        self.left, self.right, self.counts, self.tuples = (np.empty(room, dtype=np.int64) for _ in range(4))
+        self.left[:n_distinct], self.right[:n_distinct] = joins.left[root:], joins.right[root:]
+        self.counts[:n_distinct], self.tuples[:n_distinct] = counts, np.arange(n_distinct)
         # Where the tables begin; a chain of generalizations is no longer than all their groups.
         self.tables = np.zeros(n_codes + 2, dtype=np.int64)
         self.tables[1] = n_distinct
