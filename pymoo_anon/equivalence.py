@@ -15,18 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.kernels.grouping import group
+from pymoo_anon.kernels.joins import JoinTree
+from pymoo_anon.kernels.workspace import Workspace
 
 Ints = NDArray[np.int64]
-
-# Room for the classes of several small generalizations, so that one compiled call serves a batch of them, and no more
-# than a processor's cache holds, so that the objectives find the classes there.
-_BATCH_CLASSES = 1 << 15
-_BATCH_ENTRIES = 1 << 16
-_SLOTS = 1 << 17
-_CELLS = 1 << 18
-
-# Beyond this limit of suppressed tuples sizes are sorted and not tallied, so that a limit takes no memory of its own.
-_LONGEST_TALLY = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +167,8 @@ class DistinctTuples:
         self.n_rows = int(self.counts.sum())
         #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
-        self._joins = _JoinTree(self.codes, self.offsets)
-        self._workspaces: list[_Workspace] = []
+        self._joins = JoinTree(self.codes, self.offsets)
+        self._workspaces: list[Workspace] = []
 
     def __len__(self) -> int:
         """Number of distinct tuples."""
@@ -191,8 +183,8 @@ class DistinctTuples:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        joins, columns = self._joins, self.columns.values()
-        arrays = [self.codes, self.counts, self.offsets, joins.children, joins.starts, joins.pairs]
+        columns = self.columns.values()
+        arrays = [self.codes, self.counts, self.offsets]
         # A pickle forgets that they do not change, and numba would compile everything again for arrays that do.
         for array in arrays + [array for column in columns for array in (column.starts, column.values, column.counts)]:
             array.flags.writeable = False
@@ -210,6 +202,8 @@ class DistinctTuples:
         maps: Ints,
         n_groups: Ints,
         *,
+        sources: Ints | None = None,
+        asked: NDArray[np.bool_] | None = None,
         columns: tuple[str, ...] = (),
         limit: int = 0,
         below: int = 0,
@@ -221,6 +215,10 @@ class DistinctTuples:
             maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute; the groups of
                 an attribute are counted from 0.
             n_groups: (n, n_attributes) int64 array, number of groups of each attribute.
+            sources: (n,) int64 array: for each generalization the number of an earlier and more specific one, so that
+                its classes can be grouped and the table needs not, or -1. Every generalization is followed by those
+                that have it as their source, directly or not, before any other comes. None is -1 for all.
+            asked: (n,) Boolean array: which of the generalizations to yield; the others are sources only. None is all.
             columns: The columns whose values are to be counted in every class.
             limit: At most so many tuples are suppressed; used where `below` is 0.
             below: Every class smaller than this is suppressed.
@@ -230,27 +228,49 @@ class DistinctTuples:
             The classes of the next few generalizations, in order. Their arrays are overwritten by the next batch: copy
             what is to stay.
         """
-        wanted = tuple(self.columns[name] for name in columns)
-        space = self._workspaces.pop() if self._workspaces else _Workspace(self)
-        space.fit(wanted, limit)
+        wanted = [self.columns[name] for name in columns]
+        joins = self._joins
+        try:
+            space = self._workspaces.pop()
+        except IndexError:  # and no question before: another thread may take the last one meanwhile
+            space = Workspace(joins, self.counts, self.offsets[-1])
+        space.fit([(column.starts, column.values, column.counts, column.n_values) for column in wanted], limit)
         n = len(maps)
+        if asked is None:
+            asked = np.ones(n, dtype=bool)
+        if sources is None or class_of:
+            sources = np.full(n, -1)
+        reused = np.zeros(n, dtype=bool)
+        reused[sources[sources >= 0]] = True
+        places = np.zeros(n, dtype=np.int64)
+        starts = np.empty(n + 1, dtype=np.int64)
+        smallest_kept = np.empty(n, dtype=np.int64)
         keep = np.empty((n if class_of else 0, len(self)), dtype=np.int64)
         done = 0
         while done < n:
-            starts = np.empty(n - done + 1, dtype=np.int64)
-            smallest_kept = np.empty(n - done, dtype=np.int64)
-            many = group(
-                maps[done:],
-                n_groups[done:],
+            before = done
+            done = group(
+                maps,
+                n_groups,
+                sources,
+                asked,
+                reused,
+                places,
+                done,
                 self.offsets,
-                self._joins.children,
-                self._joins.starts,
-                self._joins.pairs,
-                self.counts,
+                joins.children,
+                joins.starts,
+                joins.left,
+                joins.right,
+                space.left,
+                space.right,
+                space.counts,
+                space.tuples,
+                space.tables,
                 limit,
                 below,
                 space.entry_starts,
-                space.entry_tuples,
+                space.entry_rows,
                 space.entry_values,
                 space.entry_counts,
                 space.n_values,
@@ -259,6 +279,7 @@ class DistinctTuples:
                 space.slot_keys,
                 space.used,
                 space.ids,
+                space.n_ids,
                 space.tally,
                 space.members,
                 starts,
@@ -268,16 +289,19 @@ class DistinctTuples:
                 space.class_starts,
                 space.class_values,
                 space.class_counts,
-                keep[done:] if class_of else keep,
+                keep,
             )
-            n_classes = starts[many]
+            rows = before + np.flatnonzero(asked[before:done])
+            if len(rows) == 0:
+                continue
+            n_classes = starts[len(rows)]
             yield EquivalenceClasses(
                 self,
-                maps[done : done + many],
-                starts[: many + 1],
+                maps[rows],
+                starts[: len(rows) + 1],
                 space.sizes[:n_classes],
                 space.representatives[:n_classes],
-                smallest_kept[:many],
+                smallest_kept[: len(rows)],
                 {
                     name: ValueCounts(
                         space.class_starts[c, : n_classes + 1],
@@ -287,31 +311,9 @@ class DistinctTuples:
                     )
                     for c, name in enumerate(columns)
                 },
-                keep[done : done + many] if class_of else None,
+                keep[rows] if class_of else None,
             )
-            done += many
         self._workspaces.append(space)
-
-
-def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """Number the distinct rows of a code matrix in lexicographic order.
-
-    Args:
-        codes: (n, m) integer array.
-        sizes: The codes of column j are in 0..sizes[j] - 1.
-
-    Returns:
-        (n,) int64 array with the number of every row, and (n_distinct,) int64 array with one row of every number.
-    """
-    keys, space = np.zeros(len(codes), dtype=np.int64), 1
-    for j, size in enumerate(sizes):
-        if space > np.iinfo(np.int64).max // max(size, 1):
-            distinct, keys = np.unique(keys, return_inverse=True)
-            space = len(distinct)
-        keys = keys * size + codes[:, j]
-        space *= size
-    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-    return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
 
 
 def _frozen(array: Any) -> Ints:
@@ -321,87 +323,3 @@ def _frozen(array: Any) -> Ints:
     copy = np.array(array, dtype=np.int64)
     copy.flags.writeable = False
     return copy
-
-
-class _JoinTree:
-    """The distinct tuples as a binary tree of distinct pairs, so that grouping touches few rows and never a long key.
-
-    A leaf is an attribute. An inner node holds the distinct combinations of its attributes, each as a pair of rows of
-    its two children; the root's are the distinct tuples. Grouping numbers the combinations of each node from its
-    children's numbers, so a key is the product of two counts of classes, below 2^63 whatever the number of attributes,
-    and the many-attribute keys are read once per distinct combination instead of once per tuple.
-
-    Attributes:
-        children: (n_joins, 2) int64 array, the two nodes that each join reads; attributes come first.
-        starts: (n_joins + 1,) int64 array, where each join's rows begin in `pairs`.
-        pairs: (n, 2) int64 array, for each combination its row of either child.
-    """
-
-    def __init__(self, codes: Ints, offsets: Ints) -> None:
-        n_attributes = codes.shape[1]
-        columns = {j: codes[:, j] for j in range(n_attributes)}
-        n_rows = {j: int(offsets[j + 1] - offsets[j]) for j in range(n_attributes)}
-        if n_attributes == 1:
-            # A pair of the attribute with itself: one rule for all tables.
-            joins = [(0, 0)]
-            pairs = [np.column_stack([columns[0], columns[0]])]
-        else:
-            joins, pairs = [], []
-            while len(columns) > 1:
-                # The two smallest, as in a Huffman tree: what is long is read last and seldom.
-                left, right = sorted(columns, key=lambda node: (n_rows[node], node))[1::-1]
-                both = np.column_stack([columns.pop(left), columns.pop(right)])
-                if columns:
-                    ids, first = row_ids(both, (n_rows[left], n_rows[right]))
-                    node = n_attributes + len(joins)
-                    columns[node], n_rows[node] = ids, len(first)
-                    both = both[first]
-                joins.append((left, right))
-                pairs.append(both)
-        self.children = _frozen(joins)
-        self.starts = _frozen(np.cumsum([0] + [len(p) for p in pairs]))
-        self.pairs = _frozen(np.concatenate(pairs))
-
-
-class _Workspace:
-    """Scratch and output arrays of one thread, kept from call to call: fresh memory costs more than the grouping."""
-
-    def __init__(self, table: DistinctTuples) -> None:
-        n_distinct = len(table)
-        n_slots = max(_SLOTS, 1 << (2 * n_distinct - 1).bit_length())
-        n_classes = max(_BATCH_CLASSES, n_distinct)
-        self.slots = np.full(n_slots, -1, dtype=np.int64)
-        self.slot_keys = np.empty(n_slots, dtype=np.int64)
-        self.used = np.empty(n_distinct, dtype=np.int64)
-        self.ids = np.empty(table.offsets[-1] + table._joins.starts[-1], dtype=np.int64)
-        self.members = np.empty(2 * n_distinct + 1, dtype=np.int64)
-        self.cells = np.zeros(_CELLS, dtype=np.int64)
-        self.sizes = np.empty(n_classes, dtype=np.int64)
-        self.representatives = np.empty(n_classes, dtype=np.int64)
-        self.tally = np.zeros(0, dtype=np.int64)
-        self._wanted: tuple[ValueCounts, ...] | None = None
-
-    def fit(self, wanted: tuple[ValueCounts, ...], limit: int) -> None:
-        """Lay out the wanted columns; free where they are the same as in the last call."""
-        longest = max([min(limit, _LONGEST_TALLY), *(column.n_values for column in wanted)]) + 1
-        if len(self.tally) < longest:
-            self.tally = np.zeros(longest, dtype=np.int64)
-        if self._wanted is not None and [id(c) for c in self._wanted] == [id(c) for c in wanted]:
-            return
-        self._wanted = wanted
-        n_distinct, n_classes = len(self.used), len(self.sizes)
-        entries = max([_BATCH_ENTRIES, *(len(column.values) for column in wanted)])
-        ends = np.cumsum([0] + [len(column.values) for column in wanted])
-        self.entry_starts = np.empty((len(wanted), n_distinct + 1), dtype=np.int64)
-        for c, column in enumerate(wanted):
-            self.entry_starts[c] = column.starts + ends[c]
-        none = np.empty(0, dtype=np.int64)
-        self.entry_tuples = np.concatenate(
-            [none, *(np.repeat(np.arange(n_distinct), np.diff(column.starts)) for column in wanted)]
-        )
-        self.entry_values = np.concatenate([none, *(column.values for column in wanted)])
-        self.entry_counts = np.concatenate([none, *(column.counts for column in wanted)])
-        self.n_values = np.array([column.n_values for column in wanted], dtype=np.int64)
-        self.class_starts = np.empty((len(wanted), n_classes + 1), dtype=np.int64)
-        self.class_values = np.empty((len(wanted), entries + 1), dtype=np.int64)
-        self.class_counts = np.empty((len(wanted), entries + 1), dtype=np.int64)

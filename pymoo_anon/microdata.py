@@ -14,9 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts, row_ids
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.kernels.joins import row_ids
 
 
 class Microdata:

@@ -12,9 +12,11 @@ from plain import assert_same_classes
 from strategies import nodes, policies, tables
 
 from pymoo_anon import equivalence
-from pymoo_anon.equivalence import DistinctTuples, ValueCounts, row_ids
-from pymoo_anon.kernels import grouping
+from pymoo_anon.equivalence import DistinctTuples, ValueCounts
+from pymoo_anon.kernels import grouping, workspace
 from pymoo_anon.kernels.dominance import dominance_fitness, update_boxes
+from pymoo_anon.kernels.joins import row_ids
+from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.objectives.privacy import ClassSizeSum, KAnonymity, SensitiveCountSum
 
 COLUMNS = ("s0", "s1", "q0")
@@ -73,7 +75,7 @@ def test_many_at_once_are_as_one_by_one_however_small_the_buffers(data, table):
     together, _ = copies(fresh(table.microdata.tuples), maps, n_groups, **asked)
     with pytest.MonkeyPatch.context() as patch:
         for name in BATCH_SIZES:
-            patch.setattr(equivalence, name, 1 << data.draw(st.integers(0, 6)))
+            patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
         tiny = fresh(table.microdata.tuples)
         split, _ = copies(tiny, maps, n_groups, **asked)
         again, _ = copies(tiny, maps, n_groups, **asked)
@@ -81,6 +83,68 @@ def test_many_at_once_are_as_one_by_one_however_small_the_buffers(data, table):
         ((alone,), _) = copies(fresh(table.microdata.tuples), maps[i : i + 1], n_groups[i : i + 1], **asked)
         for other in (alone, split[i], again[i]):
             assert_equal_classes(one, other)
+
+
+@given(data=st.data(), table=tables())
+def test_a_plan_makes_every_node_of_its_own_specializations_depth_first(data, table):
+    some = data.draw(st.lists(nodes(table), max_size=12))
+    X = np.array(some, dtype=np.int64).reshape(len(some), len(table.top))
+    weights = data.draw(arrays(float, (len(table.top), max(table.top) + 1), elements=st.floats(0, 2)))
+    steps, sources, given_rows = plan_roll_up(X, np.cumsum(weights, axis=1))
+    assert sorted(given_rows[given_rows >= 0].tolist()) == list(range(len(some)))
+    assert len(steps) <= 2 * len(some)
+    path = []
+    for i, (step, source, row) in enumerate(zip(steps, sources, given_rows, strict=True)):
+        if row >= 0:
+            np.testing.assert_array_equal(step, X[row])
+        while path and path[-1] != source:
+            path.pop()
+        assert source == (path[-1] if path else -1)
+        assert source < 0 or (steps[source] <= step).all()
+        path.append(i)
+
+
+@given(data=st.data(), table=tables())
+def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, table):
+    some = data.draw(st.lists(nodes(table), min_size=1, max_size=16))
+    # Every level promises much, so that common specializations are worth their tables.
+    promises = np.tile(10 * np.arange(max(table.top) + 1), (len(table.top), 1))
+    steps, sources, given_rows = plan_roll_up(np.array(some), promises.astype(float))
+    asked = {"columns": COLUMNS[: data.draw(st.integers(0, 3))], **data.draw(policies(table))}
+    expected = {}
+    for i, step in enumerate(steps):
+        ((expected[i],), _) = copies(fresh(table.microdata.tuples), *table.group_maps([step]), **asked)
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans()):
+            for name in BATCH_SIZES:
+                patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
+        patch.setattr(workspace, "_KEPT_TABLES", data.draw(st.sampled_from([0, 0.3, 1, 2])))
+        tuples = fresh(table.microdata.tuples)
+        for wanted in (given_rows >= 0, given_rows < 0, None):
+            got, _ = copies(tuples, *table.group_maps(steps), sources=sources, asked=wanted, **asked)
+            numbers = np.arange(len(steps)) if wanted is None else np.flatnonzero(wanted)
+            for i, one in zip(numbers, got, strict=True):
+                assert_equal_classes(one, expected[i])
+
+
+@pytest.mark.parametrize(("room", "rows_read"), [(2, [12, 6, 3, 6]), (0.5, [12, 6, 6, 6]), (0.3, [12, 12, 3, 12])])
+def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows_read):
+    """`group` runs uncompiled here, so that its calls can be watched."""
+    table = uncounted(np.arange(12)[:, None], (12,))
+    maps = np.arange(12) // np.array([[2], [4], [12], [6]])
+    n_groups = np.array([[6], [3], [1], [2]])
+    numbered, compiled = [], grouping._number_pairs
+
+    def watched(left, *others):
+        numbered.append(len(left))
+        return compiled(left, *others)
+
+    monkeypatch.setattr(workspace, "_KEPT_TABLES", room)
+    monkeypatch.setattr(grouping, "_number_pairs", watched)
+    monkeypatch.setattr(equivalence, "group", grouping.group.py_func)
+    got, _ = copies(table, maps, n_groups, sources=np.array([-1, 0, 1, 0]))
+    assert numbered == rows_read
+    assert [one.sizes.tolist() for one in got] == [[2] * 6, [4] * 3, [12], [6] * 2]
 
 
 @pytest.mark.parametrize(
@@ -123,10 +187,10 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
         monkeypatch.setattr(grouping, name, watched)
 
     if tiny is not None:
-        monkeypatch.setattr(equivalence, tiny, 1)
-    watch("_number_pairs", lambda *a: "direct" if a[3] * a[4] <= len(a[5]) else "open addressing")
-    watch("_add_values", lambda *a: "dense")
-    watch("_merge_values", lambda *a: "sorted by class")
+        monkeypatch.setattr(workspace, tiny, 1)
+    watch("_number_pairs", lambda *a: "direct" if a[4] * a[5] <= len(a[6]) else "open addressing")
+    watch("add_values", lambda *a: "dense")
+    watch("merge_values", lambda *a: "sorted by class")
     monkeypatch.setattr(equivalence, "group", grouping.group.py_func)
     got, n_batches = copies(fresh(table), maps, n_groups, **asked)
     taken.add("one batch" if n_batches == 1 else "many batches")

@@ -6,17 +6,25 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
+from strategies import nodes, policies, tables
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
+from pymoo_anon.objectives.loss import (
+    ClassificationMetric,
+    GeneralLossMetric,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+)
 from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -105,6 +113,43 @@ def test_any_number_of_objectives_in_any_order(census):
     for column, objective in enumerate(SIX):
         alone = LatticeProblem(census, [objective], suppression=0.01)
         assert np.array_equal(alone.evaluate(X)[:, 0], straight.evaluate(X)[:, column])
+
+
+@pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppress_below": 3}])
+def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy):
+    own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
+    X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
+    alone = np.concatenate([own.compute(x[np.newaxis]) for x in X])
+    for n_threads in (1, 2, 3):
+        own.n_threads = n_threads
+        assert np.array_equal(own.compute(X), alone)
+        assert np.array_equal(own.compute(X[:40]), alone[:40])
+    assert own.compute(X[:0]).shape == (0, own.n_obj)
+
+
+@pytest.mark.filterwarnings("ignore:the hierarchies of")
+@given(data=st.data(), table=tables())
+def test_a_batch_is_worth_what_the_rows_say(data, table):
+    some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=20)), data.draw(policies(table))
+    own = LatticeProblem(
+        table.microdata,
+        [
+            KAnonymity(),
+            ClassSizeSum(),
+            GeneralLossMetric(),
+            DistinctLDiversity("s0"),
+            SensitiveCountSum("s0"),
+            ClassificationMetric("s1"),
+        ],
+        suppression=policy.get("limit", 0),
+        suppress_below=policy.get("below"),
+    )
+    own.n_threads = data.draw(st.integers(1, 2))
+    plain = table.plain
+    for node, values in zip(some, own.natural(own.compute(np.array(some))), strict=True):
+        measured = plain.measure(node, sensitive="s0", label="s1", **policy)
+        expected = (measured.k, measured.S_k, measured.GLM, measured.l, measured.S_l, measured.CM)
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-9)
 
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):

@@ -6,7 +6,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pymoo_anon.kernels.values import add_values, merge_values, sort_by_class
+
 Ints = NDArray[np.int64]
+
+# An index of this type cannot be negative, and numba does not test whether it counts from the end: a third of the time
+# of the loops over tuples.
+_U = np.uint64
 
 
 def group_extents(maps: Ints, offsets: Ints) -> Ints:
@@ -24,15 +30,25 @@ def group_extents(maps: Ints, offsets: Ints) -> Ints:
 def group(  # type: ignore[no-untyped-def]
     maps,
     n_groups,
+    sources,
+    asked,
+    reused,
+    places,
+    done,
     offsets,
     children,
     join_starts,
-    pairs,
+    join_left,
+    join_right,
+    left,
+    right,
     counts,
+    tuples,
+    tables,
     limit,
     below,
     entry_starts,
-    entry_tuples,
+    entry_rows,
     entry_values,
     entry_counts,
     n_values,
@@ -41,6 +57,7 @@ def group(  # type: ignore[no-untyped-def]
     slot_keys,
     used,
     ids,
+    n_ids,
     tally,
     members,
     starts,
@@ -52,66 +69,92 @@ def group(  # type: ignore[no-untyped-def]
     class_counts,
     class_of,
 ):
-    """Group by one map after the other while the output has room; returns how many were done, at least one."""
-    n_attributes, n_joins, n_distinct = n_groups.shape[1], len(children), len(counts)
+    """Group by one map after the other while the output has room, from map number `done`; returns how many are done.
+
+    Map i is applied to the classes of map `sources[i]` or of the nearest of its sources that is kept; the distinct
+    tuples always are. Sources come before what is made of them, depth first, so that the tables that are kept are a
+    stack. Only the classes that are `asked` for stay in the output.
+    """
+    n_attributes, n_joins = n_groups.shape[1], len(children)
     n_columns, n_codes = len(n_values), offsets[n_attributes]
     root = n_codes + join_starts[n_joins - 1]
-    n_ids = np.empty(n_attributes + n_joins, dtype=np.int64)
+    stale = np.empty(n_attributes + n_joins, dtype=np.bool_)
     starts[0] = 0
     if n_columns > 0:
         class_starts[:, 0] = 0
-    for i in range(len(maps)):
+    n_out = 0
+    for i in range(done, len(maps)):
+        source = sources[i]
+        while source >= 0 and places[source] == 0:
+            source = sources[source]
+        table = places[source] if source >= 0 else 0
+        first, last = tables[table], tables[table + 1]
+        n_rows = last - first
+
         # At most so many classes, and so many entries of a column: stop before either overflows.
         most = 1
         for j in range(n_attributes):
-            most = min(most * n_groups[i, j], n_distinct)
-        full = starts[i] + most > len(sizes)
+            most = min(most * n_groups[i, j], n_rows)
+        a = starts[n_out]
+        full = a + most > len(sizes)
         for c in range(n_columns):
-            n_entries = min(entry_starts[c, n_distinct] - entry_starts[c, 0], most * n_values[c])
-            full |= class_starts[c, starts[i]] + n_entries >= class_values.shape[1]
-        if full and i > 0:
+            n_entries = min(entry_starts[c, last] - entry_starts[c, first], most * n_values[c])
+            full |= class_starts[c, a] + n_entries >= class_values.shape[1]
+        if full and n_out > 0:
             return i
 
-        ids[:n_codes] = maps[i]
-        n_ids[:n_attributes] = n_groups[i]
+        # What is numbered as for the last map needs not be numbered again, but at the root, where rows differ.
+        for j in range(n_attributes):
+            stale[j] = n_ids[j] != n_groups[i, j]
+            for v in range(offsets[j], offsets[j + 1]):
+                stale[j] |= ids[v] != maps[i, v]
+                ids[v] = maps[i, v]
+            n_ids[j] = n_groups[i, j]
         for join in range(n_joins):
-            left, right = children[join]
+            one, other = children[join]
+            is_root = join == n_joins - 1
+            stale[n_attributes + join] = stale[one] or stale[other]
+            if not (is_root or stale[n_attributes + join]):
+                continue
+            from_row, to_row = (first, last) if is_root else (join_starts[join], join_starts[join + 1])
             n_ids[n_attributes + join] = _number_pairs(
-                pairs[join_starts[join] : join_starts[join + 1]],
-                ids[_first_row(left, n_attributes, offsets, n_codes, join_starts) :],
-                ids[_first_row(right, n_attributes, offsets, n_codes, join_starts) :],
-                n_ids[left],
-                n_ids[right],
+                (left if is_root else join_left)[from_row:to_row],
+                (right if is_root else join_right)[from_row:to_row],
+                ids[_first_row(one, n_attributes, offsets, n_codes, join_starts) :],
+                ids[_first_row(other, n_attributes, offsets, n_codes, join_starts) :],
+                n_ids[one],
+                n_ids[other],
                 slots,
                 slot_keys,
                 used,
                 ids[n_codes + join_starts[join] :],
-                representatives[starts[i] :],
-                join == n_joins - 1,
+                representatives[a:],
+                is_root,
             )
         n_classes = n_ids[n_attributes + n_joins - 1]
-        a, b = starts[i], starts[i] + n_classes
-        starts[i + 1] = b
+        b = a + n_classes
+        starts[n_out + 1] = b
         own = ids[root:]
         size = sizes[a:b]
         size[:] = 0
-        for t in range(n_distinct):
-            size[own[t]] += counts[t]
-        smallest_kept[i] = below if below > 0 else _smallest_kept(size, limit, tally)
+        for t in range(n_rows):
+            size[_U(own[t])] += counts[_U(first + t)]
+        for c in range(a, b):
+            representatives[c] = tuples[_U(first + representatives[c])]
         if len(class_of) > 0:
             class_of[i] = own
         sorted_by_class = False
         for c in range(n_columns):
             if n_classes * n_values[c] <= len(cells):
-                _add_values(
+                add_values(
                     own,
                     n_classes,
                     n_values[c],
-                    entry_starts[c, 0],
-                    entry_starts[c, n_distinct],
-                    entry_tuples,
-                    entry_values,
-                    entry_counts,
+                    entry_starts[c, first],
+                    entry_starts[c, last],
+                    entry_rows[c],
+                    entry_values[c],
+                    entry_counts[c],
                     cells,
                     class_starts[c, a:],
                     class_values[c],
@@ -119,20 +162,43 @@ def group(  # type: ignore[no-untyped-def]
                 )
             else:
                 if not sorted_by_class:
-                    _sort_by_class(own, n_distinct, n_classes, members)
+                    sort_by_class(own, n_rows, n_classes, members)
                     sorted_by_class = True
-                _merge_values(
+                merge_values(
                     members,
-                    n_distinct,
+                    n_rows,
                     n_classes,
-                    entry_starts[c],
-                    entry_values,
-                    entry_counts,
+                    entry_starts[c, first:],
+                    entry_values[c],
+                    entry_counts[c],
                     tally,
                     class_starts[c, a:],
                     class_values[c],
                     class_counts[c],
                 )
+        if reused[i]:
+            places[i] = _keep(
+                table + 1,
+                a,
+                b,
+                sizes,
+                representatives,
+                class_starts,
+                class_values,
+                class_counts,
+                left,
+                right,
+                counts,
+                tuples,
+                tables,
+                entry_starts,
+                entry_rows,
+                entry_values,
+                entry_counts,
+            )
+        if asked[i]:
+            smallest_kept[n_out] = below if below > 0 else _smallest_kept(size, limit, tally)
+            n_out += 1
     return len(maps)
 
 
@@ -143,46 +209,99 @@ def _first_row(node, n_attributes, offsets, n_codes, join_starts):  # type: igno
 
 
 @njit(cache=True, nogil=True)
+def _keep(  # type: ignore[no-untyped-def]
+    table,
+    a,
+    b,
+    sizes,
+    representatives,
+    class_starts,
+    class_values,
+    class_counts,
+    left,
+    right,
+    counts,
+    tuples,
+    tables,
+    entry_starts,
+    entry_rows,
+    entry_values,
+    entry_counts,
+):
+    """Put classes a to b - 1 on the stack as table number `table`; returns that number, or 0 where it has no room."""
+    first = tables[table]
+    last = first + b - a
+    if table + 1 >= len(tables) or last > len(counts):
+        return 0
+    for c in range(len(entry_starts)):
+        if entry_starts[c, first] + class_starts[c, b] - class_starts[c, a] > entry_rows.shape[1]:
+            return 0
+    tables[table + 1] = last
+    for row in range(first, last):
+        t = _U(representatives[_U(a + row - first)])
+        tuples[row] = t
+        left[row] = left[t]
+        right[row] = right[t]
+        counts[row] = sizes[_U(a + row - first)]
+    for c in range(len(entry_starts)):
+        begin, end, to = class_starts[c, a], class_starts[c, b], entry_starts[c, first]
+        entry_values[c, to : to + end - begin] = class_values[c, begin:end]
+        entry_counts[c, to : to + end - begin] = class_counts[c, begin:end]
+        # Marks where rows begin, added up: a loop over each row's few entries would be mispredicted row by row.
+        rows = entry_rows[c, to : to + end - begin]
+        rows[:] = 0
+        for row in range(1, b - a):
+            entry_starts[c, first + row] = to + class_starts[c, a + row] - begin
+            if class_starts[c, a + row] < end:
+                rows[class_starts[c, a + row] - begin] += 1
+        entry_starts[c, last] = to + end - begin
+        for e in range(1, len(rows)):
+            rows[e] += rows[e - 1]
+    return table
+
+
+@njit(cache=True, nogil=True)
 def _number_pairs(  # type: ignore[no-untyped-def]
-    pairs, left_ids, right_ids, n_left, n_right, slots, slot_keys, used, ids, representatives, is_root
+    left, right, left_ids, right_ids, n_left, n_right, slots, slot_keys, used, ids, representatives, is_root
 ):
     """Number the distinct (left id, right id) of all pairs by first appearance; returns how many there are."""
-    n = 0
+    n = _U(0)
     if n_left * n_right <= len(slots):
-        for p in range(len(pairs)):
-            slot = left_ids[pairs[p, 0]] * n_right + right_ids[pairs[p, 1]]
+        for p in range(len(left)):
+            slot = _U(left_ids[_U(left[p])] * n_right + right_ids[_U(right[p])])
             number = slots[slot]
-            if number < 0:
-                number = n
-                slots[slot] = n
-                used[n] = slot
-                if is_root:
-                    representatives[n] = p
-                n += 1
+            # Written always, counted if new: a branch here would be mispredicted class by class.
+            is_new = number < 0
+            number = np.int64(n) if is_new else number
+            slots[slot] = number
+            used[n] = slot
+            if is_root:
+                representatives[n] = p
+            n += _U(is_new)
             ids[p] = number
     else:
         # Open addressing: at most half of the slots are ever taken.
-        mask = len(slots) - 1
-        for p in range(len(pairs)):
-            key = left_ids[pairs[p, 0]] * n_right + right_ids[pairs[p, 1]]
-            mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-            slot = np.int64(mixed >> np.uint64(32)) & mask
+        mask = _U(len(slots) - 1)
+        for p in range(len(left)):
+            key = left_ids[_U(left[p])] * n_right + right_ids[_U(right[p])]
+            mixed = _U(key) * _U(0x9E3779B97F4A7C15)
+            slot = (mixed >> _U(32)) & mask
             number = slots[slot]
             while number >= 0 and slot_keys[slot] != key:
-                slot = (slot + 1) & mask
+                slot = (slot + _U(1)) & mask
                 number = slots[slot]
             if number < 0:
-                number = n
-                slots[slot] = n
+                number = np.int64(n)
+                slots[slot] = number
                 slot_keys[slot] = key
                 used[n] = slot
                 if is_root:
                     representatives[n] = p
-                n += 1
+                n += _U(1)
             ids[p] = number
     for c in range(n):
-        slots[used[c]] = -1
-    return n
+        slots[_U(used[c])] = -1
+    return np.int64(n)
 
 
 @njit(cache=True, nogil=True)
@@ -197,7 +316,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
                 return size
     for size in sizes:
         if size <= limit:
-            tally[size] += size
+            tally[_U(size)] += size
         elif size < beyond:
             beyond = size
     k = beyond
@@ -206,77 +325,8 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
         if total > limit:
             k = size
             break
-    for size in sizes:
-        if size <= limit:
-            tally[size] = 0
+    tally[: limit + 1] = 0
     return k
-
-
-@njit(cache=True, nogil=True)
-def _add_values(  # type: ignore[no-untyped-def]
-    class_of, n_classes, n_values, first, last, tuples, entry_values, entry_counts, cells, class_starts, values, counts
-):
-    """Add up the value counts of each class in a dense table of cells, which is zero before and after."""
-    for e in range(first, last):
-        cells[class_of[tuples[e]] * n_values + entry_values[e]] += entry_counts[e]
-    at = class_starts[0]
-    for c in range(n_classes):
-        for value in range(n_values):
-            count = cells[c * n_values + value]
-            # Written always, kept if positive: a branch here would be mispredicted every other time.
-            values[at] = value
-            counts[at] = count
-            at += count > 0
-        class_starts[c + 1] = at
-    cells[: n_classes * n_values] = 0
-
-
-@njit(cache=True, nogil=True)
-def _sort_by_class(class_of, n_distinct, n_classes, members):  # type: ignore[no-untyped-def]
-    """Counting sort: `members[:n_distinct]` are the tuples by class, the rest where each class ends."""
-    ends = members[n_distinct:]
-    ends[: n_classes + 1] = 0
-    for t in range(n_distinct):
-        ends[class_of[t] + 1] += 1
-    for c in range(n_classes):
-        ends[c + 1] += ends[c]
-    for t in range(n_distinct):
-        c = class_of[t]
-        members[ends[c]] = t
-        ends[c] += 1
-
-
-@njit(cache=True, nogil=True)
-def _merge_values(  # type: ignore[no-untyped-def]
-    members, n_distinct, n_classes, entry_starts, entry_values, entry_counts, tally, class_starts, values, counts
-):
-    """Add up the value counts of each class's tuples."""
-    ends = members[n_distinct:]
-    begin = 0
-    at = class_starts[0]
-    for c in range(n_classes):
-        end = ends[c]
-        first = at
-        if end - begin == 1:
-            t = members[begin]
-            for e in range(entry_starts[t], entry_starts[t + 1]):
-                values[at] = entry_values[e]
-                counts[at] = entry_counts[e]
-                at += 1
-        else:
-            for m in range(begin, end):
-                t = members[m]
-                for e in range(entry_starts[t], entry_starts[t + 1]):
-                    value = entry_values[e]
-                    if tally[value] == 0:
-                        values[at] = value
-                        at += 1
-                    tally[value] += entry_counts[e]
-            for e in range(first, at):
-                counts[e] = tally[values[e]]
-                tally[values[e]] = 0
-        class_starts[c + 1] = at
-        begin = end
 
 
 @njit(cache=True, nogil=True)

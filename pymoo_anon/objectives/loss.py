@@ -251,13 +251,13 @@ def _dispersion(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
 def _outside_majority(starts, sizes, smallest_kept, value_starts, counts):  # type: ignore[no-untyped-def]
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
+        own, begins = sizes[starts[i] : starts[i + 1]], value_starts[starts[i] : starts[i + 1] + 1]
         total = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            total += sizes[c]
-            if sizes[c] >= smallest_kept[i]:
-                majority = np.int64(0)
-                for e in range(value_starts[c], value_starts[c + 1]):
-                    majority = max(majority, counts[e])
-                total -= majority
+        for c in range(len(own)):
+            # The first and the last without a loop, whose end would be mispredicted where a label has two values.
+            majority = max(counts[begins[c]], counts[begins[c + 1] - 1])
+            for e in range(begins[c] + 1, begins[c + 1] - 1):
+                majority = max(majority, counts[e])
+            total += own[c] - (majority if own[c] >= smallest_kept[i] else 0)
         penalised[i] = total
     return penalised

@@ -166,9 +166,10 @@ def _sums_of_larger(sizes: NDArray[np.int64], values: NDArray[np.int64], gone: N
 def _smallest_size(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-untyped-def]
     k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
     for i in range(len(k)):
-        for c in range(starts[i], starts[i + 1]):
-            if smallest_kept[i] <= sizes[c] < k[i]:
-                k[i] = sizes[c]
+        smallest = n_rows
+        for size in sizes[starts[i] : starts[i + 1]]:
+            smallest = min(smallest, size if size >= smallest_kept[i] else n_rows)
+        k[i] = smallest
     return k
 
 
@@ -176,10 +177,13 @@ def _smallest_size(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-unt
 def _fewest_values(starts, sizes, smallest_kept, value_starts):  # type: ignore[no-untyped-def]
     fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
     for i in range(len(fewest)):
-        for c in range(starts[i], starts[i + 1]):
-            distinct = value_starts[c + 1] - value_starts[c]
-            if sizes[c] >= smallest_kept[i] and distinct < fewest[i]:
-                fewest[i] = distinct
+        most = np.iinfo(np.int64).max
+        own, begins = sizes[starts[i] : starts[i + 1]], value_starts[starts[i] : starts[i + 1] + 1]
+        distinct = most
+        for c in range(len(own)):
+            distinct = min(distinct, begins[c + 1] - begins[c] if own[c] >= smallest_kept[i] else most)
+        if distinct < most:
+            fewest[i] = distinct
     return fewest
 
 
@@ -205,14 +209,15 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
     for i in range(len(sums)):
+        # All classes at once, which lie end to end, then what is otherwise in the few suppressed ones.
         total = np.int64(0)
+        for count in counts[value_starts[starts[i]] : value_starts[starts[i + 1]]]:
+            total += count * count
         suppressed[:] = 0
         for c in range(starts[i], starts[i + 1]):
-            kept = sizes[c] >= smallest_kept[i]
-            for e in range(value_starts[c], value_starts[c + 1]):
-                if kept:
-                    total += counts[e] * counts[e]
-                else:
+            if sizes[c] < smallest_kept[i]:
+                for e in range(value_starts[c], value_starts[c + 1]):
+                    total -= counts[e] * counts[e]
                     suppressed[values[e]] += counts[e]
         for value in range(n_values):
             total += suppressed[value] * suppressed[value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from pymoo_anon.microdata import Microdata, suppression_policy
 from pymoo_anon.objectives.base import Objective
 
 Matrix = NDArray[np.float64]
+
+# Fewer points are not worth another thread.
+_POINTS_OF_A_THREAD = 16
 
 
 class AnonymizationProblem(Problem):  # type: ignore[misc]
@@ -38,6 +42,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         objectives: Tuple of the objectives.
         objective_names: Tuple of a name for each, unique among them and the quasi-identifiers.
         n_unique: Number of distinct points that were evaluated.
+        n_threads: A batch of points is split among so many threads, at first 1. Values do not depend on it; an
+            objective of one's own has to bear being called from several at once.
 
     Raises:
         TypeError: `table` is no Microdata, or an objective is no Objective.
@@ -74,6 +80,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._columns = tuple(dict.fromkeys(o.column for o in self.objectives if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = _Memory(len(self.objectives))
+        self.n_threads = 1
         super().__init__(n_var=n_var, n_obj=len(self.objectives), xl=np.zeros(n_var), xu=np.asarray(xu), vtype=vtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AnonymizationProblem:
@@ -122,41 +129,55 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             frame[name] = values.astype(np.int64) if objective.whole else values
         return frame
 
-    def recall(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> Matrix:
-        """F of valid points through the memory, with a look at the equivalence classes of each.
+    def recall(self, x: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> Matrix:
+        """F of one valid point through the memory, with a look at its equivalence classes.
 
         Args:
-            X: (n, n_var) array of distinct points.
-            visit: Called with the classes of every point, in batches, in the order of the points that the memory did
-                not hold and then of the others.
+            x: (1, n_var) array.
+            visit: Called with the classes, which it must not keep.
 
         Returns:
-            (n, n_obj) float array of minimised values.
+            (1, n_obj) float array of minimised values.
         """
-        known = self._memory.holds(X)
-        F = self._memory.recall(X, lambda new: self.compute(new, visit))
-        if known.any():
-            self.compute(X[known], visit)
-        return F
+        if self._memory.holds(x).all():
+            return self._compute(x, visit)
+        return self._memory.recall(x, lambda new: self._compute(new, visit))
 
-    def compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
+    def compute(self, X: NDArray[Any]) -> Matrix:
         """Compute F of valid points without reading or filling the memory.
 
         Args:
             X: (n, n_var) array.
-            visit: Called with the classes of the points, in batches and in order, which it must not keep.
 
         Returns:
             (n, n_obj) float array of minimised values.
         """
-        maps, n_groups = self._group_maps(X)
+        n_parts = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
+        if n_parts < 2:
+            return self._compute(X)
+        with ThreadPoolExecutor(n_parts) as pool:
+            return np.concatenate(list(pool.map(self._compute, np.array_split(X, n_parts))))
+
+    def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
+        """What `compute` does, in one thread."""
+        points, sources, given = self._steps(X)
+        maps, n_groups = self._group_maps(points)
+        asked = given >= 0
+        rows = given[asked]
         F = np.empty((len(X), len(self.objectives)))
         done = 0
         for classes in self.table.tuples.classes(
-            maps, n_groups, columns=self._columns, limit=self.limit, below=self.below
+            maps,
+            n_groups,
+            sources=sources,
+            asked=asked,
+            columns=self._columns,
+            limit=self.limit,
+            below=self.below,
         ):
+            own = rows[done : done + len(classes)]
             for column, objective in enumerate(self.objectives):
-                F[done : done + len(classes), column] = objective.evaluate(classes)
+                F[own, column] = objective.evaluate(classes)
             if visit is not None:
                 visit(classes)
             done += len(classes)
@@ -170,6 +191,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         """Points as an (n, n_var) array of the search space's own dtype, or an error."""
         raise NotImplementedError
+
+    def _steps(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64] | None, NDArray[np.int64]]:
+        """Points to group one after the other, the source of each, and which row of X each is or -1."""
+        return X, None, np.arange(len(X))
 
     def _group_maps(self, X: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n, n_codes) groups of all domain values and (n, n_attributes) numbers of groups."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.archive import merge_front
 from pymoo_anon.generalization import Generalization
+from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -154,6 +156,22 @@ class LatticeProblem(AnonymizationProblem):
             outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
             raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
         return given.astype(np.int64)
+
+    def _steps(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
+        return plan_roll_up(X, self._weights) if len(X) > 1 else super()._steps(X)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        """(n_var, n_levels) array: log(distinct tuples / those left by one attribute at one level)."""
+        attributes = np.repeat(np.arange(self.n_var), self.lengths)
+        levels = np.concatenate([np.arange(1, length + 1) for length in self.lengths])
+        X = np.zeros((len(levels), self.n_var), dtype=np.int64)
+        X[np.arange(len(levels)), attributes] = levels
+        weights = np.zeros((self.n_var, int(self.lengths.max()) + 1))
+        n_classes = [np.diff(classes.starts) for classes in self.table.tuples.classes(*self._group_maps(X))]
+        if n_classes:
+            weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
+        return weights
 
     def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         maps = np.concatenate(
