@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.termination.max_gen import MaximumGenerationTermination
@@ -48,6 +49,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
             kwargs["termination"] = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
         super().setup(problem, **kwargs)
         self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
+        self._members: dict[bytes, Individual] = {}
         return self
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
@@ -62,10 +64,15 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
             self.termination.terminate()
 
     def _set_optimum(self) -> None:
-        # Individuals for the front only: 10 microseconds for each of all nodes would outweigh their evaluation.
-        front = Population.new(X=self._X, F=self._F)
-        front.apply(lambda one: one.evaluated.update("F"))
-        self.pop = self.opt = front
+        # Individuals for the front only, and for what is new in it: 10 microseconds for each of all nodes would
+        # outweigh their evaluation.
+        keys = [x.tobytes() for x in self._X]
+        new = [i for i, key in enumerate(keys) if key not in self._members]
+        made = Population.new(X=self._X[new], F=self._F[new])
+        made.apply(lambda one: one.evaluated.update("F"))
+        known = {**self._members, **{keys[i]: one for i, one in zip(new, made, strict=True)}}
+        self._members = {key: known[key] for key in keys}
+        self.pop = self.opt = Population(list(self._members.values()))
 
 
 class ExhaustiveOutput(Output):  # type: ignore[misc]

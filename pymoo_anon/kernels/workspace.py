@@ -13,8 +13,8 @@ Ints = NDArray[np.int64]
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them, and no more
 # than a processor's cache holds, so that the objectives find the classes there.
-_BATCH_CLASSES = 1 << 16
-_BATCH_ENTRIES = 1 << 17
+_BATCH_CLASSES = 1 << 17
+_BATCH_ENTRIES = 1 << 18
 _SLOTS = 1 << 19
 _CELLS = 1 << 18
 
