@@ -3,7 +3,7 @@
     python benchmarks/exact.py
 
 The five sets of objectives of Dewri et al. 2010 on Adult with at most 301 suppressed tuples, then Adult with twelve
-quasi-identifiers for at most ten minutes. About fifteen minutes; needs Adult.
+quasi-identifiers for at most ten minutes. About a minute; needs Adult.
 """
 
 from __future__ import annotations
