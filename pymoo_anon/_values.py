@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral
@@ -62,3 +62,13 @@ def interval_label(a: Decimal, b: Decimal, whole: bool, closed: str) -> Hashable
         return f"[{low!r}, {high!r})" if closed == "left" else f"({low!r}, {high!r}]"
     first, last = (int(a), int(b) - 1) if closed == "left" else (int(a) + 1, int(b))
     return first if first == last else f"{first}–{last}"
+
+
+def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
+    """Number labels in the order of their first appearance."""
+    numbers: dict[Hashable, int] = {}
+    groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
+    firsts: dict[int, Hashable] = {}
+    for group, label in zip(groups, labels, strict=True):
+        firsts.setdefault(group, label)
+    return groups, tuple(firsts.values())

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon._values import interval_label, is_number, is_whole, same_as, spelled
+from pymoo_anon._values import interval_label, is_number, is_whole, numbered, same_as, spelled
 from pymoo_anon.taxonomy import Taxonomy
 
 #: What stands for a value that is wholly generalized or suppressed.
@@ -64,11 +64,11 @@ class Hierarchy:
         twice = repeated(map(same_as, columns[0]))
         if twice:
             raise ValueError(f"levels must name each value once, given more than once: {examples(twice)}")
-        numbered = [_number(column) for column in columns]
+        ids_and_labels = [numbered(column) for column in columns]
         self.domain = columns[0]
-        self.groups: NDArray[np.int64] = np.array([ids for ids, _ in numbered], dtype=np.int64)
+        self.groups: NDArray[np.int64] = np.array([ids for ids, _ in ids_and_labels], dtype=np.int64)
         self.groups.flags.writeable = False
-        self.labels = tuple(labels for _, labels in numbered)
+        self.labels = tuple(labels for _, labels in ids_and_labels)
         self.n_groups: NDArray[np.int64] = np.array([len(labels) for labels in self.labels], dtype=np.int64)
         self.n_groups.flags.writeable = False
         self._edges: tuple[int | float, ...] | None = None
@@ -390,13 +390,3 @@ class Hierarchy:
             raise ValueError(
                 f"level {level} must be a coarsening of level {level - 1}: it splits the groups {examples(split)}"
             )
-
-
-def _number(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
-    """Number labels in the order of their first appearance."""
-    numbers: dict[Hashable, int] = {}
-    groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
-    firsts: dict[int, Hashable] = {}
-    for group, label in zip(groups, labels, strict=True):
-        firsts.setdefault(group, label)
-    return groups, tuple(firsts.values())
