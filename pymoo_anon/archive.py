@@ -126,6 +126,18 @@ def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
+def evaluated(X: NDArray[Any], F: Matrix) -> Population:
+    """A pymoo population of points whose values are known, so that no evaluator computes them again.
+
+    Args:
+        X: (n, n_var) array.
+        F: (n, n_obj) float array of minimised values.
+    """
+    pop = Population.new(X=X, F=F)
+    pop.apply(lambda one: one.evaluated.update("F"))
+    return pop
+
+
 def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
     """The non-dominated points of a front and of further points; of equal ones the first.
 

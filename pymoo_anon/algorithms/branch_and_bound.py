@@ -18,7 +18,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.archive import BoxArchive, fit_epsilon, merge_front
+from pymoo_anon.archive import BoxArchive, evaluated, fit_epsilon, merge_front
 from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.kernels.lattice import inherit_bounds, next_open
 from pymoo_anon.objectives.base import Objective
@@ -95,11 +95,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     @property
     def n_undecided(self) -> int:
         """Number of nodes that are not settled."""
-        ahead = self._layers[self._layer :]
-        passed = self._position if ahead else 0
-        return sum(len(nodes) - int(self._done[nodes].sum()) for nodes in ahead) - int(
-            (~self._done[ahead[0][:passed]]).sum() if ahead else 0
-        )
+        if self.certified:
+            return 0
+        ahead = [self._layers[self._layer][self._position :], *self._layers[self._layer + 1 :]]
+        return sum(int(np.count_nonzero(~self._done[nodes])) for nodes in ahead)
 
     @property
     def n_pruned(self) -> int:
@@ -167,9 +166,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self._position += 1
 
     def _set_optimum(self) -> None:
-        front = Population.new(X=self._X, F=self._F)
-        front.apply(lambda one: one.evaluated.update("F"))
-        self.pop = self.opt = front
+        self.pop = self.opt = evaluated(self._X, self._F)
 
     def _enter_next_layer(self) -> None:
         """Go on to the next level sum: bounds come down from the one above, nodes of little loss come first."""

@@ -13,7 +13,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.archive import merge_front
+from pymoo_anon.archive import evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
 
 
@@ -68,8 +68,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         # outweigh their evaluation.
         keys = [x.tobytes() for x in self._X]
         new = [i for i, key in enumerate(keys) if key not in self._members]
-        made = Population.new(X=self._X[new], F=self._F[new])
-        made.apply(lambda one: one.evaluated.update("F"))
+        made = evaluated(self._X[new], self._F[new])
         known = {**self._members, **{keys[i]: one for i, one in zip(new, made, strict=True)}}
         self._members = {key: known[key] for key in keys}
         self.pop = self.opt = Population(list(self._members.values()))

@@ -21,6 +21,7 @@ from pymoo.termination import get_termination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
+from pymoo_anon.archive import evaluated
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import ValidSampling
@@ -136,8 +137,7 @@ class GENITOR(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         rows = self._order
-        self.pop = Population.new(X=self._X[rows], F=np.array(self._values)[:, np.newaxis])
-        self.pop.apply(lambda one: one.evaluated.update("F"))
+        self.pop = evaluated(self._X[rows], np.array(self._values)[:, np.newaxis])
         self.opt = self.pop[:1]
 
     def _ranks(self) -> NDArray[np.int64]:

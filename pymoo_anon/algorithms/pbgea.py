@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class PBGEAOutput(Output):  # type: ignore[misc]
         self.columns.append(Column("archive", width=7, func=_archive_size))
         problem = algorithm.problem
         if isinstance(problem, AnonymizationProblem):
-            self.columns.append(Column("distinct", width=8, func=_n_unique))
+            self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
             for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
                 heading = f"{'best' if objective.maximize else 'lowest'} {name}"
                 self.columns.append(Column(heading, width=max(12, len(heading)), func=_Best(index)))
@@ -120,10 +121,6 @@ class _Best:
 
 def _archive_size(algorithm: Algorithm) -> int:
     return len(algorithm.box_archive)
-
-
-def _n_unique(algorithm: Algorithm) -> int:
-    return int(algorithm.problem.n_unique)
 
 
 def _union(pop: Population, archive: BoxArchive) -> Population:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class PreferenceOutput(Output):  # type: ignore[misc]
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
-        self.columns.append(Column("distinct", width=8, func=_n_unique))
+        self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
         self.columns.append(Column("feasible", width=8, func=_n_feasible))
         for number in range(algorithm.problem.n_obj - 1):
             self.columns.append(Column(f"lowest f{number + 1}", width=13, func=_Lowest(number)))
@@ -99,10 +100,6 @@ class _Lowest:
         F = algorithm.opt.get("F")
         feasible = F[F[:, -1] <= 0, self.number]
         return float(feasible.min()) if len(feasible) else None
-
-
-def _n_unique(algorithm: Algorithm) -> int:
-    return int(algorithm.problem.n_unique)
 
 
 def _n_feasible(algorithm: Algorithm) -> int:

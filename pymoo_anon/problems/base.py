@@ -62,8 +62,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         suppression: float = 0,
         suppress_below: int | None = None,
     ) -> None:
-        if not isinstance(table, Microdata):
-            raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+        check_table(table)
         self.table = table
         self.objectives = tuple(objectives)
         if not self.objectives:
@@ -242,6 +241,16 @@ class _Memory:
             # Last, so that an interrupted evaluation leaves nothing behind.
             rows.update(zip(found, range(known, total), strict=True))
         return self._F[[rows[key] for key in keys]]
+
+
+def check_table(table: Any) -> None:
+    """Refuse what is no table before it is asked for anything.
+
+    Raises:
+        TypeError: It is no Microdata.
+    """
+    if not isinstance(table, Microdata):
+        raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
 
 
 def _keys(X: NDArray[Any]) -> list[bytes]:

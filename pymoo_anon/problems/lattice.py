@@ -17,7 +17,7 @@ from pymoo_anon.generalization import Generalization
 from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_table
 
 Nodes = NDArray[np.int64]
 
@@ -53,8 +53,7 @@ class LatticeProblem(AnonymizationProblem):
         suppression: float = 0,
         suppress_below: int | None = None,
     ) -> None:
-        if not isinstance(table, Microdata):
-            raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+        check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         super().__init__(
             table,

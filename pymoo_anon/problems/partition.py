@@ -16,7 +16,7 @@ from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.kernels.strings import closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_table
 from pymoo_anon.taxonomy import Taxonomy
 
 Bits = NDArray[np.bool_]
@@ -69,8 +69,7 @@ class PartitionProblem(AnonymizationProblem):
                 raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")
             if name in orders:
                 raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
-        if not isinstance(table, Microdata):
-            raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+        check_table(table)
         hierarchies = {name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()}
         hierarchies.update((name, _ordered(name, order)) for name, order in orders.items())
         table = table.recoded(hierarchies)
