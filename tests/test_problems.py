@@ -154,8 +154,8 @@ def test_a_batch_is_worth_what_the_rows_say(data, table):
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
     computed = []
-    compute = type(problem).compute
-    monkeypatch.setattr(type(problem), "compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    compute = type(problem)._compute
+    monkeypatch.setattr(type(problem), "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
     X = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]])
     first = problem.evaluate(X)
     assert np.array_equal(first[0], first[2])
@@ -184,7 +184,7 @@ def test_an_interrupted_evaluation_leaves_no_trace(problem, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(problem), "compute", interrupt)
+        patch.setattr(type(problem), "_compute", interrupt)
         with pytest.raises(KeyboardInterrupt):
             problem.evaluate(np.array([1, 0, 0]))
     assert problem.n_unique == 0
@@ -278,7 +278,7 @@ def test_bad_problems_are_refused():
         "objectives must differ, given more than once: KAnonymity()"
     )
     assert refused(TypeError, lambda: LatticeProblem(table, [KAnonymity])) == (
-        "objectives must be Objective instances, got <class 'pymoo_anon.objectives.privacy.KAnonymity'>"
+        f"objectives must be Objective instances, got {KAnonymity!r}"
     )
     assert refused(ValueError, lambda: LatticeProblem(table, [DistinctLDiversity("note")])) == (
         "DistinctLDiversity('note') reads column 'note', which has no role in the table; "

@@ -16,7 +16,7 @@ from pymoo_anon.archive import merge_front
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Constraint, Objective
 from pymoo_anon.problems.base import AnonymizationProblem, check_table
 
 Nodes = NDArray[np.int64]
@@ -39,9 +39,10 @@ class LatticeProblem(AnonymizationProblem):
         suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
             rounded down).
         suppress_below: Every class smaller than this is suppressed instead, without limit.
+        constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
 
     Raises:
-        TypeError: `table` is no Microdata, or an objective is no Objective.
+        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
             suppression is out of range.
     """
@@ -52,6 +53,7 @@ class LatticeProblem(AnonymizationProblem):
         objectives: Sequence[Objective],
         suppression: float = 0,
         suppress_below: int | None = None,
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
@@ -63,6 +65,7 @@ class LatticeProblem(AnonymizationProblem):
             vtype=int,
             suppression=suppression,
             suppress_below=suppress_below,
+            constraints=constraints,
         )
         rootless = [name for name, hierarchy in table.quasi_identifiers.items() if not hierarchy.has_root]
         if rootless:
@@ -132,7 +135,7 @@ class LatticeProblem(AnonymizationProblem):
             return None
         X, F = self.nodes(0, 0), np.empty((0, self.n_obj))
         for batch in self.batches(1024):
-            X, F = merge_front(X, F, batch, self.compute(batch))
+            X, F = merge_front(X, F, *self.compute_feasible(batch))
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
 

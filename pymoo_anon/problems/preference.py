@@ -79,7 +79,7 @@ class PreferenceProblem(PartitionProblem):
         Args:
             X: (n, n_var) Boolean array.
         """
-        return super().natural(self._memory.recall(self._checked(X), self.compute))
+        return self._memory.recall(self._checked(X), self._measure)
 
     def natural(self, F: ArrayLike) -> Matrix:
         """Achievements and k, from achievements and k_pref - k.
