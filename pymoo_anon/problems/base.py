@@ -114,6 +114,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Number of distinct points that were evaluated."""
         return len(self._memory)
 
+    @property
+    def steps(self) -> Matrix:
+        """(n_obj,) float array: what difference of each objective is worth telling apart."""
+        return np.array([objective.step for objective in self.objectives])
+
     def decode(self, x: ArrayLike) -> Generalization:
         """The generalization of one point.
 

@@ -118,6 +118,7 @@ class NormalizedWeightedPenalty(_CellObjective):
     name = "NWP"
     words = "weighted loss"
     maximize = False
+    step = 0.001
 
     _kind_of_weights = "non-negative numbers of sum 1"
 
@@ -194,6 +195,7 @@ class Precision(Objective):
 
     name = "precision"
     maximize = True
+    step = 0.001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the precision of each of n generalizations."""

@@ -66,6 +66,7 @@ class NormalizedClassDispersion(Objective):
     name = "NECD"
     words = "dispersion of class sizes"
     maximize = False
+    step = 0.001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the dispersion of each of n generalizations."""
@@ -113,6 +114,7 @@ class AverageClassSize(Objective):
     name = "AECS"
     words = "average class size"
     maximize = False
+    step = 0.1
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the average of each of n generalizations."""
@@ -138,6 +140,7 @@ class KLDivergence(Objective):
     name = "KL"
     words = "divergence from the original"
     maximize = False
+    step = 0.001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the divergence of each of n generalizations."""

@@ -40,6 +40,7 @@ class TCloseness(MonotoneWorstClass):
 
     words = "distance of sensitive values"
     maximize = False
+    step = 0.001
 
     def __init__(self, column: str, distance: str | Sequence[Hashable] | Hierarchy = "equal") -> None:
         super().__init__(column)
@@ -132,6 +133,7 @@ class BasicBetaLikeness(MonotoneWorstClass):
     name = "beta"
     words = "relative gain of a sensitive value"
     maximize = False
+    step = 0.01
 
     def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples, removed: int = 0) -> Values:
         """The greatest gain in each class, of a value with `removed` tuples less."""
@@ -187,6 +189,7 @@ class DeltaDisclosure(WorstClassObjective):
     name = "delta"
     words = "disclosure of sensitive values"
     maximize = False
+    step = 0.01
 
     def __init__(self, column: str, strict: bool = False) -> None:
         super().__init__(column)

@@ -105,6 +105,7 @@ class EntropyLDiversity(MonotoneWorstClass):
     name = "entropy l"
     words = "entropy l-diversity"
     maximize = True
+    step = 0.01
 
     def of_classes(
         self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples, removed: int = 0
@@ -179,6 +180,7 @@ class AlphaKAnonymity(MonotoneWorstClass):
     name = "alpha"
     words = "largest share of one sensitive value"
     maximize = False
+    step = 0.001
 
     def of_classes(
         self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples, removed: int = 0

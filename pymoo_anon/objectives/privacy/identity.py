@@ -79,6 +79,7 @@ class MaximumRisk(Objective):
     name = "maximum risk"
     words = "maximum re-identification risk"
     maximize = False
+    step = 0.001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the risk of each of n generalizations."""
@@ -105,6 +106,7 @@ class AverageRisk(Objective):
     name = "average risk"
     words = "average re-identification risk"
     maximize = False
+    step = 0.0001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the risk of each of n generalizations."""
