@@ -22,7 +22,6 @@ from pymoo_anon.archive import BoxArchive, evaluated, fit_epsilon, merge_front
 from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.kernels.lattice import inherit_bounds, next_open
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.lattice import LatticeProblem
 
 # Nodes that are evaluated between two looks of pymoo at termination, callback and display.
@@ -125,8 +124,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
         self._limits = _limits(problem)
         self._floors = np.array([measure.has_floor for measure in problem.measured])
-        names = [isinstance(measure, KAnonymity) for measure in problem.measured]
-        self._k = names.index(True) if any(names) else -1
+        follow_k = [measure.follows_k for measure in problem.measured]
+        self._k = follow_k.index(True) if any(follow_k) else -1
         # What is known of every node, and of the specializations of every evaluated one.
         self._bounds = np.full((problem.n_nodes, n_measures), -np.inf)
         for column, measure in enumerate(problem.measured):

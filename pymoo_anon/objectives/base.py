@@ -29,6 +29,7 @@ class Objective:
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
         column: The sensitive or label column that is read, or None.
+        follows_k: Whether all that is known of a specialization is what its k can be.
         step: The difference that is worth telling apart: the side of a box where an archive is given none.
     """
 
@@ -37,6 +38,7 @@ class Objective:
     words: str | None = None
     whole: bool = False
     column: str | None = None
+    follows_k: bool = False
     step: float = 1.0
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:

@@ -17,7 +17,7 @@ from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.kernels.sums import add
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Values
-from pymoo_anon.objectives.worst_class import MonotoneWorstClass, WorstClassObjective
+from pymoo_anon.objectives.worst_class import MonotoneWorstClass, WorstClassObjective, least_worst_share
 
 Ints = NDArray[np.int64]
 
@@ -91,26 +91,36 @@ class TCloseness(MonotoneWorstClass):
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples, removed: int = 0) -> Values:
-        """The distance of each class; no less than this once `removed` of its tuples are gone."""
-        totals = table.totals(self.column)
+    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the distance of each class."""
+        own, totals = (sizes, counts.starts, counts.values, counts.counts), table.totals(self.column)
         n_values = len(totals)
-        if isinstance(self.distance, Hierarchy):
+        if self.distance == "equal":
+            t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], table.n_rows)
+        elif isinstance(self.distance, Hierarchy):
             levels = self.distance.groups[:-1, _places(self.distance, table.values[self.column])]
-            t = _distances_in_tree(sizes, counts.starts, counts.values, counts.counts, totals, levels, table.n_rows)
-        elif self.distance == "equal":
-            levels = np.arange(n_values)[np.newaxis]
-            t = _distances_in_tree(sizes, counts.starts, counts.values, counts.counts, totals, levels, table.n_rows)
+            t = _distances_in_tree(*own, totals, levels, table.n_rows)
+        elif isinstance(self.distance, tuple):
+            places = _places(self.distance, table.values[self.column])
+            t = _distances_in_order(*own, totals, places, len(self.distance), table.n_rows)
         else:
-            places, n = np.arange(n_values), n_values
-            if isinstance(self.distance, tuple):
-                places, n = _places(self.distance, table.values[self.column]), len(self.distance)
-            t = _distances_in_order(sizes, counts.starts, counts.values, counts.counts, totals, places, n, table.n_rows)
-        if removed == 0:
-            return t  # type: ignore[no-any-return]
-        # What is removed moves a distribution by no more than its share; less a little for the rounding.
-        moved: Values = np.where(sizes > removed, t - removed / sizes - 1e-12, 0.0)
-        return np.maximum(moved, 0)
+            t = _distances_in_order(*own, totals, np.arange(n_values), n_values, table.n_rows)
+        distances: Values = t
+        return distances
+
+    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+        ones = np.ones(len(sizes))
+        if self.distance == "equal":
+            # The distance is what the values that are too frequent have too much together, or the others too little.
+            held, offsets, present = _surpluses(
+                sizes, counts.starts, counts.values, counts.counts, table.totals(self.column), table.n_rows
+            )
+            floors = 1 - present
+        else:
+            # A class is a mixture of what is left of it and of what is gone, and nothing is farther away than 1.
+            held, offsets, floors = self.of_classes(sizes, counts, table) * sizes, 0 * ones, 0 * ones
+        starts = np.arange(len(sizes) + 1)
+        return float(least_worst_share(held, starts, offsets, ones, ones, floors, sizes, limit, worst))
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -135,16 +145,24 @@ class BasicBetaLikeness(MonotoneWorstClass):
     maximize = False
     step = 0.01
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples, removed: int = 0) -> Values:
-        """The greatest gain in each class, of a value with `removed` tuples less."""
-        return self._gains(sizes, counts, table, removed, False)
+    _enhanced = False
 
-    def _gains(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples, removed: int, enhanced: bool) -> Values:
+    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the greatest gain in each class."""
         totals = table.totals(self.column)
-        gains: Values = _gains(
-            sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows, removed, enhanced
-        )
+        gains: Values = _gains(sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows, self._enhanced)
         return gains
+
+    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+        first, last = counts.starts[0], counts.starts[-1]
+        shares = table.totals(self.column)[counts.values[first:last]] / table.n_rows
+        caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
+        held = counts.counts[first:last].astype(float)
+        # Where only some values are left, they have to share what the others have in the table.
+        present = np.add.reduceat(shares, counts.starts[:-1] - first)
+        return float(
+            least_worst_share(held, counts.starts - first, shares, shares, caps, 1 / present - 1, sizes, limit, worst)
+        )
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """0, and the gain of a class of the rarest value alone."""
@@ -165,9 +183,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
 
     name = "enhanced beta"
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples, removed: int = 0) -> Values:
-        """The smallest beta of each class, every value with `removed` tuples less."""
-        return self._gains(sizes, counts, table, removed, True)
+    _enhanced = True
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """0 and infinity."""
@@ -195,8 +211,8 @@ class DeltaDisclosure(WorstClassObjective):
         super().__init__(column)
         self.strict = strict
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples, removed: int = 0) -> Values:
-        """The greatest |log2(p / q)| in each class."""
+    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
         totals = table.totals(self.column)
         delta: Values = _disclosures(sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows)
         if self.strict:
@@ -273,15 +289,26 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gains(sizes, value_starts, values, counts, totals, n_rows, removed, enhanced):  # type: ignore[no-untyped-def]
+def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+    held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        for e in range(value_starts[c], value_starts[c + 1]):
+            expected = totals[values[e]] / n_rows
+            present[c] += expected
+            if counts[e] > expected * sizes[c]:
+                held[c] += counts[e]
+                offsets[c] += expected
+    return held, offsets, present
+
+
+@njit(cache=True, nogil=True)
+def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
     gains = np.zeros(len(sizes))
     for c in range(len(sizes)):
-        own = np.float64(sizes[c] - removed)
-        if own <= 0:
-            continue
+        own = np.float64(sizes[c])
         for e in range(value_starts[c], value_starts[c + 1]):
             expected = np.float64(totals[values[e]])
-            surplus = (counts[e] - removed) * np.float64(n_rows) - expected * own
+            surplus = counts[e] * np.float64(n_rows) - expected * own
             if surplus > 0:
                 gain = surplus / (expected * own)
                 if enhanced and gain > np.log(n_rows / expected):

@@ -13,7 +13,7 @@ from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCoun
 from pymoo_anon.kernels.sums import add
 from pymoo_anon.objectives.base import ColumnObjective, Values
 from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
-from pymoo_anon.objectives.worst_class import MonotoneWorstClass
+from pymoo_anon.objectives.worst_class import MonotoneWorstClass, least_worst_share
 
 
 class DistinctLDiversity(ColumnObjective):
@@ -92,7 +92,38 @@ class SensitiveCountSum(ColumnObjective):
         return table.n_rows, float((table.totals(self.column).astype(float) ** 2).sum())
 
 
-class EntropyLDiversity(MonotoneWorstClass):
+class _WorstDiversity(MonotoneWorstClass):
+    """A diversity that no class has without so many distinct values."""
+
+    maximize = True
+
+    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the diversity of each class."""
+        return self._diversity(sizes, counts, 0)
+
+    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
+        """The diversity of each class, of the best that is left with so many tuples removed; infinite if none is."""
+        raise NotImplementedError
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """What one class has left, and no more than the distinct values of those that cannot all be suppressed."""
+        best = super().best_of_specializations(classes, limit, gone, most)
+        distinct = np.diff(self._counts(classes).starts)
+        return np.minimum(best, fewest_unavoidable(distinct, classes.sizes, gone, limit))
+
+    def _best_without(
+        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples
+    ) -> float:
+        return float(self._diversity(sizes, counts, limit).min())
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of values of the column."""
+        return 1, table.columns[self.column].n_values
+
+
+class EntropyLDiversity(_WorstDiversity):
     """Entropy l: the smallest exp(entropy of the sensitive values) of a class that is not suppressed.
 
     A class is as diverse as one of so many values that are equally frequent (Machanavajjhala et al. 2006, section 4).
@@ -104,25 +135,14 @@ class EntropyLDiversity(MonotoneWorstClass):
 
     name = "entropy l"
     words = "entropy l-diversity"
-    maximize = True
     step = 0.01
 
-    def of_classes(
-        self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples, removed: int = 0
-    ) -> Values:
-        """exp(entropy) of each class, of the flattest one that is left of it."""
+    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
         diversity: Values = _entropy_diversity(sizes, counts.starts, counts.counts, removed)
         return diversity
 
-    def _best_of(self, distinct: Values) -> Values:
-        return distinct
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column."""
-        return 1, table.columns[self.column].n_values
-
-
-class RecursiveCLDiversity(MonotoneWorstClass):
+class RecursiveCLDiversity(_WorstDiversity):
     """Recursive l: the largest l for which every class that is not suppressed is (c, l)-diverse.
 
     With the counts of a class's m values in descending order, r_1 < c (r_l + ... + r_m); l = 1 always holds
@@ -139,7 +159,6 @@ class RecursiveCLDiversity(MonotoneWorstClass):
 
     name = "recursive l"
     words = "recursive l-diversity"
-    maximize = True
     whole = True
 
     def __init__(self, column: str, c: float) -> None:
@@ -148,20 +167,10 @@ class RecursiveCLDiversity(MonotoneWorstClass):
             raise ValueError(f"c must be a positive number, got {c!r}")
         self.c = float(c)
 
-    def of_classes(
-        self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples, removed: int = 0
-    ) -> Values:
-        """The largest l of each class, its most frequent value with `removed` tuples less."""
+    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
         c = Fraction(str(self.c)).limit_denominator(10**6)
         largest: Values = _recursive_diversity(sizes, counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
-
-    def _best_of(self, distinct: Values) -> Values:
-        return distinct
-
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column."""
-        return 1, table.columns[self.column].n_values
 
     def __repr__(self) -> str:
         return f"RecursiveCLDiversity({self.column!r}, {self.c:g})"
@@ -182,15 +191,20 @@ class AlphaKAnonymity(MonotoneWorstClass):
     maximize = False
     step = 0.001
 
-    def of_classes(
-        self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples, removed: int = 0
-    ) -> Values:
-        """The largest share in each class, of its most frequent value with `removed` tuples less."""
-        share: Values = _largest_share(sizes, counts.starts, counts.counts, removed)
+    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the share of the most frequent value in each class."""
+        share: Values = _most_frequent(counts.starts, counts.counts) / sizes
         return share
 
-    def _best_of(self, distinct: Values) -> Values:
-        return 1 / distinct
+    def _best_without(
+        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples
+    ) -> float:
+        n, ones = len(sizes), np.ones(len(sizes))
+        most = _most_frequent(counts.starts, counts.counts).astype(float)
+        least = least_worst_share(most, np.arange(n + 1), 0 * ones, ones, ones, 0 * ones, sizes, limit, worst)
+        # Few values cannot have small shares.
+        (fewest,) = fewest_unavoidable(np.diff(counts.starts), sizes, np.zeros(1, dtype=np.int64), limit)
+        return max(float(least), 1 / float(fewest))
 
     def bounds(self, table: DistinctTuples) -> tuple[float, float]:
         """1 / (number of values of the column), and 1."""
@@ -289,10 +303,8 @@ def _recursive_diversity(sizes, value_starts, counts, c_numerator, c_denominator
 
 
 @njit(cache=True, nogil=True)
-def _largest_share(sizes, value_starts, counts, removed):  # type: ignore[no-untyped-def]
-    share = np.zeros(len(sizes))
-    for c in range(len(sizes)):
-        if sizes[c] > removed:
-            most = counts[value_starts[c] : value_starts[c + 1]].max()
-            share[c] = max(most - removed, 0) / (sizes[c] - removed)
-    return share
+def _most_frequent(value_starts, counts):  # type: ignore[no-untyped-def]
+    most = np.empty(len(value_starts) - 1, dtype=np.int64)
+    for c in range(len(most)):
+        most[c] = counts[value_starts[c] : value_starts[c + 1]].max()
+    return most

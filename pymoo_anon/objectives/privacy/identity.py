@@ -24,6 +24,7 @@ class KAnonymity(Objective):
     name = "k"
     maximize = True
     whole = True
+    follows_k = True
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k of each of n generalizations."""
@@ -79,6 +80,7 @@ class MaximumRisk(Objective):
     name = "maximum risk"
     words = "maximum re-identification risk"
     maximize = False
+    follows_k = True
     step = 0.001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
