@@ -236,12 +236,13 @@ class DistinctTuples:
             space = Workspace(joins, self.counts, self.offsets[-1])
         space.fit([(column.starts, column.values, column.counts, column.n_values) for column in wanted], limit)
         n = len(maps)
-        if asked is None:
-            asked = np.ones(n, dtype=bool)
+        reused = np.zeros(n, dtype=bool)
         if sources is None or class_of:
             sources = np.full(n, -1)
-        reused = np.zeros(n, dtype=bool)
-        reused[sources[sources >= 0]] = True
+        else:
+            reused[sources[sources >= 0]] = True
+        if asked is None:
+            asked = np.ones(n, dtype=bool)
         places = np.zeros(n, dtype=np.int64)
         starts = np.empty(n + 1, dtype=np.int64)
         smallest_kept = np.empty(n, dtype=np.int64)
@@ -277,7 +278,7 @@ class DistinctTuples:
                 space.cells,
                 space.slots,
                 space.slot_keys,
-                space.used,
+                space.taken,
                 space.ids,
                 space.n_ids,
                 space.tally,

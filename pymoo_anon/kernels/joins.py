@@ -75,7 +75,7 @@ class JoinTree:
         pairs.append(np.column_stack([columns[top] for top in tops]))
         self.children = np.array(joins, dtype=np.int64)
         self.starts = np.cumsum([0] + [len(p) for p in pairs])
-        self.left, self.right = np.concatenate(pairs).T.copy()
+        self.left, self.right = np.concatenate(pairs).T.astype(np.uint32)
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
