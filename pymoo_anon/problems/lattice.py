@@ -137,7 +137,7 @@ class LatticeProblem(AnonymizationProblem):
         if self.n_nodes > _EXHAUSTIBLE:
             return None
         X, F = self.nodes(0, 0), np.empty((0, self.n_obj))
-        for batch in self.batches(1024):
+        for batch in self.batches(4096):
             X, F = merge_front(X, F, batch, self.compute(batch))
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
