@@ -3,7 +3,7 @@
     python benchmarks/engine.py
 
 Adult with eight quasi-identifiers, at most 1 % of the tuples suppressed. Before anything is timed, the programs have to
-agree on every node. About eight minutes; needs Adult, and pycanon for one of the rows (left out where it is missing).
+agree on every node. About nine minutes; needs Adult, and pycanon for one of the rows (left out where it is missing).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def roofline(us: float) -> str:
     """What reading and writing the arrays of a node costs at least, by the bandwidth of this machine."""
     tuples, entries = TABLE.n_distinct, len(TABLE.tuples.columns["occupation"].values)
     # A pair of ids, a count and a class of every distinct tuple; a tuple, a value and a count of every entry.
-    touched = tuples * 4 * 8 + entries * 3 * 8
+    touched = tuples * (4 + 4 + 8 + 4) + entries * (4 + 4 + 8)
     large = np.ones(1 << 25)
     bandwidth = 2 * large.nbytes / median_seconds(large.copy)
     least = touched / bandwidth * 1e6

@@ -41,13 +41,16 @@ class Workspace:
         n_distinct = len(counts)
         n_slots = max(_SLOTS, 1 << (2 * n_distinct - 1).bit_length())
         n_classes = max(_BATCH_CLASSES, n_distinct)
+        # Grouping waits for memory: what numbers rows, classes or values is half as long as a whole number of counts.
         self.slots = np.zeros(n_slots, dtype=np.uint32)
         self.slot_keys = np.empty(n_slots, dtype=np.int64)
+        # Numbers below this in a slot are of earlier groupings.
         self.taken = np.ones(1, dtype=np.int64)
         self.ids = np.empty(n_codes + joins.starts[-1], dtype=np.uint32)
         # How many numbers each node of the join tree has; at first none are known.
         self.n_ids = np.zeros(2 * len(joins.children) + 1, dtype=np.int64)
         self.members = np.empty(2 * n_distinct + 1, dtype=np.int64)
+        # A table with more rows than a cell can count has none, and its values are merged class by class.
         self.cells = np.zeros(_CELLS if counts.sum() < 1 << 32 else 0, dtype=np.uint32)
         self.sizes = np.empty(n_classes, dtype=np.int64)
         # One more than there can be: what is new is written before it is counted.
