@@ -266,12 +266,12 @@ class DistinctTuples:
             space = Workspace(joins, self.counts, self.offsets[-1])
         space.fit([(column.starts, column.values, column.counts, column.n_values) for column in wanted], limit)
         n = len(maps)
-        if asked is None:
-            asked = np.ones(n, dtype=bool)
+        reused = np.zeros(n, dtype=bool)
         if sources is None or class_of:
             sources = np.full(n, -1)
-        reused = np.zeros(n, dtype=bool)
-        reused[sources[sources >= 0]] = True
+        else:
+            reused[sources[sources >= 0]] = True
+        yields = np.ones(n, dtype=bool) if asked is None else asked
         places = np.zeros(n, dtype=np.int64)
         starts = np.empty(n + 1, dtype=np.int64)
         smallest_kept = np.empty(n, dtype=np.int64)
@@ -283,7 +283,7 @@ class DistinctTuples:
                 maps,
                 n_groups,
                 sources,
-                asked,
+                yields,
                 reused,
                 places,
                 done,
@@ -307,7 +307,7 @@ class DistinctTuples:
                 space.cells,
                 space.slots,
                 space.slot_keys,
-                space.used,
+                space.taken,
                 space.ids,
                 space.n_ids,
                 space.tally,
@@ -321,17 +321,19 @@ class DistinctTuples:
                 space.class_counts,
                 keep,
             )
-            rows = before + np.flatnonzero(asked[before:done])
-            if len(rows) == 0:
+            # Where all are asked for their rows are views, which for a single generalization is worth the question.
+            rows = slice(before, done) if asked is None else before + np.flatnonzero(asked[before:done])
+            own = maps[rows]
+            if len(own) == 0:
                 continue
-            n_classes = starts[len(rows)]
+            n_classes = starts[len(own)]
             yield EquivalenceClasses(
                 self,
-                maps[rows],
-                starts[: len(rows) + 1],
+                own,
+                starts[: len(own) + 1],
                 space.sizes[:n_classes],
                 space.representatives[:n_classes],
-                smallest_kept[: len(rows)],
+                smallest_kept[: len(own)],
                 {
                     name: ValueCounts(
                         space.class_starts[c, : n_classes + 1],

@@ -29,6 +29,7 @@ from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAno
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems import base
 from pymoo_anon.problems.lattice import LatticeProblem
 
 SIX = [
@@ -116,7 +117,7 @@ def test_any_number_of_objectives_in_any_order(census):
 
 
 @pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppress_below": 3}])
-def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy):
+def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy, monkeypatch):
     own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
     X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
     alone = np.concatenate([own.compute(x[np.newaxis]) for x in X])
@@ -124,6 +125,9 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
         own.n_threads = n_threads
         assert np.array_equal(own.compute(X), alone)
         assert np.array_equal(own.compute(X[:40]), alone[:40])
+        with monkeypatch.context() as patch:
+            patch.setattr(base, "_POINTS_OF_A_PART", 30)
+            assert np.array_equal(own.compute(X), alone)
     assert own.compute(X[:0]).shape == (0, own.n_obj)
 
 

@@ -34,7 +34,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
-    def __init__(self, batch_size: int = 1024, output: Output | None = None, **kwargs: Any) -> None:
+    def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be positive, got {batch_size!r}")
         super().__init__(output=ExhaustiveOutput() if output is None else output, **kwargs)

@@ -24,6 +24,9 @@ Matrix = NDArray[np.float64]
 # Fewer points are not worth another thread.
 _POINTS_OF_A_THREAD = 16
 
+# More points are split once more, so that no thread waits long for another: those of a lattice differ in cost.
+_POINTS_OF_A_PART = 512
+
 
 class AnonymizationProblem(Problem):  # type: ignore[misc]
     """Generalizations of a table, evaluated by objectives; a search space says how variables decode to group maps.
@@ -207,18 +210,19 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def _measure(self, X: NDArray[Any]) -> Matrix:
         """(n, n_measures) float array: all measures of valid points, with their natural signs."""
-        n_parts = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
-        if n_parts < 2:
+        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
+        if n_threads < 2:
             return self._compute(X)
-        with ThreadPoolExecutor(n_parts) as pool:
+        n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
+        with ThreadPoolExecutor(n_threads) as pool:
             return np.concatenate(list(pool.map(self._compute, np.array_split(X, n_parts))))
 
     def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
         """What `_measure` does, in one thread."""
         points, sources, given = self._steps(X)
         maps, n_groups = self._group_maps(points)
-        asked = given >= 0
-        rows = given[asked]
+        asked = None if sources is None else given >= 0
+        rows = given if asked is None else given[asked]
         values = np.empty((len(X), len(self.measured)))
         done = 0
         for classes in self.table.tuples.classes(

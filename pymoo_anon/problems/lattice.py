@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.archive import merge_front
 from pymoo_anon.generalization import Generalization
+from pymoo_anon.kernels.lattice import level_maps
 from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import Constraint, Objective
@@ -75,9 +76,14 @@ class LatticeProblem(AnonymizationProblem):
                 stacklevel=2,
             )
         self.lengths = np.array([hierarchy.length for hierarchy in hierarchies], dtype=np.int64)
-        # All levels of all attributes below one another: a node is a choice of rows.
-        self._first_level = np.concatenate([[0], np.cumsum(self.lengths + 1)[:-1]])
-        self._n_groups = np.concatenate([hierarchy.n_groups for hierarchy in hierarchies])
+        # The levels of all attributes side by side, at the same height: a node is a choice of heights.
+        n_levels = int(self.lengths.max()) + 1
+        self._groups = np.zeros((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
+        self._n_groups = np.zeros((n_levels, self.n_var), dtype=np.int64)
+        for j, hierarchy in enumerate(hierarchies):
+            a, b = table.tuples.offsets[j : j + 2]
+            self._groups[: hierarchy.length + 1, a:b] = hierarchy.groups
+            self._n_groups[: hierarchy.length + 1, j] = hierarchy.n_groups
 
     @property
     def n_nodes(self) -> int:
@@ -134,7 +140,7 @@ class LatticeProblem(AnonymizationProblem):
         if self.n_nodes > _EXHAUSTIBLE:
             return None
         X, F = self.nodes(0, 0), np.empty((0, self.n_obj))
-        for batch in self.batches(1024):
+        for batch in self.batches(4096):
             X, F = merge_front(X, F, *self.compute_feasible(batch))
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
@@ -176,10 +182,7 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        maps = np.concatenate(
-            [hierarchy.groups[X[:, j]] for j, hierarchy in enumerate(self.table.quasi_identifiers.values())], axis=1
-        )
-        return maps, self._n_groups[self._first_level + X]
+        return level_maps(np.ascontiguousarray(X), self._groups, self._n_groups, self.table.tuples.offsets)
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
         return pd.DataFrame(X, columns=list(self.table.quasi_identifiers))

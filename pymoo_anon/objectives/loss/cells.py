@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 from numba import njit
@@ -247,7 +246,7 @@ def unsuppressed_losses(table: DistinctTuples, maps: NDArray[np.int64]) -> Value
 
 def _sum_in_order(terms: Values) -> Values:
     """(n,) float array of row sums, the columns added from left to right."""
-    total: Values = reduce(np.add, terms.T)
+    total: Values = np.cumsum(terms, axis=1)[:, -1]
     return total
 
 
