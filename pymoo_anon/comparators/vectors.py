@@ -273,7 +273,7 @@ class Hypervolume(_Compiled):
         if (aligned.values < 0).any():
             known = aligned.property
             if known is None:
-                raise ValueError(f"values for a hypervolume must not be negative, got {aligned.values.min()!r}")
+                raise ValueError(f"values for a hypervolume must not be negative, got {float(aligned.values.min())!r}")
             text = f"values for a hypervolume must not be negative, got {known!r}"
             if not known.maximize:
                 text += (
