@@ -11,7 +11,7 @@ import dewri2009_tables as paper
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import nodes, policies, tables
 from vectors import groups, table_of
@@ -106,7 +106,7 @@ def of_rows(vector, table):
     return vector.values[[place[key] for key in own]]
 
 
-@given(data=st.data(), table=tables())
+@given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
 def test_values_are_those_of_the_rows(data, table):
     classes, node, class_of = drawn(data, table)
     for prop in PROPERTIES:
@@ -118,6 +118,7 @@ def test_values_are_those_of_the_rows(data, table):
 
 
 @every_property
+@settings(max_examples=20)
 @given(data=st.data(), table=tables(max_attributes=2))
 def test_the_contract_of_every_property(prop, data, table):
     classes, _, _ = drawn(data, table)
