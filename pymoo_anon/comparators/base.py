@@ -45,10 +45,14 @@ class Comparator:
     Attributes:
         name: Short name.
         maximize: Whether a higher index is better.
+        takes_vectors: Whether it compares vectors.
+        takes_sets: Whether it compares sets of vectors, one for each property.
     """
 
     name: str
     maximize: bool = True
+    takes_vectors: bool = True
+    takes_sets: bool = False
 
     def index(self, d1: Any, d2: Any) -> float:
         """The index of the first vector against the second.
@@ -107,6 +111,9 @@ class SetComparator(Comparator):
 
     `index`, `compare` and `tournament` take sets: sequences of as many vectors as there are properties, in one order.
     """
+
+    takes_vectors = False
+    takes_sets = True
 
     def _check(self, vectors: Sequence[Any]) -> None:
         align_sets(vectors)

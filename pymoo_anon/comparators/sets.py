@@ -36,7 +36,7 @@ class _BySingle(SetComparator):
         n = len(self._given)
         own = [comparators] * n if isinstance(comparators, Comparator) else list(comparators)
         for one in own:
-            if not isinstance(one, Comparator) or isinstance(one, SetComparator):
+            if not isinstance(one, Comparator) or not one.takes_vectors:
                 raise TypeError(f"comparators must be comparators of vectors, got {one!r}")
         if len(own) != n:
             raise ValueError(

@@ -78,6 +78,8 @@ class _Dominance(Comparator):
     Sets are compared by Table 4 of Dewri et al. 2009: one weakly dominates another if each of its vectors does.
     """
 
+    takes_sets = True
+
     def index(self, d1: Any, d2: Any) -> float:
         """1.0 where the first is so related to the second, else 0.0.
 
