@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.properties import PropertyVector, finite_values
+from pymoo_anon.properties.vectors import PropertyVector, finite_values
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]

@@ -18,7 +18,7 @@ from pymoo_anon.comparators.base import (
     leads,
     outcomes,
 )
-from pymoo_anon.properties import finite_values
+from pymoo_anon.properties.vectors import finite_values
 
 
 class _BySingle(SetComparator):
