@@ -186,10 +186,9 @@ def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
 def _add_times(high, low, term, times):  # type: ignore[no-untyped-def]
     """Add a term so many times to a sum of two floats, as rows that repeat would be, but for ties of a rounding."""
     product = term * times
-    # What the product has lost, so that counts and repeated rows have one sum.
-    shifted, times_shifted = _HALVES * term, _HALVES * times
-    front, times_front = shifted - (shifted - term), times_shifted - (times_shifted - times)
-    back, times_back = term - front, times - times_front
-    lost = ((front * times_front - product) + front * times_back + back * times_front) + back * times_back
+    # What the product has lost, so that counts and repeated rows have one sum. A count has no second half: below 2^26.
+    shifted = _HALVES * term
+    front = shifted - (shifted - term)
+    lost = (front * times - product) + (term - front) * times
     high, low = add(high, low, product)
     return high, low + lost
