@@ -101,7 +101,9 @@ class Comparison:
 
     def __str__(self) -> str:
         n = len(self.names)
-        return f"Ranks of {n} generalization{'s' if n > 1 else ''}, 1 is best:\n{self.ranks}"
+        # As narrow as it can be.
+        ranks = self.ranks.T if n <= len(self.tournaments) else self.ranks
+        return f"Ranks of {n} generalization{'s' if n > 1 else ''}, 1 is best:\n{ranks.to_string(max_rows=40)}"
 
 
 def compare(

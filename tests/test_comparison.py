@@ -76,7 +76,10 @@ def test_ranks_of_the_paper():
     assert found.ranks["class size"].loc["T3b"].to_dict() == {"cov": 1, "strong dominance": 1, "min": 2}
     text = str(found)
     assert text.startswith("Ranks of 3 generalizations, 1 is best:\n")
-    assert re.search(r"^T4 +2 +1 +1$", text, re.MULTILINE)
+    assert re.search(r"^class size cov +3 +1 +2$", text, re.MULTILINE)
+    many = str(compared(Minimum(), properties=[SIZE], generalizations=list(paper.GENERALIZATIONS.values()) * 50))
+    assert len(many.splitlines()) == 1 + 3 + 41
+    assert re.search(r"^149 +1$", many, re.MULTILINE)
 
 
 def test_among_as_many_wins_fewer_losses_count():
