@@ -1,33 +1,27 @@
-"""Pictures of trade-off fronts: the data of a picture is collected first, then drawn."""
+"""Pictures of trade-off fronts."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.axis import XAxis, YAxis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.result import Result
 
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, new_figure, save, tick
 
 Matrix = NDArray[np.float64]
 
-# Okabe and Ito's colours, which the colour-blind tell apart. The first front is of dots, the others are hollow and
-# larger, so that where fronts agree all of them stay visible.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
-_MARKERS = ("o", "o", "s", "D", "^", "v")
+# The first front is of dots, the others are hollow and larger, so that where fronts agree all of them stay visible.
 _SIZES = (22, 80, 140, 200, 320, 400)
 
 
@@ -153,14 +147,7 @@ def plot_fronts(
     """
     picture = front_picture(problem, fronts)
     figure = _draw(picture)
-    if path is not None:
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            figure.savefig(temporary, format="png", dpi=150)
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    save(figure, path)
     return figure
 
 
@@ -196,8 +183,7 @@ def _number(value: float, axis: Axis) -> str:
 def _draw(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
     side = 2.6 * (n_obj - 1)
-    figure = Figure(figsize=(max(8, side), max(5, side)) if n_obj > 1 else (8, 2.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(max(8, side), max(5, side)) if n_obj > 1 else new_figure(8, 2.5)
     figure.suptitle(picture.title)
     if n_obj == 1:
         _draw_single(figure.add_subplot(), picture)
@@ -223,14 +209,14 @@ def _draw(picture: FrontPicture) -> Figure:
 def _draw_single(ax: Axes, picture: FrontPicture) -> None:
     (axis,) = picture.axes
     for row, front in enumerate(picture.fronts.values()):
-        ax.scatter(front[:, 0], np.full(len(front), row), s=60, color=_COLOURS[row % len(_COLOURS)])
+        ax.scatter(front[:, 0], np.full(len(front), row), s=60, color=COLOURS[row % len(COLOURS)])
         text = _number(front[-1 if axis.maximize else 0, 0], axis)
         ax.annotate(text, (front[-1, 0], row), (8, 0), textcoords="offset points", va="center")
     ax.set_yticks(range(len(picture.fronts)), list(picture.fronts))
     ax.set_ylim(len(picture.fronts) - 0.5, -0.5)
     ax.margins(x=0.2)
     ax.set_xlabel(axis.label)
-    _tick(ax.xaxis, axis)
+    tick(ax.xaxis, axis.log, axis.whole, axis.greatest)
     ax.grid(axis="x", alpha=0.3)
 
 
@@ -271,7 +257,7 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
             style["facecolors"] = colour
         ax.scatter(front[:, 0], front[:, 1], **style)
     bar = ax.figure.colorbar(colours, ax=ax, label=third.label)
-    _tick(bar.ax.yaxis, third)
+    tick(bar.ax.yaxis, third.log, third.whole, third.greatest)
 
 
 def _draw_pairs(figure: Figure, picture: FrontPicture) -> None:
@@ -295,11 +281,11 @@ def _draw_pairs(figure: Figure, picture: FrontPicture) -> None:
 
 def _style(number: int, name: str, front: Matrix) -> dict[str, Any]:
     """How the marks of one front look, and what the legend says of them."""
-    number %= len(_COLOURS)
-    colour = _COLOURS[number]
+    number %= len(COLOURS)
+    colour = COLOURS[number]
     return {
         "label": f"{name} ({len(front)} member{'s' if len(front) > 1 else ''})",
-        "marker": _MARKERS[number],
+        "marker": MARKERS[number],
         "s": _SIZES[number],
         "facecolors": "none" if number else colour,
         "edgecolors": colour,
@@ -312,14 +298,5 @@ def _label(ax: Axes, x: Axis, y: Axis, n_ticks: int = 6) -> None:
     for which, axis in (("x", x), ("y", y)):
         getattr(ax, f"set_{which}scale")("log" if axis.log else "linear")
         getattr(ax, f"set_{which}label")(axis.label)
-        _tick(getattr(ax, f"{which}axis"), axis, n_ticks)
+        tick(getattr(ax, f"{which}axis"), axis.log, axis.whole, axis.greatest, n_ticks)
     ax.grid(alpha=0.3)
-
-
-def _tick(side: XAxis | YAxis, axis: Axis, n_ticks: int = 6) -> None:
-    """Numbers as a person writes them; powers of ten stay where they would be long."""
-    if not axis.log:
-        steps = [1, 2, 2.5, 3, 5, 10]
-        side.set_major_locator(MaxNLocator(n_ticks, steps=steps, integer=axis.whole, min_n_ticks=1))
-    if not axis.log or axis.greatest < 1e6:
-        side.set_major_formatter(StrMethodFormatter("{x:,.10g}"))

@@ -1,0 +1,223 @@
+"""The distribution of a property over the tuples, against the rows that they stand for."""
+
+import re
+
+import dewri2009_tables as paper
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import nodes, tables
+from test_properties import by_rows, drawn, of_rows
+from vectors import REAL, WHOLE, groups, table_of
+
+from pymoo_anon.bias import distribution, gains, gini, lorenz_curve, worst_off
+from pymoo_anon.datasets import make_census
+from pymoo_anon.properties import (
+    BreachProbability,
+    ClassSize,
+    DistinctValues,
+    PropertyVector,
+    SensitiveCount,
+    TupleLoss,
+)
+
+SIZES = {
+    name: ClassSize().measure(paper.TABLE.equivalence_classes(generalization))
+    for name, generalization in paper.GENERALIZATIONS.items()
+}
+
+
+def plain_gini(rows):
+    """Half the mean difference of two tuples, relative to the mean."""
+    rows = np.asarray(rows)
+    return np.abs(rows[:, None] - rows).mean() / 2 / rows.mean() if rows.any() else 0
+
+
+@given(groups(of=st.one_of(WHOLE, REAL), n=1))
+def test_gini_is_half_the_relative_mean_difference(group):
+    (vector,) = group.vectors
+    assert gini(vector) == pytest.approx(plain_gini(vector.expand()), abs=1e-12)
+    assert gini(vector) == pytest.approx(gini(vector.expand()), abs=1e-15)
+
+
+@given(groups(of=WHOLE, n=1))
+def test_the_lorenz_curve_is_that_of_the_rows(group):
+    (vector,) = group.vectors
+    rows = np.sort(vector.expand())
+    curve = lorenz_curve(vector)
+    assert curve[0].tolist() == [0, 0]
+    assert curve[-1].tolist() == [1, 1]
+    if rows.any():
+        share = np.arange(len(rows) + 1) / len(rows)
+        held = np.concatenate([[0], np.cumsum(rows)]) / rows.sum()
+        np.testing.assert_allclose(np.interp(share, *curve.T), held, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(curve[:, 0], curve[:, 1])
+    assert len(curve) == len(np.unique(rows)) + 1
+
+
+def test_known_inequality():
+    assert gini([1, 1, 1]) == 0
+    assert gini([0, 0, 0, 8]) == 0.75
+    assert gini([0, 0]) == 0
+    assert gini([1e150] * 3) == 0
+    assert lorenz_curve([3, 1, 1]).tolist() == [[0, 0], [2 / 3, 0.4], [1, 1]]
+
+
+@given(groups(of=st.one_of(WHOLE, REAL), n=3, maximize=None))
+def test_distributions_are_those_of_the_rows(group):
+    vectors = dict(zip("abc", group.vectors, strict=True))
+    found = distribution(vectors)
+    assert list(found.index) == list("abc")
+    for name, vector in vectors.items():
+        rows = vector.expand()
+        shares = [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1]
+        worst = rows.min() if vector.maximize else rows.max()
+        expected = [rows.mean(), *np.quantile(rows, shares), plain_gini(rows), (rows == worst).sum()]
+        np.testing.assert_allclose(found.loc[name].to_numpy(float), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_distributions_of_the_paper():
+    found = distribution(SIZES)
+    assert list(found) == ["mean", "minimum", "5 %", "25 %", "median", "75 %", "95 %", "maximum", "Gini", "worst off"]
+    assert found["mean"].tolist() == [3.4, 5.8, 5.2]
+    assert found["minimum"].tolist() == [3, 3, 4]
+    assert found["worst off"].tolist() == [6, 3, 4]
+    assert found.dtypes["worst off"] == np.int64
+
+
+def test_distributions_of_arrays_and_of_negative_values():
+    found = distribution({("a", 1): [-1, 2], "b": [0, 2]})
+    assert list(found.index) == [("a", 1), "b"]
+    assert np.isnan(found["Gini"].iloc[0])
+    assert found["Gini"].iloc[1] == 0.5
+
+
+@settings(max_examples=50)
+@given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
+def test_who_is_worst_off(data, table):
+    prop = data.draw(st.sampled_from([ClassSize(), BreachProbability(), SensitiveCount("s0"), TupleLoss()]))
+    node = data.draw(nodes(table))
+    below = data.draw(st.integers(1, len(table.frame)))
+    generalization = table.generalization(node)
+    found = worst_off(table.microdata, generalization, prop, suppress_below=below)
+    classes = table.microdata.equivalence_classes(generalization, suppress_below=below)
+    vector = prop.measure(classes)
+    released = classes.class_of[0][table.tuple_of_row]
+    suppressed = classes.suppressed[released]
+    values = of_rows(vector, table)
+    worst = values == (values.min() if prop.maximize else values.max())
+    rows = {}
+    for i in range(len(table.frame)):
+        key = tuple(
+            "*" if suppressed[i] else table.levels[name][level][table.frame[name][i]]
+            for name, level in zip(table.levels, node, strict=True)
+        )
+        size, members = rows.get((key, suppressed[i]), (0, 0))
+        rows[key, suppressed[i]] = size + 1, members + worst[i]
+    expected = {(key, *counts) for (key, _), counts in rows.items() if counts[1]}
+    keys = [key if isinstance(key, tuple) else (key,) for key in found.index]
+    assert set(zip(keys, found["size"], found["tuples"], strict=True)) == expected
+    assert len(found) == len(expected)
+    assert found["size"].is_monotonic_increasing
+    assert (found[prop.label] == values[worst][0]).all()
+    assert list(found.index.names) == list(table.levels)
+
+
+def test_who_is_worst_off_in_the_paper():
+    found = worst_off(paper.TABLE, paper.GENERALIZATIONS["T3a"], ClassSize())
+    assert found.to_dict("split") == {
+        "index": [("1305*", "(25,35]", "Married"), ("1326*", "(35,45]", "Not Married")],
+        "columns": ["size", "tuples", "class size"],
+        "data": [[3, 3, 3.0], [3, 3, 3.0]],
+    }
+
+
+@settings(max_examples=50)
+@given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
+def test_gains_are_those_of_the_rows(data, table):
+    prop = data.draw(st.sampled_from([ClassSize(), SensitiveCount("s0"), DistinctValues("s1"), TupleLoss()]))
+    column = data.draw(st.sampled_from([*table.levels, "s0"]))
+    level = data.draw(st.integers(0, len(table.levels[column]) - 1)) if column != "s0" else 0
+    one, two = (drawn(data, table) for _ in range(2))
+    d1, d2 = prop.measure(one[0]), prop.measure(two[0])
+    found = gains(table.microdata, d1, d2, column, level)
+    a, b = of_rows(d1, table), of_rows(d2, table)
+    np.testing.assert_allclose(a, by_rows(prop, table, one[1], one[2]))
+    sign = 1 if prop.maximize else -1
+    own = table.frame[column] if column == "s0" else table.frame[column].map(table.levels[column][level])
+    frame = pd.DataFrame({"of": own, "better": sign * a > sign * b, "worse": sign * a < sign * b, "difference": a - b})
+    expected = frame.groupby("of").agg(
+        tuples=("better", "size"), better=("better", "sum"), worse=("worse", "sum"), difference=("difference", "mean")
+    )
+    pd.testing.assert_frame_equal(
+        found.loc[expected.index], expected, check_names=False, check_index_type=False, check_dtype=False, atol=1e-9
+    )
+    assert len(found) == len(expected)
+    assert found.index.name == column
+
+
+def test_gains_in_the_paper():
+    found = gains(paper.TABLE, SIZES["T3b"], SIZES["T4"], "marital status", level=1)
+    assert found.to_dict("index") == {
+        "Married": {"tuples": 3, "better": 0, "worse": 3, "difference": -1},
+        "Not Married": {"tuples": 7, "better": 7, "worse": 0, "difference": 9 / 7},
+    }
+
+
+CENSUS = make_census(n_rows=50)
+OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)
+
+
+def count_of(column):
+    raw = paper.Generalization(
+        {name: h.groups[0] for name, h in CENSUS.quasi_identifiers.items()},
+        {name: h.labels[0] for name, h in CENSUS.quasi_identifiers.items()},
+    )
+    return SensitiveCount(column).measure(CENSUS.equivalence_classes(raw))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: gini([1, -2]), "values for a Lorenz curve must not be negative, got -2.0"),
+        (lambda: gini([]), "vector must be a vector of at least one number, got shape (0,)"),
+        (lambda: distribution({}), "vectors must name at least one vector, got none"),
+        (
+            lambda: distribution({"a": [1, 2], "b": [1]}),
+            "d2 must be as long as d1, which has 2 values, got 1",
+        ),
+        (
+            lambda: gains(paper.TABLE, OTHER, OTHER, "age"),
+            "d1 and d2 must be of the table, got vectors of another Microdata object",
+        ),
+        (
+            lambda: gains(paper.TABLE, SIZES["T3a"], SIZES["T4"], "age", 3),
+            "level must be from 0 to 2, the levels of 'age', got 3",
+        ),
+        (
+            lambda: gains(CENSUS, count_of("occupation"), count_of("occupation"), "occupation", 1),
+            "level must be 0 for 'occupation', which has no hierarchy, got 1",
+        ),
+    ],
+)
+def test_wrong_questions(ask, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        ask()
+
+
+def test_nobody_knows_who_of_equal_tuples_has_which_value_of_another_column():
+    frame = pd.DataFrame({"q": [0, 0, 1], "s": ["a", "b", "a"], "t": ["x", "y", "y"]})
+    table = paper.Microdata.from_frame(frame, {"q": paper.Hierarchy.flat([0, 1])}, ["s", "t"])
+    vector = PropertyVector([1, 2, 3], table.tuples, "x", True, unit="s")
+    text = (
+        "column must be 's' or a quasi-identifier for PropertyVector('x' of 3 tuples, higher is better), whose values "
+        "are those of tuples with one 's', got 't'"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        gains(table, vector, vector, "t")
+    with pytest.raises(KeyError, match="column must be one of"):
+        gains(table, vector, vector, "u")
+    assert gains(table, vector, vector, "q")["tuples"].tolist() == [2, 1]

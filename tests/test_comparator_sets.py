@@ -1,0 +1,268 @@
+"""The comparators of two sets of vectors: dominance, weights, an order of the properties, and goals."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vectors import POSITIVE, WHOLE, coverage, groups, spread, strongly_dominates, volume, weakly_dominates
+
+from pymoo_anon.comparators import (
+    Comparator,
+    Coverage,
+    Goal,
+    Hypervolume,
+    Lexicographic,
+    Minimum,
+    NonDominance,
+    Rank,
+    SetComparator,
+    Spread,
+    StrongDominance,
+    WeakDominance,
+    Weighted,
+)
+
+HALVES = (0.5, 0.25, 0.25)
+SETS = [
+    Weighted(HALVES, [Coverage(), Spread(), Rank(9)]),
+    Weighted(HALVES, [Minimum(), Spread(), Hypervolume()], normalize=True),
+    Lexicographic((0, 1, 0), [Coverage(), Spread(), Rank(9)]),
+    Lexicographic((0, 0, 0), Hypervolume()),
+    Goal((1, 5, 2), [Coverage(), Spread(), Rank(9)]),
+]
+every_set = pytest.mark.parametrize("comparator", [*SETS, WeakDominance(), StrongDominance(), NonDominance()], ids=repr)
+
+
+class MostImproved(SetComparator):
+    """A comparator of sets of one's own: in how many properties more tuples are better off."""
+
+    name = "improved"
+
+    def index(self, d1, d2):
+        return sum(Coverage().compare(a, b) == "better" for a, b in zip(d1, d2, strict=True))
+
+
+@st.composite
+def two_sets(draw, of=WHOLE, r=3):
+    """Two sets of r vectors, as PropertyVectors and as arrays, each property with a direction of its own."""
+    properties = [draw(groups(of=of, size=4)) for _ in range(r)]
+    return [[[g.vectors[i] for g in properties] for i in (0, 1)], [[g.plain[i] for g in properties] for i in (0, 1)]]
+
+
+@given(two_sets(of=st.integers(0, 2).map(float), r=2))
+def test_dominance_of_sets_is_that_of_table_4(given_sets):
+    (d1, d2), (a, b) = given_sets
+    forth = all(map(weakly_dominates, a, b))
+    back = all(map(weakly_dominates, b, a))
+    strong = forth and any(map(strongly_dominates, a, b))
+    assert WeakDominance().index(d1, d2) == forth
+    assert StrongDominance().index(d1, d2) == strong
+    assert NonDominance().index(d1, d2) == (not forth and not back)
+    if any(map(strongly_dominates, a, b)) and any(map(strongly_dominates, b, a)):
+        assert NonDominance().index(d1, d2) == 1
+    expected = "better" if strong else "equal" if forth else "worse" if back else "incomparable"
+    assert {one.compare(d1, d2) for one in (WeakDominance(), StrongDominance(), NonDominance())} == {expected}
+
+
+def test_sets_whose_vectors_are_incomparable_are_incomparable():
+    assert NonDominance().index([[1, 2]], [[2, 1]]) == 1
+    assert WeakDominance().compare(np.array([[1, 2], [3, 3]]), np.array([[2, 1], [3, 3]])) == "incomparable"
+
+
+def share(mine, theirs):
+    both = abs(mine) + abs(theirs)
+    return mine / both if both else 0
+
+
+@given(two_sets(of=POSITIVE))
+def test_weighted_sums(given_sets):
+    (d1, d2), (a, b) = given_sets
+    plain = Weighted(HALVES, [Coverage(), Spread(), Minimum()])
+    expected = 0.5 * coverage(a[0], b[0]) + 0.25 * spread(a[1], b[1]) + 0.25 * min(a[2])
+    assert plain.index(d1, d2) == pytest.approx(float(expected))
+    normalized = Weighted(HALVES, [Coverage(), Hypervolume(), Spread()], normalize=True)
+    expected = (
+        0.5 * share(coverage(a[0], b[0]), coverage(b[0], a[0]))
+        + 0.25 * share(volume(a[1], b[1]), volume(b[1], a[1]))
+        + 0.25 * share(spread(a[2], b[2]), spread(b[2], a[2]))
+    )
+    assert normalized.index(d1, d2) == pytest.approx(float(expected), abs=1e-9)
+
+
+def test_indices_that_are_better_when_lower_enter_negated():
+    by_rank, by_both = Weighted([1], Rank(5)), Weighted([0.5, 0.5], [Minimum(), Rank(5)], normalize=True)
+    assert (by_rank.index([[1, 5]], [[5, 5]]), by_rank.compare([[1, 5]], [[5, 5]])) == (-4, "worse")
+    assert by_both.index([[2, 2], [2, 5]], [[1, 1], [4, 5]]) == 0.5 * 2 / 3 - 0.5 * 3 / 4
+    first = Lexicographic([0], Rank(5))
+    assert (first.index([[1, 5]], [[5, 5]]), first.index([[5, 5]], [[1, 5]])) == (math.inf, 1)
+    # Goals have the sign of the index.
+    assert Goal([4], Rank(5)).index([[1, 5]], [[5, 5]]) == 0
+
+
+def test_normalized_hypervolumes_of_any_size():
+    by_volume = Weighted([1], Hypervolume(), normalize=True)
+    big, bigger = [2.0] * 5000, [2.0] * 4999 + [6.0]
+    assert (by_volume.index([bigger], [big]), by_volume.index([big], [bigger])) == (1, 0)
+    traded = [6.0] + [2.0] * 4998 + [1.0]
+    # What 4998 tuples have in common cancels: (6 * 1 - 2 * 1) against (2 * 2 - 2 * 1).
+    assert by_volume.index([traded], [big]) == pytest.approx((6 - 2) / ((6 - 2) + (4 - 2)))
+    assert by_volume.index([big], [big]) == 0
+
+
+@given(two_sets(), st.lists(st.integers(0, 3), min_size=3, max_size=3))
+def test_lexicographic_is_the_first_property_that_is_better(given_sets, tolerances):
+    (d1, d2), (a, b) = given_sets
+    leads = [
+        coverage(a[0], b[0]) - coverage(b[0], a[0]),
+        spread(a[1], b[1]) - spread(b[1], a[1]),
+        min(a[2]) - min(b[2]),
+    ]
+    better = [i for i, (lead, e) in enumerate(zip(leads, tolerances, strict=True), 1) if lead > e]
+    worse = [i for i, (lead, e) in enumerate(zip(leads, tolerances, strict=True), 1) if -lead > e]
+    comparator = Lexicographic(tolerances, [Coverage(), Spread(), Minimum()])
+    mine, theirs = min(better, default=math.inf), min(worse, default=math.inf)
+    assert (comparator.index(d1, d2), comparator.index(d2, d1)) == (mine, theirs)
+    assert comparator.compare(d1, d2) == ("equal" if mine == theirs else "better" if mine < theirs else "worse")
+
+
+def test_what_a_comparator_calls_equal_is_no_difference():
+    three, four = [2, 8] * 9, [4, 4] * 9
+    assert Lexicographic([0, 0], [Hypervolume(), Minimum()]).index([three, [2]], [four, [1]]) == 2
+    assert Lexicographic([0], Rank(0, tolerance=5)).compare([[4]], [[1]]) == "equal"
+
+
+@given(two_sets(), st.lists(st.integers(-3, 3), min_size=3, max_size=3))
+def test_goals(given_sets, goals):
+    (d1, d2), (a, b) = given_sets
+    indices = (coverage(a[0], b[0]), spread(a[1], b[1]), min(a[2]))
+    expected = float(sum((index - goal) ** 2 for index, goal in zip(indices, goals, strict=True)))
+    comparator = Goal(goals, [Coverage(), Spread(), Minimum()])
+    assert comparator.index(d1, d2) == pytest.approx(expected)
+    here, there = comparator.index(d1, d2), comparator.index(d2, d1)
+    assert comparator.compare(d1, d2) == ("equal" if here == there else "better" if here < there else "worse")
+
+
+def test_goals_from_goal_vectors():
+    goal = [Minimum().index([3, 3, 4]), Rank(5).index([5, 5, 1])]
+    comparator = Goal(goal, [Minimum(), Rank(5)])
+    assert comparator.index([[3, 9, 9], [1, 5, 5]], [[9, 9, 9], [5, 5, 5]]) == 0
+    assert comparator.compare([[3, 9, 9], [1, 5, 5]], [[9, 9, 9], [5, 5, 5]]) == "better"
+
+
+@given(st.permutations([0, 1, 2]), two_sets())
+def test_weights_and_goals_do_not_depend_on_the_order_of_properties(order, given_sets):
+    (d1, d2), _ = given_sets
+    own = [Coverage(), Spread(), Minimum()]
+    for make, numbers in ((Weighted, [0.7, 0.2, 0.1]), (Goal, [1.1, 0.7, 0.3])):
+        one = make(numbers, own)
+        other = make([numbers[i] for i in order], [own[i] for i in order])
+        assert one.index(d1, d2) == other.index([d1[i] for i in order], [d2[i] for i in order])
+
+
+@every_set
+@given(two_sets())
+def test_a_tournament_is_all_of_its_pairs(comparator, given_sets):
+    sets = [*given_sets[0], given_sets[0][0]]
+    played = comparator.tournament(sets)
+    opposite = {"better": "worse", "worse": "better", "equal": "equal", "incomparable": "incomparable"}
+    for i, a in enumerate(sets):
+        for j, b in enumerate(sets):
+            assert played.indices[i, j] == comparator.index(a, b)
+            assert played.verdicts[i, j] == comparator.compare(a, b) == opposite[played.verdicts[j, i]]
+    assert played.verdicts[0, 2] == "equal"
+
+
+@given(two_sets(of=POSITIVE))
+def test_a_set_that_strongly_dominates_is_never_worse(given_sets):
+    (d1, d2), _ = given_sets
+    higher = [type(a)(np.maximum(a.values, b.values), a.table, a.name, True) for a, b in zip(d1, d2, strict=True)]
+    if StrongDominance().index(higher, d2):
+        single = [Coverage(), Spread(), Hypervolume()]
+        assert Weighted(HALVES, single, normalize=True).compare(higher, d2) == "better"
+        assert Lexicographic([0, 0, 0], single).compare(higher, d2) == "better"
+
+
+def test_one_of_ones_own():
+    assert MostImproved().index([[1, 2], [3]], [[0, 1], [4]]) == 1
+    assert MostImproved().compare([[1, 2], [3]], [[0, 1], [3]]) == "better"
+    with pytest.raises(ValueError, match=r"^set 2 must hold 2 vectors, one for each property, got 1$"):
+        MostImproved().compare([[1, 2], [3]], [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ([], "sets must hold at least one set of vectors, got none"),
+        ([[], []], "set 1 must be a sequence of vectors, one for each property, got an array of shape (0,)"),
+        ([[1, 2], [1, 2]], "set 1 must be a sequence of vectors, one for each property, got an array of shape (2,)"),
+        ([[[1]] * 3, [[1]] * 2], "set 2 must hold 3 vectors, one for each property, got 2"),
+        ([[[1]] * 2, [[1]] * 2], "set 1 must hold 3 vectors, one for each property, got 2"),
+        (
+            [[[1]] * 3, [[1], [1, 2], [1]]],
+            "d2 of property 2 must be as long as d1 of property 2, which has 1 values, got 2",
+        ),
+        ([[[1]] * 3, [[1], [1], [np.nan]]], "d2 of property 3 must be finite and at most 1e+150, got nan"),
+    ],
+)
+@pytest.mark.parametrize("comparator", SETS, ids=repr)
+def test_wrong_sets(comparator, sets, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        comparator.tournament(sets)
+
+
+def test_dominance_wants_sets_of_one_length():
+    with pytest.raises(ValueError, match=r"^set 2 must hold 1 vectors, one for each property, got 2$"):
+        WeakDominance().compare([[1]], [[1], [2]])
+    with pytest.raises(ValueError, match=r"^vectors must hold at least one vector, got none$"):
+        WeakDominance().tournament([])
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.4], [1, 0], [-0.5, 1.5], [0.5, 0.5, 0.5], [2]])
+def test_wrong_weights(weights):
+    text = f"weights must be numbers between 0 and 1 of sum 1, got {[float(w) for w in weights]}"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        Weighted(weights, Coverage())
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "message"),
+    [
+        (
+            lambda: Weighted([], Coverage()),
+            ValueError,
+            "weights must be a vector of at least one number, got shape (0,)",
+        ),
+        (lambda: Weighted("ab", Coverage()), ValueError, "weights must be a vector of numbers, got 'ab'"),
+        (lambda: Lexicographic([0, -1], Coverage()), ValueError, "tolerances must not be negative, got [0.0, -1.0]"),
+        (
+            lambda: Lexicographic([0, 1], [Coverage()]),
+            ValueError,
+            "comparators must be one for all properties or one for each of the 2 tolerances, got 1",
+        ),
+        (lambda: Goal([np.nan], Coverage()), ValueError, "goals must be finite and at most 1e+150, got nan"),
+        (
+            lambda: Goal([1, 2], [Coverage()] * 3),
+            ValueError,
+            "comparators must be one for all properties or one for each of the 2 goals, got 3",
+        ),
+        (lambda: Goal([1], ["cov"]), TypeError, "comparators must be comparators of vectors, got 'cov'"),
+        (
+            lambda: Weighted([1], Goal([1], Coverage())),
+            TypeError,
+            "comparators must be comparators of vectors, got Goal([1.0], [Coverage()])",
+        ),
+    ],
+)
+def test_wrong_arguments(make, kind, message):
+    with pytest.raises(kind, match=f"^{re.escape(message)}$"):
+        make()
+
+
+def test_they_show_what_they_are():
+    assert repr(SETS[1]) == "Weighted([0.5, 0.25, 0.25], [Minimum(), Spread(), Hypervolume()], normalize=True)"
+    assert repr(SETS[2]) == ("Lexicographic([0.0, 1.0, 0.0], [Coverage(), Spread(), Rank(point=9, tolerance=0)])")
+    assert [one.name for one in SETS] == ["WTD", "WTD", "LEX", "LEX", "GOAL"]
+    assert all(isinstance(one, Comparator) for one in SETS)

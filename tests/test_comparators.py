@@ -1,0 +1,348 @@
+"""The comparators of two vectors: their slow twins, and what has to hold for any vectors."""
+
+import math
+import re
+
+import dewri2009_tables as paper
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from vectors import (
+    POSITIVE,
+    REAL,
+    WHOLE,
+    coverage,
+    distance,
+    groups,
+    log_of,
+    minimum,
+    spread,
+    strongly_dominates,
+    table_of,
+    volume,
+    weakly_dominates,
+)
+
+from pymoo_anon.comparators import (
+    Comparator,
+    Coverage,
+    Hypervolume,
+    Minimum,
+    NonDominance,
+    Rank,
+    Spread,
+    StrongDominance,
+    WeakDominance,
+)
+from pymoo_anon.properties import ClassSize, PropertyVector, TupleLoss, TupleUtility
+
+DOMINANCE = [WeakDominance(), StrongDominance(), NonDominance()]
+INDICES = [Minimum(), Rank(point=100), Coverage(), Spread(), Hypervolume()]
+EVERY = [*DOMINANCE, *INDICES]
+
+
+def measured(prop, name):
+    return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
+
+
+SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
+UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
+
+
+class Gainers(Comparator):
+    """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
+
+    name = "gainers"
+
+    def index(self, d1, d2):
+        return int(d1.counts[d1.oriented > d2.oriented].sum())
+
+
+# Any vectors, against the definitions.
+
+weighted = groups(of=st.one_of(WHOLE, REAL), maximize=None)
+
+
+@given(weighted)
+def test_dominance_is_that_of_the_definition(group):
+    d1, d2 = group.vectors
+    a, b = group.plain
+    weak, strong = weakly_dominates(a, b), strongly_dominates(a, b)
+    none = not weak and not weakly_dominates(b, a)
+    assert [one.index(d1, d2) for one in DOMINANCE] == [weak, strong, none]
+    expected = "incomparable" if none else "better" if strong else "worse" if strongly_dominates(b, a) else "equal"
+    assert {one.compare(d1, d2) for one in DOMINANCE} == {expected}
+
+
+@given(groups(of=st.integers(0, 2).map(float), n=3, size=3))
+def test_dominance_is_a_partial_order(group):
+    a, b, c = group.vectors
+    weak = WeakDominance()
+    assert weak.index(a, a) == 1
+    assert StrongDominance().index(a, a) == 0
+    if weak.index(a, b) and weak.index(b, a):
+        assert (a.values == b.values).all()
+    if weak.index(a, b) and weak.index(b, c):
+        assert weak.index(a, c) == 1
+        assert StrongDominance().index(a, c) == max(StrongDominance().index(a, b), StrongDominance().index(b, c))
+
+
+@given(weighted)
+def test_indices_are_those_of_the_definitions(group):
+    d1, d2 = group.vectors
+    a, b = group.plain
+    point = 100 if d1.maximize else -100
+    assert Minimum().index(d1, d2) == minimum(a, b)
+    assert Rank(abs(point) * (1 if d1.maximize else -1)).index(d1) == pytest.approx(distance(a, 100), rel=1e-13)
+    assert Coverage().index(d1, d2) == pytest.approx(float(coverage(a, b)), rel=1e-15)
+    assert Spread().index(d1, d2) == pytest.approx(float(spread(a, b)), rel=1e-12, abs=1e-12)
+
+
+positive = groups(of=st.one_of(POSITIVE, REAL.filter(bool), st.floats(1e-150, 1e150)))
+
+
+@given(st.one_of(positive, groups(of=st.one_of(WHOLE, REAL))))
+def test_hypervolume_is_that_of_exact_numbers(group):
+    d1, d2 = group.vectors
+    a, b = group.plain
+    exact = volume(a, b)
+    log = Hypervolume().index(d1, d2)
+    if exact == 0:
+        assert log == -math.inf
+    else:
+        assert log == pytest.approx(log_of(exact), rel=1e-12, abs=1e-9)
+    difference = exact - volume(b, a)
+    verdict = Hypervolume().compare(d1, d2)
+    if difference == 0:
+        assert verdict == "equal"
+    elif abs(difference) > max(exact, volume(b, a)) / 10**9:
+        assert verdict == ("better" if difference > 0 else "worse")
+
+
+@given(st.data(), st.lists(st.integers(1, 60), min_size=1, max_size=12))
+def test_equal_products_are_equal_however_they_are_written(data, factors):
+    """Factors that move from tuple to tuple leave the product as it is."""
+    moved = data.draw(st.permutations(range(len(factors))))
+    split = [math.gcd(factor, data.draw(st.integers(1, 60))) for factor in factors]
+    a = [float(factor) for factor in factors]
+    b = [factors[i] / split[i] * split[moved[i]] for i in range(len(factors))]
+    assert Hypervolume().compare(a * 50, b * 50) == "equal"
+    assert Hypervolume().compare(b * 50, a * 50) == "equal"
+
+
+def test_volumes_are_numbers_where_they_are_finite():
+    assert Hypervolume().volume((2, 3), (3, 1)) == 4
+    assert Hypervolume().volume((2, 0), (3, 1)) == 0
+    assert Hypervolume().volume((1e100, 1e150, 1e-150), (1e99, 1e150, 1e-150)) == pytest.approx(9e99)
+    assert Hypervolume().volume((1e150, 1e150, 1e150, 1e-150), (1, 1, 1, 1)) == pytest.approx(1e300)
+    text = (
+        "the volume must be at most 1.8e+308 to be a float, got e ** 863.469; index() gives its logarithm, and "
+        "compare() needs no more"
+    )
+    with pytest.raises(OverflowError, match=f"^{re.escape(text)}$"):
+        Hypervolume().volume([1e15] * 25, [1] * 25)
+
+
+def test_a_product_of_zero_is_a_volume_of_zero():
+    assert Hypervolume().index((0, 5), (1, 1)) == -math.inf
+    assert Hypervolume().index((1, 1), (0, 5)) == 0
+    assert Hypervolume().compare((0, 5), (1, 1)) == "worse"
+    assert Hypervolume().compare((0, 5), (0, 1)) == "equal"
+
+
+# What has to hold for every one of them.
+
+
+@given(groups(of=st.one_of(POSITIVE, REAL.filter(bool))))
+def test_who_strongly_dominates_is_better(group):
+    d1, d2 = group.vectors
+    higher = PropertyVector(np.maximum(d1.values, d2.values), d1.table, "drawn", True)
+    assume((higher.values > d2.values).any())
+    for comparator in (*DOMINANCE, Coverage(), Spread(), Hypervolume(), Gainers()):
+        assert comparator.compare(higher, d2) == "better"
+        assert comparator.compare(d2, higher) == "worse"
+    assert Coverage().index(higher, d2) == 1
+    assert Spread().index(d2, higher) == 0
+    assert Hypervolume().index(d2, higher) == -math.inf
+    # The least value need not be one of those that differ.
+    assert Minimum().compare(higher, d2) in ("better", "equal")
+
+
+@given(groups(of=WHOLE))
+def test_who_strongly_dominates_is_nearer_to_an_ideal_above(group):
+    d1, d2 = group.vectors
+    higher = PropertyVector(np.maximum(d1.values, d2.values), d1.table, "drawn", True)
+    assume((higher.values > d2.values).any())
+    assert Rank(point=9).compare(higher, d2) == "better"
+    assert Rank(point=9, tolerance=1000).compare(higher, d2) == "equal"
+
+
+@pytest.mark.parametrize("comparator", EVERY, ids=repr)
+@given(data=st.data(), group=groups(of=st.one_of(WHOLE, REAL), n=3))
+def test_counts_stand_for_repeated_rows_in_any_order(comparator, data, group):
+    rows = group.plain
+    order = data.draw(st.permutations(range(len(rows[0]))))
+    shuffled = [one[order] for one in rows]
+    expected = comparator.tournament(group.vectors)
+    for played in (comparator.tournament(rows), comparator.tournament(shuffled)):
+        np.testing.assert_allclose(played.indices, expected.indices, rtol=4e-16)
+        np.testing.assert_array_equal(played.outcomes, expected.outcomes)
+
+
+def test_sums_over_counts_have_the_last_bit_of_those_over_rows():
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        table = table_of(generator.integers(1, 500, 20))
+        d1, d2 = (PropertyVector(values, table, "x", True) for values in generator.random((2, 20)))
+        for comparator in (Rank(1), Spread(), Hypervolume()):
+            rows = [generator.permutation(np.column_stack([d1.expand(), d2.expand()])) for _ in range(2)]
+            assert {comparator.index(*pair.T) for pair in rows} == {comparator.index(d1, d2)}
+        assert d1.mean() == math.fsum(d1.expand()) / d1.n_rows
+
+
+def test_the_smallest_difference_of_one_tuple_is_a_volume():
+    for value in np.linspace(1, 1e6, 100):
+        higher, lower = [np.nextafter(value, math.inf), *[7.0] * 1000], [value, *[7.0] * 1000]
+        assert Hypervolume().compare(higher, lower) == "better"
+        assert Hypervolume().index(higher, lower) > -math.inf == Hypervolume().index(lower, higher)
+
+
+@pytest.mark.parametrize("comparator", EVERY, ids=repr)
+@given(groups(of=st.one_of(WHOLE, REAL), n=4))
+def test_a_tournament_is_all_of_its_pairs(comparator, group):
+    vectors = group.vectors
+    for one in vectors:
+        one.values.flags.writeable = False
+    played = comparator.tournament(vectors)
+    assert played.indices.shape == played.verdicts.shape == (4, 4)
+    opposite = {"better": "worse", "worse": "better", "equal": "equal", "incomparable": "incomparable"}
+    for i, a in enumerate(vectors):
+        for j, b in enumerate(vectors):
+            assert played.indices[i, j] == comparator.index(a, b)
+            assert played.verdicts[i, j] == comparator.compare(a, b)
+            assert played.verdicts[j, i] == opposite[played.verdicts[i, j]]
+        assert played.verdicts[i, i] == "equal"
+
+
+@pytest.mark.parametrize("comparator", [*DOMINANCE, Minimum(), Rank(0), Coverage(), Spread(), Gainers()], ids=repr)
+@given(groups(maximize=False))
+def test_what_is_better_when_lower_is_compared_as_its_negative(comparator, group):
+    negative = [PropertyVector(-one.values, one.table, "drawn", True) for one in group.vectors]
+    assert comparator.index(*group.vectors) == comparator.index(*negative)
+    assert comparator.compare(*group.vectors) == comparator.compare(*negative)
+
+
+# Points of interest.
+
+
+def test_rank_of_the_ideal_and_of_other_points():
+    raw = measured(TupleLoss(), "T3a")
+    assert Rank().index(raw) == pytest.approx(distance(raw.expand(), 0))
+    assert Rank().index(SIZES["T3a"]) == math.sqrt(6 * 7**2 + 4 * 6**2)
+    assert Rank(SIZES["T4"]).index(SIZES["T3a"]) == math.sqrt(3 * 1 + 1 * 1 + 2 * 9 + 4 * 4)
+    assert Rank([5, 4]).index([2, 0]) == 5
+    assert Rank(np.float64(3)).index([3, 3]) == 0
+    assert Rank(1, tolerance=1).compare([3, 1], [4, 1]) == "equal"
+    assert Rank(1, tolerance=0.9).compare([3, 1], [4, 1]) == "better"
+
+
+# What is refused.
+
+
+OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)
+LOSS = measured(TupleLoss(), "T3a")
+
+
+@pytest.mark.parametrize("comparator", [*EVERY, Gainers()], ids=repr)
+@pytest.mark.parametrize(
+    ("d1", "d2", "message"),
+    [
+        ([1, 2, 3], [1, 2], "d2 must be as long as d1, which has 3 values, got 2"),
+        ([1, np.nan], [1, 2], "d1 must be finite and at most 1e+150, got nan"),
+        ([1, 2], [np.inf, 2], "d2 must be finite and at most 1e+150, got inf"),
+        ([], [], "d1 must be a vector of at least one number, got shape (0,)"),
+        ([1, "x"], [1, 2], "d1 must be a vector of numbers, got [1, 'x']"),
+        (OTHER, SIZES["T4"], "d1 and d2 must be of one table, got vectors of two Microdata objects"),
+        (
+            SIZES["T4"],
+            LOSS,
+            "d1 and d2 must be of one property, got PropertyVector('class size' of 10 tuples, higher is better) and "
+            "PropertyVector('loss' of 10 tuples, lower is better)",
+        ),
+        (
+            SIZES["T4"],
+            np.ones(10),
+            "d1 and d2 must both be a PropertyVector or both plain arrays, got PropertyVector('class size' of 10 "
+            "tuples, higher is better) and an array of shape (10,); PropertyVector.expand() makes an array of all "
+            "tuples",
+        ),
+    ],
+)
+def test_what_cannot_be_compared(comparator, d1, d2, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        comparator.compare(d1, d2)
+    if not isinstance(comparator, Gainers):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            comparator.index(d1, d2)
+
+
+def test_units_must_agree():
+    frame = pd.DataFrame({"q": [0, 0, 1], "s": ["a", "b", "a"]})
+    table = paper.Microdata.from_frame(frame, {"q": paper.Hierarchy.flat([0, 1])}, "s")
+    by_value = PropertyVector([1, 2, 3], table.tuples, "x", True, unit="s")
+    by_tuple = PropertyVector([1, 2], table.tuples, "x", True)
+    with pytest.raises(ValueError, match=r"^d1 and d2 must be of one property, got"):
+        Coverage().compare(by_value, by_tuple)
+
+
+def test_hypervolume_needs_values_that_are_not_negative():
+    text = (
+        "values for a hypervolume must not be negative, got PropertyVector('loss' of 10 tuples, lower is better), "
+        "which is compared as its negative; take a property that is better when higher, as TupleUtility instead of "
+        "TupleLoss or ClassSize instead of BreachProbability"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        Hypervolume().index(LOSS, LOSS)
+    with pytest.raises(ValueError, match=r"^values for a hypervolume must not be negative, got -2\.0$"):
+        Hypervolume().compare([1, 2], [-1, -2])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Rank(tolerance=-1), "tolerance must be a finite number of at least 0, got -1"),
+        (lambda: Rank(tolerance=np.nan), "tolerance must be a finite number of at least 0, got nan"),
+        (lambda: Rank(np.inf).index([1]), "point must be finite, got inf"),
+        (
+            lambda: Rank().index([1]),
+            "point must be given where the property has no ideal value: plain arrays have none",
+        ),
+        (
+            lambda: Rank().index(OTHER),
+            "point must be given where the property has no ideal value: 'class size' has none",
+        ),
+        (lambda: Rank([1, 2]).index([1]), "d2 must be as long as d1, which has 1 values, got 2"),
+        (lambda: Coverage().tournament([]), "vectors must hold at least one vector, got none"),
+    ],
+)
+def test_wrong_questions(make, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make()
+
+
+def test_what_is_no_comparator_says_so():
+    class Empty(Comparator):
+        name = "nothing"
+
+    class Broken(Comparator):
+        name = "broken"
+
+        def index(self, d1, d2):
+            return math.nan
+
+    with pytest.raises(NotImplementedError, match=r"^Empty must define index$"):
+        Empty().compare([1], [2])
+    with pytest.raises(ValueError, match=r"^index of Broken\(\) must be a number, got nan$"):
+        Broken().compare([1], [2])

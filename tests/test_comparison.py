@@ -1,0 +1,190 @@
+"""Tournaments of generalizations: the pairs, the ranks, and what is compared with what."""
+
+import re
+
+import dewri2009_tables as paper
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import nodes, tables
+
+from pymoo_anon.comparators import (
+    Coverage,
+    Goal,
+    Hypervolume,
+    Minimum,
+    NonDominance,
+    Rank,
+    Spread,
+    StrongDominance,
+    Tournament,
+    Weighted,
+)
+from pymoo_anon.comparison import Comparison, compare
+from pymoo_anon.properties import ClassSize, DistinctValues, SensitiveCount, TupleLoss, TupleUtility
+
+SIZE, UTILITY = ClassSize(), TupleUtility()
+EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
+
+
+def compared(*comparators, properties=(SIZE, UTILITY), generalizations=paper.GENERALIZATIONS, **policy):
+    return compare(paper.TABLE, generalizations, properties, comparators, **policy)
+
+
+def test_pairs_of_the_paper():
+    found = compared(Coverage(), StrongDominance(), EQUAL_WEIGHTS)
+    expected = pd.DataFrame(
+        [
+            ("class size", "cov", "T3a", "T3b", 0.3, 1.0, "worse"),
+            ("class size", "cov", "T3a", "T4", 0.0, 1.0, "worse"),
+            ("class size", "cov", "T3b", "T4", 0.7, 0.3, "better"),
+            ("class size", "strong dominance", "T3a", "T3b", 0.0, 1.0, "worse"),
+            ("class size", "strong dominance", "T3a", "T4", 0.0, 1.0, "worse"),
+            ("class size", "strong dominance", "T3b", "T4", 0.0, 0.0, "incomparable"),
+            ("utility", "cov", "T3a", "T3b", 1.0, 0.3, "better"),
+            ("utility", "cov", "T3a", "T4", 1.0, 0.0, "better"),
+            ("utility", "cov", "T3b", "T4", 1.0, 0.0, "better"),
+            ("utility", "strong dominance", "T3a", "T3b", 1.0, 0.0, "better"),
+            ("utility", "strong dominance", "T3a", "T4", 1.0, 0.0, "better"),
+            ("utility", "strong dominance", "T3b", "T4", 1.0, 0.0, "better"),
+            ("all", "strong dominance", "T3a", "T3b", 0.0, 0.0, "incomparable"),
+            ("all", "strong dominance", "T3a", "T4", 0.0, 0.0, "incomparable"),
+            ("all", "strong dominance", "T3b", "T4", 0.0, 0.0, "incomparable"),
+            ("all", "WTD", "T3a", "T3b", 0.65, 0.65, "equal"),
+            ("all", "WTD", "T3a", "T4", 0.5, 0.5, "equal"),
+            ("all", "WTD", "T3b", "T4", 0.85, 0.15, "better"),
+        ],
+        columns=["property", "comparator", "first", "second", "first_index", "second_index", "verdict"],
+    )
+    pd.testing.assert_frame_equal(found.pairs, expected, check_dtype=False)
+
+
+def test_ranks_of_the_paper():
+    found = compared(Coverage(), StrongDominance(), Minimum(), properties=[SIZE])
+    assert found.ranking.to_dict("list") == {
+        "property": ["class size"] * 9,
+        "comparator": ["cov"] * 3 + ["strong dominance"] * 3 + ["min"] * 3,
+        "generalization": ["T3a", "T3b", "T4"] * 3,
+        "better": [0, 2, 1, 0, 1, 1, 0, 0, 2],
+        "worse": [2, 0, 1, 2, 0, 0, 1, 1, 0],
+        "equal": [0, 0, 0, 0, 0, 0, 1, 1, 0],
+        "incomparable": [0, 0, 0, 0, 1, 1, 0, 0, 0],
+        "rank": [3, 1, 2, 3, 1, 1, 2, 2, 1],
+    }
+    assert found.ranks["class size"].loc["T3b"].to_dict() == {"cov": 1, "strong dominance": 1, "min": 2}
+    text = str(found)
+    assert text.startswith("Ranks of 3 generalizations, 1 is best:\n")
+    assert re.search(r"^class size cov +3 +1 +2$", text, re.MULTILINE)
+    many = str(compared(Minimum(), properties=[SIZE], generalizations=list(paper.GENERALIZATIONS.values()) * 50))
+    assert len(many.splitlines()) == 1 + 3 + 41
+    assert re.search(r"^149 +1$", many, re.MULTILINE)
+
+
+def test_among_as_many_wins_fewer_losses_count():
+    """Of b and d, which both win once, b loses once; of c and e, which do not win, both lose twice."""
+    won = {("a", "b"), ("a", "c"), ("b", "e"), ("a", "e"), ("d", "c")}
+    names = tuple("abcde")
+    outcomes = np.full((5, 5), 2, dtype=np.int8)
+    np.fill_diagonal(outcomes, 0)
+    for better, worse in won:
+        outcomes[names.index(better), names.index(worse)] = 1
+        outcomes[names.index(worse), names.index(better)] = -1
+    found = Comparison(names, {}, {("x", "y"): Tournament(np.zeros((5, 5)), outcomes)}).ranking
+    assert found["rank"].tolist() == [1, 3, 4, 2, 4]
+    assert found["incomparable"].tolist() == [1, 2, 2, 3, 2]
+
+
+@settings(max_examples=25)
+@given(data=st.data(), table=tables(max_attributes=3))
+def test_every_number_is_that_of_the_two_vectors(data, table):
+    some = data.draw(st.lists(nodes(table), min_size=1, max_size=4))
+    generalizations = [table.generalization(node) for node in some]
+    properties = [SensitiveCount("s0"), TupleLoss(), DistinctValues("s1")]
+    comparators = [Rank(), Spread(), NonDominance(), Goal([1, 0, 2], Coverage())]
+    limit = data.draw(st.integers(0, len(table.frame) - 1))
+    found = compare(table.microdata, generalizations, properties, comparators, suppression=limit)
+    n = len(some)
+    assert len(found.pairs) == (3 * 3 + 2) * n * (n - 1) // 2
+    assert len(found.ranking) == (3 * 3 + 2) * n
+    classes = [table.microdata.equivalence_classes(g, suppression=limit) for g in generalizations]
+    sets = [[one.measure(own) for one in properties] for own in classes]
+    by_name = {one.name: one for one in comparators}
+    by_label = {one.label: i for i, one in enumerate(properties)}
+    for row in found.pairs.itertuples():
+        one = by_name[row.comparator]
+        pair = [sets[i] if row.property == "all" else sets[i][by_label[row.property]] for i in (row.first, row.second)]
+        assert (row.first_index, row.second_index) == (one.index(*pair), one.index(*pair[::-1]))
+        assert row.verdict == one.compare(*pair)
+    for row in found.ranking.itertuples():
+        own = found.pairs[(found.pairs.property == row.property) & (found.pairs.comparator == row.comparator)]
+        won = own[own["first"] == row.generalization].verdict.eq("better").sum()
+        won += own[own["second"] == row.generalization].verdict.eq("worse").sum()
+        assert row.better == won
+        assert row.better + row.worse + row.equal + row.incomparable == n - 1
+
+
+def test_names_and_vectors():
+    found = compared(Rank(0), Rank(10), Minimum(), generalizations=list(paper.GENERALIZATIONS.values()))
+    assert found.names == (0, 1, 2)
+    assert list(found.vectors) == ["class size", "utility"]
+    assert found.vectors["class size"][0].values[paper.ROWS].tolist() == [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]
+    assert list(found.tournaments)[:3] == [
+        ("class size", "Rank(point=0, tolerance=0)"),
+        ("class size", "Rank(point=10, tolerance=0)"),
+        ("class size", "min"),
+    ]
+    mixed = {"a": paper.GENERALIZATIONS["T4"], (1, 2): paper.GENERALIZATIONS["T3a"]}
+    mixed = compared(Minimum(), generalizations=mixed)
+    assert mixed.pairs[["first", "second"]].to_numpy().tolist() == [["a", (1, 2)]] * 2
+
+
+def test_suppression_reaches_the_classes():
+    by_limit = compared(Minimum(), suppression=3).vectors["class size"]
+    assert [vector.values.min() for vector in by_limit] == [3, 3, 4]
+    assert by_limit[0].values[paper.ROWS].tolist() == [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]
+    below = compared(Minimum(), suppress_below=4).vectors["class size"]
+    assert below[0].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
+
+
+def test_one_generalization_has_no_pairs():
+    found = compared(Minimum(), EQUAL_WEIGHTS, generalizations=[paper.GENERALIZATIONS["T4"]])
+    assert len(found.pairs) == 0
+    assert found.ranking["rank"].tolist() == [1, 1, 1]
+    assert str(found).startswith("Ranks of 1 generalization, 1 is best:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"generalizations": {}}, ValueError, "generalizations must hold at least one Generalization, got none"),
+        ({"generalizations": [3]}, TypeError, "generalizations must hold objects of Generalization, got 3"),
+        ({"properties": []}, ValueError, "properties must hold at least one Property, got none"),
+        ({"properties": ["k"]}, TypeError, "properties must hold objects of Property, got 'k'"),
+        (
+            {"properties": [SIZE, ClassSize()]},
+            ValueError,
+            "properties must be given once each, got more than once: 'class size'",
+        ),
+        (
+            {"properties": [SIZE], "generalizations": paper.GENERALIZATIONS},
+            ValueError,
+            "set 1 must hold 2 vectors, one for each property, got 1",
+        ),
+    ],
+)
+def test_wrong_arguments(arguments, kind, message):
+    with pytest.raises(kind, match=f"^{re.escape(message)}$"):
+        compared(EQUAL_WEIGHTS, **arguments)
+
+
+def test_wrong_comparators_and_properties():
+    with pytest.raises(ValueError, match=r"^comparators must hold at least one Comparator, got none$"):
+        compared()
+    with pytest.raises(TypeError, match=r"^comparators must hold objects of Comparator, got 'cov'$"):
+        compared("cov")
+    with pytest.raises(ValueError, match=r"^values for a hypervolume must not be negative"):
+        compared(Hypervolume(), properties=[TupleLoss()])
+    with pytest.raises(ValueError, match=r"^SensitiveCount\('job'\) reads column 'job', which has no role"):
+        compared(Minimum(), properties=[SensitiveCount("job")])

@@ -1,0 +1,294 @@
+"""Properties against the rows themselves, and property vectors against the arrays that they stand for.
+
+A further property joins by a line in `PROPERTIES` and one in `by_rows`.
+"""
+
+import dataclasses
+import pickle
+import re
+
+import dewri2009_tables as paper
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import nodes, policies, tables
+from vectors import groups, table_of
+
+from pymoo_anon.generalization import Generalization
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import ClassSizeSum, SensitiveCountSum
+from pymoo_anon.properties import (
+    BreachProbability,
+    ClassSize,
+    DistinctValues,
+    Property,
+    PropertyVector,
+    SensitiveCount,
+    TupleLoss,
+    TupleUtility,
+    released,
+)
+
+# Name, label, words, whether higher is better.
+PROPERTIES = {
+    ClassSize(): ("ClassSize()", "class size", "class size", True),
+    BreachProbability(): (
+        "BreachProbability()",
+        "breach probability",
+        "probability of a privacy breach",
+        False,
+    ),
+    SensitiveCount("s0"): (
+        "SensitiveCount('s0')",
+        "sensitive count of s0",
+        "tuples of the class with the same value of s0",
+        True,
+    ),
+    DistinctValues("s0"): ("DistinctValues('s0')", "distinct values of s0", "distinct values of s0", True),
+    TupleLoss(): ("TupleLoss()", "loss", "general loss of a tuple", False),
+    TupleUtility(): ("TupleUtility()", "utility", "utility of a tuple", True),
+}
+every_property = pytest.mark.parametrize("prop", PROPERTIES, ids=repr)
+
+
+def policy_of(policy):
+    return {"suppression": policy.get("limit", 0), "suppress_below": policy.get("below")}
+
+
+def drawn(data, table):
+    """Classes of one node, and what the plain twin knows of each row: its class, -1 where suppressed."""
+    node, policy = data.draw(nodes(table)), data.draw(policies(table))
+    classes = table.microdata.equivalence_classes(table.generalization(node), **policy_of(policy))
+    measured = table.plain.measure(node, **policy)
+    everything = measured.n_suppressed == len(table.frame)
+    suppressed = (measured.size_of < measured.k) | everything
+    return classes, node, measured.class_of.where(~suppressed, -1)
+
+
+def by_rows(prop, table, node, class_of):
+    """The value of each row by the definition."""
+    frame, plain = table.frame, table.plain
+    own = class_of.groupby(class_of)
+    sizes = own.transform("size")
+    if isinstance(prop, ClassSize):
+        return sizes
+    if isinstance(prop, BreachProbability):
+        return 1 / sizes
+    if isinstance(prop, SensitiveCount):
+        return class_of.groupby([class_of, frame[prop.column]]).transform("size")
+    if isinstance(prop, DistinctValues):
+        return frame[prop.column].groupby(class_of).transform("nunique")
+    kept = class_of >= 0
+    total = 0
+    for choice in zip(plain.columns, node, strict=True):
+        n_values = len(table.levels[choice[0]][0])
+        loss = plain.costs[choice]
+        if isinstance(prop, TupleLoss):
+            total = total + loss.where(kept, 1.0)
+        else:
+            total = total + (1 - (loss * (n_values - 1) + 1) / n_values).where(kept, 0.0)
+    return total
+
+
+def of_rows(vector, table):
+    """The value of each row from the vector, with the row's own value of the column that is its unit."""
+    tuple_of_row = table.tuple_of_row
+    if vector.unit is None:
+        return vector.values[tuple_of_row]
+    column = table.microdata.tuples.columns[vector.unit]
+    codes = [table.microdata.values(vector.unit)[code] for code in column.values]
+    place = {key: e for e, key in enumerate(zip(vector.distinct_tuples.tolist(), codes, strict=True))}
+    own = zip(tuple_of_row.tolist(), table.frame[vector.unit], strict=True)
+    return vector.values[[place[key] for key in own]]
+
+
+@given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
+def test_values_are_those_of_the_rows(data, table):
+    classes, node, class_of = drawn(data, table)
+    for prop in PROPERTIES:
+        vector = prop.measure(classes)
+        expected = by_rows(prop, table, node, class_of)
+        np.testing.assert_allclose(of_rows(vector, table), expected, rtol=1e-12, atol=1e-12, err_msg=repr(prop))
+        ideal = vector.ideal if vector.maximize else -vector.ideal
+        assert (vector.oriented <= ideal + 1e-12).all()
+
+
+@every_property
+@settings(max_examples=20)
+@given(data=st.data(), table=tables(max_attributes=2))
+def test_the_contract_of_every_property(prop, data, table):
+    classes, _, _ = drawn(data, table)
+    columns = [classes.table.columns[name] for name in ("s0", "q0")]
+    holders = [classes, classes.table, *columns]
+    arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
+    for array in arrays:
+        array.flags.writeable = False
+    vector = prop.measure(classes)
+    assert (repr(prop), prop.label, vector.words, prop.maximize) == PROPERTIES[prop]
+    assert (vector.name, vector.maximize, vector.unit) == (prop.label, prop.maximize, prop.unit)
+    assert vector.table is table.microdata.tuples
+    assert (vector.values.dtype, vector.counts.dtype) == (np.float64, np.int64)
+    assert vector.counts.sum() == vector.n_rows == len(table.frame) == len(vector.expand())
+    assert not vector.values.flags.writeable
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        vector.values = vector.values
+
+
+@given(data=st.data(), table=tables())
+def test_sums_over_the_tuples_are_the_objectives(data, table):
+    classes, _, _ = drawn(data, table)
+    n_rows = len(table.frame)
+    assert ClassSize().measure(classes).mean() * n_rows == pytest.approx(ClassSizeSum().evaluate(classes)[0])
+    counts = SensitiveCount("s1").measure(classes)
+    assert counts.mean() * n_rows == pytest.approx(SensitiveCountSum("s1").evaluate(classes)[0])
+    assert TupleLoss().measure(classes).mean() * n_rows == pytest.approx(GeneralLossMetric().evaluate(classes)[0])
+
+
+@given(tables())
+def test_the_ideal_is_what_no_generalization_or_one_class_gives(table):
+    raw, top = (
+        table.microdata.equivalence_classes(table.generalization(node), suppress_below=below)
+        for node, below in (([0] * len(table.top), 1), (table.top, len(table.frame)))
+    )
+    for prop in (TupleLoss(), TupleUtility()):
+        vector = prop.measure(raw)
+        assert (vector.values == vector.ideal).all()
+    for prop in (ClassSize(), BreachProbability(), SensitiveCount("s0"), DistinctValues("s0")):
+        vector = prop.measure(top)
+        assert vector.oriented.max() == (vector.ideal if vector.maximize else -vector.ideal)
+
+
+def small():
+    """Three suppressed tuples of two classes, which become one, and a class of three."""
+    frame = pd.DataFrame({"q": [0, 0, 1, 2, 2, 2], "s": list("aababb")})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(range(5))}, "s")
+    raw = Generalization({"q": range(5)}, {"q": range(5)})
+    return table, table.equivalence_classes(raw, suppress_below=3)
+
+
+def test_suppressed_tuples_are_one_class_wholly_generalized():
+    _, classes = small()
+    class_of, sizes = released(classes)
+    assert (class_of.tolist(), sizes.tolist()) == ([1, 1, 0], [3, 3])
+    assert ClassSize().measure(classes).values.tolist() == [3, 3, 3]
+    assert DistinctValues("s").measure(classes).values.tolist() == [2, 2, 2]
+    counts = SensitiveCount("s").measure(classes)
+    assert (counts.distinct_tuples.tolist(), counts.values.tolist()) == ([0, 1, 2, 2], [2, 1, 1, 2])
+    assert TupleLoss().measure(classes).values.tolist() == [1, 1, 0]
+    assert TupleUtility().measure(classes).values.tolist() == [0, 0, 0.8]
+
+
+EXPECTED = {
+    "T3a": ([3, 3, 3, 3, 4, 4, 4, 3, 3, 4], [2, 2, 1, 2, 2, 1, 2, 1, 2, 1]),
+    "T3b": ([3, 7, 7, 3, 7, 7, 7, 3, 7, 7], [2, 3, 1, 2, 2, 1, 2, 1, 3, 3]),
+    "T4": ([4, 6, 4, 4, 6, 6, 6, 4, 6, 6], [2, 3, 1, 2, 2, 1, 2, 1, 3, 3]),
+}
+UTILITIES = {
+    "T3a": [2.03, 1.7, 1.7, 2.03, 1.6, 1.6, 1.6, 2.03, 1.7, 1.6],
+    "T3b": [2.03, 0.97, 0.97, 2.03, 0.97, 0.97, 0.97, 2.03, 0.97, 0.97],
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_vectors_of_the_paper(name):
+    classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name])
+    sizes, counts = EXPECTED[name]
+    assert ClassSize().measure(classes).values[paper.ROWS].tolist() == sizes
+    assert SensitiveCount("marital status").measure(classes).values[paper.ROWS].tolist() == counts
+    if name in UTILITIES:
+        assert TupleUtility().measure(classes).values[paper.ROWS].round(2).tolist() == UTILITIES[name]
+
+
+def test_mean_class_size_of_the_paper():
+    classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3a"])
+    assert ClassSize().measure(classes).mean() == 3.4
+
+
+@given(data=st.data(), drawn_group=groups(n=1))
+def test_counts_stand_for_repeated_rows(data, drawn_group):
+    (vector,) = drawn_group.vectors
+    rows = vector.expand()
+    assert vector.mean() == pytest.approx(rows.mean(), rel=1e-14, abs=1e-300)
+    shares = data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=5))
+    np.testing.assert_allclose(vector.quantiles(shares), np.quantile(rows, shares), rtol=1e-9, atol=1e-9)
+    assert vector.quantiles([0, 1]).tolist() == [rows.min(), rows.max()]
+
+
+class Distance(Property):
+    """A property of one's own."""
+
+    name = "steps to the largest class"
+    maximize = False
+
+    def values(self, classes):
+        class_of, sizes = released(classes)
+        return (sizes.max() - sizes)[class_of]
+
+
+def test_a_property_of_ones_own_is_one_method():
+    classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3b"])
+    vector = Distance().measure(classes)
+    assert vector.values[paper.ROWS].tolist() == [4, 0, 0, 4, 0, 0, 0, 4, 0, 0]
+    assert (vector.oriented == -vector.values).all()
+    assert (vector.words, vector.ideal, repr(Distance())) == (Distance.name, None, "Distance()")
+    with pytest.raises(NotImplementedError, match=r"^Property must define values$"):
+        Property().values(classes)
+
+
+def test_vectors_survive_a_pickle():
+    classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3b"])
+    vector = ClassSize().measure(classes)
+    again = pickle.loads(pickle.dumps(vector))
+    np.testing.assert_array_equal(again.values, vector.values)
+    assert repr(again) == repr(vector) == "PropertyVector('class size' of 10 tuples, higher is better)"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2], "values of 'x' must be one for each of the 3 distinct tuples, got 2"),
+        ([[1, 2, 3]], "values of 'x' must be a vector of at least one number, got shape (1, 3)"),
+        ([], "values of 'x' must be a vector of at least one number, got shape (0,)"),
+        ("abc", "values of 'x' must be a vector of numbers, got 'abc'"),
+        ([1, np.nan, -np.inf], "values of 'x' must be finite and at most 1e+150, got nan, -inf"),
+        ([1, 1e151, 0], "values of 'x' must be finite and at most 1e+150, got 1e+151"),
+    ],
+)
+def test_wrong_values(values, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        PropertyVector(values, table_of([1, 2, 3]), "x", True)
+
+
+def test_wrong_number_of_entries():
+    table, _ = small()
+    text = "values of 'x' must be one for each of the 4 pairs of a distinct tuple and a value of 's', got 3"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        PropertyVector([1, 2, 3], table.tuples, "x", True, unit="s")
+
+
+def test_wrong_questions():
+    classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3b"])
+    with pytest.raises(TypeError, match=r"^column must be the name of a column, got 5$"):
+        SensitiveCount(5)
+    text = (
+        "DistinctValues('salary') reads column 'salary', which has no role in the table; "
+        "columns with a role: 'zip code', 'age', 'marital status'"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        DistinctValues("salary").measure(classes)
+    text = "classes must be those of one generalization with the class of each distinct tuple"
+    with pytest.raises(ValueError, match=f"^{text}.* got 1 generalizations without"):
+        ClassSize().measure(dataclasses.replace(classes, class_of=None))
+    (batch,) = paper.TABLE.tuples.classes(
+        np.array([np.concatenate(list(g.groups.values())) for g in paper.GENERALIZATIONS.values()]),
+        np.array([g.n_groups for g in paper.GENERALIZATIONS.values()]),
+        class_of=True,
+    )
+    with pytest.raises(ValueError, match=f"^{text}.* got 3 generalizations with the"):
+        ClassSize().measure(batch)
+    with pytest.raises(ValueError, match=r"^q must be shares from 0 to 1, got \[1.5\]$"):
+        ClassSize().measure(classes).quantiles([1.5])

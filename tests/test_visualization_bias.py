@@ -1,0 +1,106 @@
+"""The pictures of property vectors: the data that is drawn, and that drawing it works."""
+
+import os
+import re
+
+import dewri2009_tables as paper
+import numpy as np
+import pytest
+from hypothesis import given
+from vectors import REAL, groups, table_of
+
+from pymoo_anon.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
+from pymoo_anon.visualization import plot_quantiles, plot_tuples, quantile_picture, tuple_picture
+
+
+def vectors_of(prop):
+    return {
+        name: prop.measure(paper.TABLE.equivalence_classes(generalization))
+        for name, generalization in paper.GENERALIZATIONS.items()
+    }
+
+
+SIZES = vectors_of(ClassSize())
+NAMES = np.empty(10, dtype=int)
+NAMES[paper.ROWS] = np.arange(1, 11)
+
+
+def test_figure_1_of_the_paper():
+    picture = tuple_picture(SIZES, NAMES)
+    assert picture.ticks == tuple(map(str, range(1, 11)))
+    assert {name: points[:, 1].tolist() for name, points in picture.curves.items()} == {
+        "T3a": [3, 3, 3, 3, 4, 4, 4, 3, 3, 4],
+        "T3b": [3, 7, 7, 3, 7, 7, 7, 3, 7, 7],
+        "T4": [4, 6, 4, 4, 6, 6, 6, 4, 6, 6],
+    }
+    assert picture.curves["T4"][:, 0].tolist() == list(range(1, 11))
+    assert (picture.label, picture.log, picture.whole) == ("class size (higher is better)", False, True)
+
+
+def test_tuples_without_names_are_numbered():
+    picture = tuple_picture({0: PropertyVector([5, 7], table_of([2, 1]), "x", True)})
+    assert picture.ticks == ("1", "2", "3")
+    assert picture.curves["0"].tolist() == [[1, 5], [2, 5], [3, 7]]
+
+
+@given(groups(of=REAL, n=2, maximize=None))
+def test_quantiles_are_those_of_the_rows(group):
+    vector = group.vectors[0]
+    picture = quantile_picture(dict(zip("ab", group.vectors, strict=True)))
+    rows = np.sort(vector.expand())[:: 1 if vector.maximize else -1]
+    shares, values = picture.curves["a"].T
+    assert (shares[0], shares[-1]) == (0, 1)
+    # The step that holds the middle of each row.
+    middles = (np.arange(len(rows)) + 0.5) / len(rows)
+    np.testing.assert_array_equal(values[np.searchsorted(shares, middles) - 1], rows)
+
+
+def test_words_direction_and_scale():
+    picture = quantile_picture(vectors_of(BreachProbability()))
+    assert picture.label == "probability of a privacy breach (lower is better)"
+    assert not picture.whole
+    wide = PropertyVector([1, 101], table_of([2, 1]), "x", True)
+    assert quantile_picture({"a": wide}).log
+    assert not quantile_picture({"a": PropertyVector([1, 100], wide.table, "x", True)}).log
+    assert not quantile_picture({"a": PropertyVector([0, 1e9], wide.table, "x", True)}).log
+
+
+@pytest.mark.parametrize("draw", [plot_tuples, plot_quantiles])
+@pytest.mark.parametrize("prop", [ClassSize(), TupleLoss()], ids=repr)
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_plots(draw, prop, n, tmp_path):
+    vectors = list(vectors_of(prop).values())
+    figure = draw({f"release {i}": vectors[i % 3] for i in range(n)}, tmp_path / "picture.png")
+    (ax,) = figure.axes
+    assert ax.get_ylabel() == tuple_picture({"a": vectors[0]}).label
+    named = [text.get_text() for text in ax.get_legend().get_texts()] if n > 1 else [ax.get_title()]
+    assert named == [f"release {i}" for i in range(n)]
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert os.listdir(tmp_path) == ["picture.png"]
+
+
+@pytest.mark.parametrize("draw", [plot_tuples, plot_quantiles])
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ({}, "vectors must be a dict of at least one name and its PropertyVector, got {}"),
+        ({"a": [1]}, "vectors must be a dict of at least one name and its PropertyVector, got {'a': [1]}"),
+        (
+            {"a": SIZES["T4"], "b": PropertyVector([1], table_of([1]), "class size", True)},
+            "d1 and d2 must be of one table, got vectors of two Microdata objects",
+        ),
+    ],
+)
+def test_wrong_vectors(draw, vectors, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        draw(vectors)
+
+
+def test_tuples_that_are_too_many_or_not_named():
+    text = (
+        "vectors must be of at most 200 tuples to be drawn one by one, got 201; plot_quantiles draws tables of any size"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        plot_tuples({"a": PropertyVector([1], table_of([201]), "x", True)})
+    with pytest.raises(ValueError, match=r"^names must be one for each of the 10 tuples, got shape \(2,\)$"):
+        plot_tuples(SIZES, names=[1, 2])
