@@ -126,15 +126,17 @@ def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
-def evaluated(X: NDArray[Any], F: Matrix) -> Population:
+def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population:
     """A pymoo population of points whose values are known, so that no evaluator computes them again.
 
     Args:
         X: (n, n_var) array.
         F: (n, n_obj) float array of minimised values.
+        G: (n, n_constraints) float array, where there are constraints.
     """
-    pop = Population.new(X=X, F=F)
-    pop.apply(lambda one: one.evaluated.update("F"))
+    known = {"F": F} if G is None else {"F": F, "G": G}
+    pop = Population.new(X=X, **known)
+    pop.apply(lambda one: one.evaluated.update(known))
     return pop
 
 

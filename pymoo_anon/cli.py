@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 import typer
@@ -22,22 +22,18 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from pymoo_anon import report
-from pymoo_anon._messages import examples
+from pymoo_anon._shorthand import OBJECTIVES, chosen, constraint, number, objective
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.objectives.base import Constraint, Objective
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.problems.lattice import LatticeProblem
-
-T = TypeVar("T")
 
 
 class Choice(NamedTuple):
@@ -87,16 +83,6 @@ ALGORITHMS = {
     ),
     "bnb": Choice(lambda pop_size, epsilon: BranchAndBound(), ("generations", "pop_size", "epsilon")),
     "exhaustive": Choice(lambda pop_size, epsilon: ExhaustiveSearch(), ("generations", "pop_size", "epsilon")),
-}
-
-#: The objectives that --objectives names, each with the role of the column that it reads.
-OBJECTIVES: dict[str, tuple[Callable[..., Objective], str | None]] = {
-    "k": (KAnonymity, None),
-    "l": (DistinctLDiversity, "sensitive"),
-    "S_k": (ClassSizeSum, None),
-    "S_l": (SensitiveCountSum, "sensitive"),
-    "GLM": (GeneralLossMetric, None),
-    "CM": (ClassificationMetric, "label"),
 }
 
 _TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
@@ -151,9 +137,17 @@ def search(
         str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help=f"Among {', '.join(OBJECTIVES)}. l and S_l read the sensitive column and CM the label; "
-            "l:NAME reads another column.",
+            help=f"Among {', '.join(OBJECTIVES)}. l:NAME reads another column than the sensitive one, CM:NAME than "
+            "the label.",
             show_default="k,l,GLM or, without a sensitive column, k,GLM",
+            rich_help_panel=_GOALS,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME>=N|NAME<=N",
+            help='A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
             rich_help_panel=_GOALS,
         ),
     ] = None,
@@ -185,13 +179,14 @@ def search(
         int, typer.Option(metavar="N", min=2, help="Number of nodes in the population.", rich_help_panel=_SEARCH)
     ] = 25,
     epsilon: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SIDE,...",
             help="pbgea: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
+            show_default="1, less for what is between 0 and 1",
             rich_help_panel=_SEARCH,
         ),
-    ] = "1",
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(metavar="N", min=0, help="The same seed gives the same front.", rich_help_panel=_SEARCH),
@@ -214,9 +209,9 @@ def search(
     """Search a table for the front between privacy and loss, print it, and write it to a folder."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     with _clear_errors():
-        method = _chosen("algorithm", algorithm, ALGORITHMS)
+        method = chosen("algorithm", algorithm, ALGORITHMS)
         _check_meant(ctx, algorithm, method.idle)
-        sides = [_number("epsilon", part) for part in epsilon.split(",")]
+        sides = None if epsilon is None else [number("epsilon", part) for part in epsilon.split(",")]
         names = [] if objectives is None else [part.strip() for part in objectives.split(",")]
         if data in DATA:
             _check_meant(ctx, data, DATA[data].idle)
@@ -225,7 +220,9 @@ def search(
             _check_meant(ctx, data, ("rows",))
             table = _read_csv(data, hierarchies, sensitive or (), label, missing)
         names = names or ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-        problem = _problem(table, [_objective(name, table) for name in names], suppression, suppress_below)
+        goals = [objective("objectives", name, table) for name in names]
+        constraints = [constraint(text, table) for text in require or ()]
+        problem = _problem(table, goals, constraints, suppression, suppress_below)
         console.print(
             f"Table: {table.n_rows:,} rows, {table.n_distinct:,} distinct tuples of {problem.n_var} "
             f"quasi-identifiers, a lattice of {problem.n_nodes:,} nodes."
@@ -246,6 +243,11 @@ def search(
         else:
             with _progress() as callback:
                 res, search_seconds = run(problem, callback=callback)
+        if res.X is None:
+            raise ValueError(
+                f"no generalization of the {problem.n_unique:,} that were visited keeps "
+                f"{' and '.join(require or ())}; ask for less, or allow more suppression"
+            )
         console.print(report.front_table(problem, report.sorted_front(problem, res)))
         record = report.run_record(
             problem, res, ctx.params, compile_seconds=compile_seconds, search_seconds=search_seconds
@@ -259,26 +261,12 @@ def search(
     console.print("Written: " + ", ".join(map(str, paths)), markup=False)
 
 
-def _chosen(option: str, name: str, choices: Mapping[str, T]) -> T:
-    if name not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(choices)}, got {name!r}")
-    return choices[name]
-
-
 def _check_meant(ctx: typer.Context, choice: str, idle: Sequence[str]) -> None:
     """Refuse options that would be passed over in silence."""
     for name in idle:
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
             raise ValueError(f"--{name.replace('_', '-')} means nothing with {choice}")
-
-
-def _number(option: str, text: str) -> float:
-    """A whole number as int, any other as float."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    raise ValueError(f"{option} must be a number, got {text!r}")
 
 
 def _read_csv(
@@ -301,33 +289,18 @@ def _read_csv(
     return Microdata.from_frame(frame, quasi_identifiers, sensitive, label, missing)
 
 
-def _objective(name: str, table: Microdata) -> Objective:
-    """The objective of a name such as "k", "l" or "l:diagnosis"."""
-    short, _, column = name.partition(":")
-    build, role = _chosen("objectives", short, OBJECTIVES)
-    if role is None:
-        if column:
-            raise ValueError(f"objectives: {short} reads no column, got {name!r}")
-        return build()
-    if column:
-        return build(column)
-    columns = table.sensitive if role == "sensitive" else (table.label,) if table.label is not None else ()
-    if len(columns) != 1:
-        raise ValueError(
-            f"objectives: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
-            f"{short}:NAME names a column"
-        )
-    return build(columns[0])
-
-
 def _problem(
-    table: Microdata, objectives: Sequence[Objective], suppression: str | None, suppress_below: int | None
+    table: Microdata,
+    objectives: Sequence[Objective],
+    constraints: Sequence[Constraint],
+    suppression: str | None,
+    suppress_below: int | None,
 ) -> LatticeProblem:
     if suppression is None:
         suppression = "0.01" if suppress_below is None else "0"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = LatticeProblem(table, objectives, _number("suppression", suppression), suppress_below)
+        problem = LatticeProblem(table, objectives, number("suppression", suppression), suppress_below, constraints)
     for warning in caught:
         typer.echo(f"Warning: {warning.message}", err=True)
     return problem
@@ -335,13 +308,13 @@ def _problem(
 
 def _tiny_problem(problem: LatticeProblem) -> LatticeProblem:
     """The same objectives on four rows, so that a search of it compiles what a search of the problem needs."""
-    columns = [objective.column for objective in problem.objectives if objective.column is not None]
+    columns = [measure.column for measure in problem.measured if measure.column is not None]
     # Longer than any of the columns, so none of them.
     first, second = "a" + "".join(columns), "b" + "".join(columns)
     rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{column: [0, 1, 1, 0] for column in columns}}
     hierarchies = dict.fromkeys([first, second], Hierarchy.flat([0, 1]))
     table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, tuple(dict.fromkeys(columns)))
-    return LatticeProblem(table, problem.objectives)
+    return LatticeProblem(table, problem.objectives, constraints=problem.constraints)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ quasi-identifier; their `EquivalenceClasses` are flat arrays, for many generaliz
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -139,8 +139,17 @@ class EquivalenceClasses:
     @property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        totals = np.zeros(len(self.sizes) + 1, dtype=np.int64)
-        np.cumsum(np.where(self.suppressed, self.sizes, 0), out=totals[1:])
+        return self._sums(np.where(self.suppressed, self.sizes, 0))
+
+    @property
+    def n_released(self) -> Ints:
+        """(n,) int64 array: the number of classes of each released table, all suppressed tuples being one."""
+        return self._sums((~self.suppressed).astype(np.int64)) + (self.n_suppressed > 0)
+
+    def _sums(self, of_classes: Ints) -> Ints:
+        """(n,) int64 array: sums over the classes of each generalization."""
+        totals = np.zeros(len(of_classes) + 1, dtype=np.int64)
+        np.cumsum(of_classes, out=totals[1:])
         return totals[self.starts[1:]] - totals[self.starts[:-1]]
 
 
@@ -152,10 +161,19 @@ class DistinctTuples:
         counts: (n_distinct,) integer array of positive counts.
         domain_sizes: Number of domain values of each attribute.
         columns: Per sensitive or label column its value counts in each distinct tuple.
+        values: Per such column, the values that the codes stand for.
+        levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
+            general.
     """
 
     def __init__(
-        self, codes: Ints, counts: Ints, domain_sizes: tuple[int, ...], columns: Mapping[str, ValueCounts] | None = None
+        self,
+        codes: Ints,
+        counts: Ints,
+        domain_sizes: tuple[int, ...],
+        columns: Mapping[str, ValueCounts] | None = None,
+        values: Mapping[str, Sequence[Hashable]] | None = None,
+        levels: Sequence[Ints] = (),
     ) -> None:
         self.codes = _frozen(codes)
         self.counts = _frozen(counts)
@@ -164,7 +182,10 @@ class DistinctTuples:
             name: ValueCounts(_frozen(column.starts), _frozen(column.values), _frozen(column.counts), column.n_values)
             for name, column in (columns or {}).items()
         }
+        self.values = {name: tuple(known) for name, known in (values or {}).items()}
+        self.levels = tuple(_frozen(maps) for maps in levels)
         self.n_rows = int(self.counts.sum())
+        self._totals: dict[str, Ints] = {}
         #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
         self._joins = JoinTree(self.codes, self.offsets)
@@ -179,12 +200,12 @@ class DistinctTuples:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_workspaces": []}
+        return {**self.__dict__, "_workspaces": [], "_totals": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         columns = self.columns.values()
-        arrays = [self.codes, self.counts, self.offsets]
+        arrays = [self.codes, self.counts, self.offsets, *self.levels]
         # A pickle forgets that they do not change, and numba would compile everything again for arrays that do.
         for array in arrays + [array for column in columns for array in (column.starts, column.values, column.counts)]:
             array.flags.writeable = False
@@ -196,6 +217,15 @@ class DistinctTuples:
         for attribute, offset in enumerate(self.offsets[:-1]):
             np.add.at(totals, offset + self.codes[:, attribute], self.counts)
         return totals
+
+    def totals(self, column: str) -> Ints:
+        """(n_values,) int64 array: how often each value of a sensitive or label column occurs in the table."""
+        if column not in self._totals:
+            counts = self.columns[column]
+            totals = np.zeros(counts.n_values, dtype=np.int64)
+            np.add.at(totals, counts.values, counts.counts)
+            self._totals[column] = _frozen(totals)
+        return self._totals[column]
 
     def classes(
         self,
@@ -236,12 +266,12 @@ class DistinctTuples:
             space = Workspace(joins, self.counts, self.offsets[-1])
         space.fit([(column.starts, column.values, column.counts, column.n_values) for column in wanted], limit)
         n = len(maps)
-        if asked is None:
-            asked = np.ones(n, dtype=bool)
+        reused = np.zeros(n, dtype=bool)
         if sources is None or class_of:
             sources = np.full(n, -1)
-        reused = np.zeros(n, dtype=bool)
-        reused[sources[sources >= 0]] = True
+        else:
+            reused[sources[sources >= 0]] = True
+        yields = np.ones(n, dtype=bool) if asked is None else asked
         places = np.zeros(n, dtype=np.int64)
         starts = np.empty(n + 1, dtype=np.int64)
         smallest_kept = np.empty(n, dtype=np.int64)
@@ -253,7 +283,7 @@ class DistinctTuples:
                 maps,
                 n_groups,
                 sources,
-                asked,
+                yields,
                 reused,
                 places,
                 done,
@@ -277,7 +307,7 @@ class DistinctTuples:
                 space.cells,
                 space.slots,
                 space.slot_keys,
-                space.used,
+                space.taken,
                 space.ids,
                 space.n_ids,
                 space.tally,
@@ -291,17 +321,19 @@ class DistinctTuples:
                 space.class_counts,
                 keep,
             )
-            rows = before + np.flatnonzero(asked[before:done])
-            if len(rows) == 0:
+            # Where all are asked for their rows are views, which for a single generalization is worth the question.
+            rows = slice(before, done) if asked is None else before + np.flatnonzero(asked[before:done])
+            own = maps[rows]
+            if len(own) == 0:
                 continue
-            n_classes = starts[len(rows)]
+            n_classes = starts[len(own)]
             yield EquivalenceClasses(
                 self,
-                maps[rows],
-                starts[: len(rows) + 1],
+                own,
+                starts[: len(own) + 1],
                 space.sizes[:n_classes],
                 space.representatives[:n_classes],
-                smallest_kept[: len(rows)],
+                smallest_kept[: len(own)],
                 {
                     name: ValueCounts(
                         space.class_starts[c, : n_classes + 1],

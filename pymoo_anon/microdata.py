@@ -63,7 +63,8 @@ class Microdata:
         for j, (name, hierarchy) in enumerate(self.quasi_identifiers.items()):
             own[name] = ValueCounts(np.arange(len(tuples) + 1), tuples[:, j].copy(), counts, hierarchy.n_values)
             self._values[name] = hierarchy.domain
-        self.tuples = DistinctTuples(tuples, counts, domain_sizes, {**own, **columns})
+        levels = [hierarchy.groups for hierarchy in self.quasi_identifiers.values()]
+        self.tuples = DistinctTuples(tuples, counts, domain_sizes, {**own, **columns}, self._values, levels)
 
     @classmethod
     def from_frame(

@@ -91,6 +91,7 @@ def run_record(
     return {
         "options": dict(options),
         "objectives": [repr(objective) for objective in problem.objectives],
+        "constraints": [repr(constraint) for constraint in problem.constraints],
         "n_rows": problem.table.n_rows,
         "n_distinct": problem.table.n_distinct,
         "suppression_limit": problem.limit,

@@ -241,7 +241,7 @@ def test_exhaustive_search_gives_the_exact_front_and_ends_by_itself():
 def test_exhaustive_search_can_be_stopped_and_resumed():
     whole = minimize(problem(), ExhaustiveSearch())
     for termination in (("n_eval", 2000), ("n_gen", 2)):
-        part = minimize(problem(), ExhaustiveSearch(), termination)
+        part = minimize(problem(), ExhaustiveSearch(batch_size=1024), termination)
         assert part.problem.n_unique == 2048
         seen = part.problem.compute(part.problem.nodes(0, 2048))
         assert {tuple(f) for f in part.F} == {tuple(f) for f in BoxArchive(1e-9).add(evaluated(seen)).F}

@@ -32,6 +32,7 @@ FLOORS = {
     "algorithms": 4,
     "visualization": 5,
     "report": 5,
+    "_shorthand": 5,
     "cli": 5,
     "__main__": 5,
     "__init__": 5,

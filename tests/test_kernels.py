@@ -199,6 +199,19 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
         assert_equal_classes(ours, theirs)
 
 
+def test_numbers_start_again_before_they_outgrow_their_slots():
+    codes = np.stack(np.unravel_index(np.arange(64), (8, 8)), axis=1)
+    table = uncounted(codes, (8, 8))
+    expected, _ = copies(fresh(table), *identity(table), class_of=True)
+    copies(table, *identity(table))
+    (space,) = table._workspaces
+    space.taken[0] = np.iinfo(np.uint32).max - 150
+    for _ in range(4):
+        got, _ = copies(table, *identity(table), class_of=True)
+        assert_equal_classes(got[0], expected[0])
+    assert space.taken[0] < 1000
+
+
 @pytest.mark.parametrize("sizes", [(4,) * 70, (300,) * 8, (9,), (2**31, 2**31, 2**31), (1, 5, 1)])
 def test_row_ids_number_rows_as_numpy_does(sizes):
     rng = np.random.default_rng(2)

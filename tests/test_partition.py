@@ -250,15 +250,15 @@ def test_the_finest_and_the_coarsest_string_are_those_of_the_lattice():
 
 def test_the_memory_pays_once_for_each_string(monkeypatch):
     own, computed = make(), []
-    compute = PartitionProblem.compute
-    monkeypatch.setattr(PartitionProblem, "compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    compute = PartitionProblem._compute
+    monkeypatch.setattr(PartitionProblem, "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
     X = own.sample(40, np.random.default_rng(0))
     first = own.evaluate(X)
     distinct = np.unique(X, axis=0)
     assert np.array_equal(own.evaluate(X[::-1]), first[::-1])
     assert np.array_equal(own.evaluate(np.asfortranarray(X)), first)
     assert own.n_unique == len(computed) == len(distinct)
-    assert np.array_equal(compute(own, X), first)
+    assert np.array_equal(own.compute(X), first)
 
 
 def test_copies_share_the_memory_and_pickles_keep_it():

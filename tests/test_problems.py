@@ -29,6 +29,7 @@ from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAno
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems import base
 from pymoo_anon.problems.lattice import LatticeProblem
 
 SIX = [
@@ -116,7 +117,7 @@ def test_any_number_of_objectives_in_any_order(census):
 
 
 @pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppress_below": 3}])
-def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy):
+def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy, monkeypatch):
     own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
     X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
     alone = np.concatenate([own.compute(x[np.newaxis]) for x in X])
@@ -124,6 +125,9 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
         own.n_threads = n_threads
         assert np.array_equal(own.compute(X), alone)
         assert np.array_equal(own.compute(X[:40]), alone[:40])
+        with monkeypatch.context() as patch:
+            patch.setattr(base, "_POINTS_OF_A_PART", 30)
+            assert np.array_equal(own.compute(X), alone)
     assert own.compute(X[:0]).shape == (0, own.n_obj)
 
 
@@ -154,8 +158,8 @@ def test_a_batch_is_worth_what_the_rows_say(data, table):
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
     computed = []
-    compute = type(problem).compute
-    monkeypatch.setattr(type(problem), "compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    compute = type(problem)._compute
+    monkeypatch.setattr(type(problem), "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
     X = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]])
     first = problem.evaluate(X)
     assert np.array_equal(first[0], first[2])
@@ -184,7 +188,7 @@ def test_an_interrupted_evaluation_leaves_no_trace(problem, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(problem), "compute", interrupt)
+        patch.setattr(type(problem), "_compute", interrupt)
         with pytest.raises(KeyboardInterrupt):
             problem.evaluate(np.array([1, 0, 0]))
     assert problem.n_unique == 0
@@ -278,7 +282,7 @@ def test_bad_problems_are_refused():
         "objectives must differ, given more than once: KAnonymity()"
     )
     assert refused(TypeError, lambda: LatticeProblem(table, [KAnonymity])) == (
-        "objectives must be Objective instances, got <class 'pymoo_anon.objectives.privacy.KAnonymity'>"
+        f"objectives must be Objective instances, got {KAnonymity!r}"
     )
     assert refused(ValueError, lambda: LatticeProblem(table, [DistinctLDiversity("note")])) == (
         "DistinctLDiversity('note') reads column 'note', which has no role in the table; "

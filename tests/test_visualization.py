@@ -12,7 +12,13 @@ from pymoo.core.result import Result
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.objectives.privacy import (
+    ClassSizeSum,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    KAnonymity,
+    SensitiveCountSum,
+)
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
 
@@ -109,6 +115,12 @@ def test_more_than_two_objectives_have_no_notes():
     assert picture_of([K, L, GLM], [-1, -1, 0], [-2, -2, 5]).noted == ()
 
 
+def test_members_with_infinite_values_are_counted_and_not_drawn():
+    picture = picture_of([EnhancedBetaLikeness("occupation"), GLM], [np.inf, 0], [2, 5], [1, 9])
+    np.testing.assert_array_equal(picture.fronts["Front"], [[1, 9], [2, 5]])
+    assert picture.title == "Front: 2 generalizations of 200 rows, 1 more with infinite values"
+
+
 def test_input_stays_as_it_is():
     F = np.array([[-2.0, 5.0], [-1.0, 0.0]])
     F.flags.writeable = False
@@ -120,6 +132,10 @@ def test_input_stays_as_it_is():
     ("fronts", "message"),
     [
         ({}, "fronts must name at least one front, got none"),
+        (
+            {"a": [[np.inf, 1.0]]},
+            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (1, 2)",
+        ),
         (
             {"a": np.empty((0, 2))},
             "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (0, 2)",

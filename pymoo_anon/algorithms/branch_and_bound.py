@@ -22,7 +22,6 @@ from pymoo_anon.archive import BoxArchive, evaluated, fit_epsilon, merge_front
 from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.kernels.lattice import inherit_bounds, next_open
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.lattice import LatticeProblem
 
 # Nodes that are evaluated between two looks of pymoo at termination, callback and display.
@@ -35,8 +34,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     Objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node to its
     specializations, the general loss of a node is at least that without suppression, and the classification metric at
     least that of any specialization. A node is settled where the archive has a member that is at least as good as all
-    its bounds. The bounds hold together: for a node whose k is to be large, all classes of a generalization that are
-    smaller have to be suppressed, which costs loss.
+    its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
+    large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far, and can go on.
     Of nodes with equal objective values one is kept.
@@ -117,23 +116,24 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self._set_optimum()
 
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
-        n_obj = problem.n_obj
-        self._epsilon = np.zeros(n_obj)
+        n_measures = len(problem.measured)
+        self._epsilon = np.zeros(n_measures)
         if self.box_archive is not None:
-            fit_epsilon(self.box_archive.epsilon, n_obj)
-            self._epsilon[:] = self.box_archive.epsilon
-        self._X, self._F = problem.nodes(0, 0), np.empty((0, n_obj))
-        self._floors = np.array([objective.has_floor for objective in problem.objectives])
-        names = [isinstance(objective, KAnonymity) for objective in problem.objectives]
-        self._k = names.index(True) if any(names) else -1
+            fit_epsilon(self.box_archive.epsilon, problem.n_obj)
+            self._epsilon[: problem.n_obj] = self.box_archive.epsilon
+        self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
+        self._limits = _limits(problem)
+        self._floors = np.array([measure.has_floor for measure in problem.measured])
+        follow_k = [measure.follows_k for measure in problem.measured]
+        self._k = follow_k.index(True) if any(follow_k) else -1
         # What is known of every node, and of the specializations of every evaluated one.
-        self._bounds = np.full((problem.n_nodes, n_obj), -np.inf)
-        for column, objective in enumerate(problem.objectives):
-            if objective.has_floor:
-                self._bounds[:, column] = _floors(problem, objective)
+        self._bounds = np.full((problem.n_nodes, n_measures), -np.inf)
+        for column, measure in enumerate(problem.measured):
+            if measure.has_floor:
+                self._bounds[:, column] = _floors(problem, measure)
         self._best = np.full(problem.n_nodes, -1, dtype=np.int32)
         self._done = np.zeros(problem.n_nodes, dtype=bool)
-        self._cases = np.empty((64, n_obj))
+        self._cases = np.empty((64, n_measures))
         self._case_starts = np.zeros(64, dtype=np.int64)
         sums = reduce(np.add.outer, [np.arange(length + 1, dtype=np.int16) for length in problem.lengths]).ravel()
         # From general to special every bound from above is known when its node comes. A floor that rises from below is
@@ -166,7 +166,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self._position += 1
 
     def _set_optimum(self) -> None:
-        self.pop = self.opt = evaluated(self._X, self._F)
+        self.pop = self.opt = evaluated(self._X, *self.problem.evaluate(self._X, return_values_of=["F", "G"]))
 
     def _enter_next_layer(self) -> None:
         """Go on to the next level sum: bounds come down from the one above, nodes of little loss come first."""
@@ -181,6 +181,9 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     def _find_open(self) -> bool:
         """Go on to the next node that is not settled; whether there is one."""
+        # What only constraints bound makes no member worse than another.
+        members = np.full((len(self._F), len(self._limits)), -np.inf)
+        members[:, : self._F.shape[1]] = self._F
         while self._layer < len(self._layers):
             nodes = self._layers[self._layer]
             self._position = next_open(
@@ -188,11 +191,12 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
                 self._best,
                 nodes,
                 self._position,
-                self._F,
+                members,
                 self._cases,
                 self._case_starts,
                 self._floors,
                 self._epsilon,
+                self._limits,
             )
             if self._position < len(nodes):
                 return True
@@ -201,8 +205,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     def _evaluate(self, node: int) -> None:
         x = self.problem.nodes(node, node + 1)
-        F = self.problem.recall(x, lambda classes: self._learn(node, classes))
-        if self.box_archive is None:
+        F, G = self.problem.recall(x, lambda classes: self._learn(node, classes))
+        if (G > 0).any():
+            pass
+        elif self.box_archive is None:
             self._X, self._F = merge_front(self._X, self._F, x, F)
         else:
             self.box_archive.add(Population.new(X=x, F=F))
@@ -221,10 +227,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             smaller = np.unique(classes.sizes[classes.sizes < k])
             gone, most = np.append(0, smaller), np.append(smaller, k)
         cases = np.where(self._floors, 0.0, -np.inf)[np.newaxis].repeat(len(gone), axis=0)
-        for column, objective in enumerate(problem.objectives):
-            best = objective.best_of_specializations(classes, problem.limit, gone, most)
+        for column, measure in enumerate(problem.measured):
+            best = measure.best_of_specializations(classes, problem.limit, gone, most)
             if best is not None:
-                cases[:, column] = best if self._floors[column] else best * problem._signs[column]
+                cases[:, column] = -best if measure.maximize and not self._floors[column] else best
         self._keep(cases)
         known = cases.min(axis=0)
         if self._sweeps:
@@ -232,17 +238,17 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             own[~self._floors] = np.maximum(own, known)[~self._floors]
             self._best[node] = self.n_evaluated
             return
-        grid: Any = self._bounds.reshape(*(problem.lengths + 1), problem.n_obj)
+        grid: Any = self._bounds.reshape(*(problem.lengths + 1), len(problem.measured))
         (x,) = problem.nodes(node, node + 1)
         below = tuple(slice(0, level + 1) for level in x)
         above = tuple(slice(level, None) for level in x)
         key = max(self._k, 0)
         best = self._best.reshape(problem.lengths + 1)[below]
         best[(grid[(*below, key)] < known[key]) | (best < 0)] = self.n_evaluated
-        for column, objective in enumerate(problem.objectives):
+        for column, measure in enumerate(problem.measured):
             if not self._floors[column]:
                 np.maximum(grid[(*below, column)], known[column], out=grid[(*below, column)])
-            floor = objective.floor_of_generalizations(classes)
+            floor = measure.floor_of_generalizations(classes)
             if floor is not None:
                 np.maximum(grid[(*above, column)], floor, out=grid[(*above, column)])
 
@@ -270,6 +276,17 @@ class BranchAndBoundOutput(Output):  # type: ignore[misc]
 
 def _front_size(algorithm: BranchAndBound) -> int:
     return len(algorithm.opt)
+
+
+def _limits(problem: LatticeProblem) -> NDArray[np.float64]:
+    """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
+    limits = np.full(len(problem.measured), np.inf)
+    for constraint, column in zip(problem.constraints, problem._bounded, strict=True):
+        # A bound on the other side is no limit of minimised values.
+        if constraint.at_least == constraint.objective.maximize:
+            sign = -1 if constraint.at_least else 1
+            limits[column] = min(limits[column], sign * float(constraint.bound))
+    return limits
 
 
 def _floors(problem: LatticeProblem, objective: Objective) -> NDArray[np.float64]:

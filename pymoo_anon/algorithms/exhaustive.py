@@ -34,7 +34,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
-    def __init__(self, batch_size: int = 1024, output: Output | None = None, **kwargs: Any) -> None:
+    def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be positive, got {batch_size!r}")
         super().__init__(output=ExhaustiveOutput() if output is None else output, **kwargs)
@@ -57,7 +57,9 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         batch = self.problem.nodes(self.n_visited, self.n_visited + self.batch_size)
-        self._X, self._F = merge_front(self._X, self._F, batch, self.problem.evaluate(batch, return_values_of=["F"]))
+        F, G = self.problem.evaluate(batch, return_values_of=["F", "G"])
+        feasible = (G <= 0).all(axis=1)
+        self._X, self._F = merge_front(self._X, self._F, batch[feasible], F[feasible])
         self.n_visited += len(batch)
         self.evaluator.n_eval += len(batch)
         if self.n_visited >= self.problem.n_nodes:
@@ -68,7 +70,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         # outweigh their evaluation.
         keys = [x.tobytes() for x in self._X]
         new = [i for i, key in enumerate(keys) if key not in self._members]
-        made = evaluated(self._X[new], self._F[new])
+        made = evaluated(self._X[new], *self.problem.evaluate(self._X[new], return_values_of=["F", "G"]))
         known = {**self._members, **{keys[i]: one for i, one in zip(new, made, strict=True)}}
         self._members = {key: known[key] for key in keys}
         self.pop = self.opt = Population(list(self._members.values()))

@@ -35,7 +35,9 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
 
     Args:
         pop_size: Number of nodes in the population.
-        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`.
+        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`. None takes
+            the step of every objective: the paper's 1 for k, l, their sums and the general loss, 0.001 for what is
+            between 0 and 1.
         sampling: First population; None is `LatticeSampling()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
@@ -52,7 +54,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
     def __init__(
         self,
         pop_size: int = 25,
-        epsilon: float | Sequence[float] = 1.0,
+        epsilon: float | Sequence[float] | None = None,
         sampling: Sampling | None = None,
         crossover: Crossover | None = None,
         mutation: Mutation | None = None,
@@ -70,9 +72,12 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
             eliminate_duplicates=False,
             **kwargs,
         )
-        self.box_archive = BoxArchive(epsilon)
+        self.box_archive = BoxArchive() if epsilon is None else BoxArchive(epsilon)
+        self._epsilon_is_given = epsilon is not None
 
     def _setup(self, problem: Problem, **kwargs: Any) -> None:
+        if not self._epsilon_is_given:
+            self.box_archive = BoxArchive(getattr(problem, "steps", 1.0))
         fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:

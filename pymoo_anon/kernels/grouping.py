@@ -14,6 +14,8 @@ Ints = NDArray[np.int64]
 # of the loops over tuples.
 _U = np.uint64
 
+_LARGEST = np.iinfo(np.uint32).max
+
 
 def group_extents(maps: Ints, offsets: Ints) -> Ints:
     """(n, n_codes) int64 array: for every domain value the number of domain values in its group, less one.
@@ -55,7 +57,7 @@ def group(  # type: ignore[no-untyped-def]
     cells,
     slots,
     slot_keys,
-    used,
+    taken,
     ids,
     n_ids,
     tally,
@@ -126,10 +128,9 @@ def group(  # type: ignore[no-untyped-def]
                 n_ids[other],
                 slots,
                 slot_keys,
-                used,
+                taken,
                 ids[n_codes + join_starts[join] :],
-                representatives[a:],
-                is_root,
+                representatives[a:] if is_root else members,
             )
         n_classes = n_ids[n_attributes + n_joins - 1]
         b = a + n_classes
@@ -137,8 +138,8 @@ def group(  # type: ignore[no-untyped-def]
         own = ids[root:]
         size = sizes[a:b]
         size[:] = 0
-        for t in range(n_rows):
-            size[_U(own[t])] += counts[_U(first + t)]
+        for t in range(_U(n_rows)):
+            size[own[t]] += counts[_U(first) + t]
         for c in range(a, b):
             representatives[c] = tuples[_U(first + representatives[c])]
         if len(class_of) > 0:
@@ -262,45 +263,48 @@ def _keep(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _number_pairs(  # type: ignore[no-untyped-def]
-    left, right, left_ids, right_ids, n_left, n_right, slots, slot_keys, used, ids, representatives, is_root
+    left, right, left_ids, right_ids, n_left, n_right, slots, slot_keys, taken, ids, representatives
 ):
-    """Number the distinct (left id, right id) of all pairs by first appearance; returns how many there are."""
+    """Number the distinct (left id, right id) of all pairs by first appearance; returns how many there are.
+
+    A slot holds a number plus `taken[0]`, which grows by as many as there are: what earlier calls left in the slots is
+    below it and counts as nothing.
+    """
+    if taken[0] > _LARGEST - len(left):
+        slots[:] = 0
+        taken[0] = 1
+    base = taken[0]
     n = _U(0)
     if n_left * n_right <= len(slots):
-        for p in range(len(left)):
-            slot = _U(left_ids[_U(left[p])] * n_right + right_ids[_U(right[p])])
-            number = slots[slot]
+        for p in range(_U(len(left))):
+            slot = _U(left_ids[left[p]] * n_right + right_ids[right[p]])
+            number = np.int64(slots[slot]) - base
             # Written always, counted if new: a branch here would be mispredicted class by class.
             is_new = number < 0
             number = np.int64(n) if is_new else number
-            slots[slot] = number
-            used[n] = slot
-            if is_root:
-                representatives[n] = p
+            slots[slot] = number + base
+            representatives[n] = p
             n += _U(is_new)
             ids[p] = number
     else:
         # Open addressing: at most half of the slots are ever taken.
         mask = _U(len(slots) - 1)
-        for p in range(len(left)):
-            key = left_ids[_U(left[p])] * n_right + right_ids[_U(right[p])]
+        for p in range(_U(len(left))):
+            key = left_ids[left[p]] * n_right + right_ids[right[p]]
             mixed = _U(key) * _U(0x9E3779B97F4A7C15)
             slot = (mixed >> _U(32)) & mask
-            number = slots[slot]
+            number = np.int64(slots[slot]) - base
             while number >= 0 and slot_keys[slot] != key:
                 slot = (slot + _U(1)) & mask
-                number = slots[slot]
+                number = np.int64(slots[slot]) - base
             if number < 0:
                 number = np.int64(n)
-                slots[slot] = number
+                slots[slot] = number + base
                 slot_keys[slot] = key
-                used[n] = slot
-                if is_root:
-                    representatives[n] = p
+                representatives[n] = p
                 n += _U(1)
             ids[p] = number
-    for c in range(n):
-        slots[_U(used[c])] = -1
+    taken[0] += np.int64(n)
     return np.int64(n)
 
 

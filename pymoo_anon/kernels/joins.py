@@ -47,8 +47,8 @@ class JoinTree:
     Attributes:
         children: (n_joins, 2) int64 array, the two nodes that each join reads; attributes come first, the root last.
         starts: (n_joins + 1,) int64 array, where each join's rows begin in `left` and `right`.
-        left: (n,) int64 array, for each combination its row of the left child.
-        right: (n,) int64 array, for each combination its row of the right child.
+        left: (n,) uint32 array, for each combination its row of the left child.
+        right: (n,) uint32 array, for each combination its row of the right child.
     """
 
     def __init__(self, codes: Ints, offsets: Ints) -> None:
@@ -75,7 +75,7 @@ class JoinTree:
         pairs.append(np.column_stack([columns[top] for top in tops]))
         self.children = np.array(joins, dtype=np.int64)
         self.starts = np.cumsum([0] + [len(p) for p in pairs])
-        self.left, self.right = np.concatenate(pairs).T.copy()
+        self.left, self.right = np.concatenate(pairs).T.astype(np.uint32, order="C")
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:

@@ -1,4 +1,4 @@
-"""Bounds over a lattice whose nodes are numbered from special to general, the last level changing fastest."""
+"""Nodes of a lattice as group maps; bounds over nodes, numbered from special to general, the last level fastest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
+
+
+def level_maps(X: Ints, groups: Ints, n_groups: Ints, offsets: Ints) -> tuple[Ints, Ints]:
+    """The group maps of nodes, looked up level by level.
+
+    Args:
+        X: (n, n_attributes) int64 array of nodes.
+        groups: (n_levels, n_codes) int64 array, the group of every domain value at every level; what is beyond an
+            attribute's last level is not read.
+        n_groups: (n_levels, n_attributes) int64 array, the number of groups.
+        offsets: (n_attributes + 1,) int64 array, where each attribute's domain values begin.
+
+    Returns:
+        (n, n_codes) int64 array, the group of every domain value, and (n, n_attributes) int64 array, how many there
+        are of each attribute.
+    """
+    maps, numbers = _level_maps(X, groups, n_groups, offsets)
+    return maps, numbers
 
 
 def inherit_bounds(
@@ -36,10 +54,12 @@ def next_open(
     case_starts: Ints,
     floors: NDArray[np.bool_],
     epsilon: Matrix,
+    limits: Matrix,
 ) -> int:
-    """Position of the first node, from `start` on, that no member is sure to be as good as; `len(nodes)` if none.
+    """Position of the first node, from `start` on, that is not settled; `len(nodes)` if none.
 
-    A node is settled where in every case of its evaluated generalization some member is as good as the node can be.
+    A node is settled where in every case of its evaluated generalization some member is as good as the node can be, or
+    the node cannot satisfy a constraint.
 
     Args:
         bounds: (n_nodes, n_obj) float array of lower bounds of minimised values.
@@ -51,8 +71,22 @@ def next_open(
         case_starts: (n_evaluated + 1,) int64 array, where the cases of each evaluated node begin.
         floors: (n_obj,) Boolean array, the objectives whose bounds are floors.
         epsilon: (n_obj,) float array, sides of boxes by which members and bounds are compared, or all 0 for values.
+        limits: (n_obj,) float array, the greatest minimised values that constraints allow, or infinity.
     """
-    return int(_next_open(bounds, best, nodes, start, members, cases, case_starts, floors, epsilon))
+    return int(_next_open(bounds, best, nodes, start, members, cases, case_starts, floors, epsilon, limits))
+
+
+@njit(cache=True, nogil=True)
+def _level_maps(X, groups, n_groups, offsets):  # type: ignore[no-untyped-def]
+    n, n_attributes = X.shape
+    maps = np.empty((n, groups.shape[1]), dtype=np.int64)
+    numbers = np.empty((n, n_attributes), dtype=np.int64)
+    for i in range(n):
+        for j in range(n_attributes):
+            numbers[i, j] = n_groups[X[i, j], j]
+            for v in range(offsets[j], offsets[j + 1]):
+                maps[i, v] = groups[X[i, j], v]
+    return maps, numbers
 
 
 @njit(cache=True, nogil=True)
@@ -74,7 +108,9 @@ def _inherit_bounds(bounds, best, nodes, lengths, floors, key):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def _next_open(bounds, best, nodes, start, members, cases, case_starts, floors, epsilon):  # type: ignore[no-untyped-def]
+def _next_open(  # type: ignore[no-untyped-def]
+    bounds, best, nodes, start, members, cases, case_starts, floors, epsilon, limits
+):
     n_obj = bounds.shape[1]
     bound = np.empty(n_obj, dtype=np.float64)
     for position in range(start, len(nodes)):
@@ -84,6 +120,7 @@ def _next_open(bounds, best, nodes, start, members, cases, case_starts, floors, 
         last = case_starts[evaluated + 1] if evaluated >= 0 else 1
         settled = True
         for case in range(first, last):
+            impossible = False
             for o in range(n_obj):
                 bound[o] = bounds[node, o]
                 if evaluated >= 0 and floors[o] and cases[case, o] > 0:
@@ -91,9 +128,12 @@ def _next_open(bounds, best, nodes, start, members, cases, case_starts, floors, 
                     bound[o] = (bound[o] + cases[case, o]) * (1 - 1e-12)
                 elif evaluated >= 0 and not floors[o]:
                     bound[o] = max(bound[o], cases[case, o])
+                impossible |= bound[o] > limits[o]
                 if epsilon[o] > 0:
                     bound[o] = np.floor(bound[o] / epsilon[o])
-            settled = False
+            settled = impossible
+            if settled:
+                continue
             for m in range(len(members)):
                 settled = True
                 for o in range(n_obj):

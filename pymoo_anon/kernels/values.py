@@ -14,8 +14,8 @@ def add_values(  # type: ignore[no-untyped-def]
     class_of, n_classes, n_values, first, last, rows, entry_values, entry_counts, cells, class_starts, values, counts
 ):
     """Add up the value counts of each class in a dense table of cells, which is zero before and after."""
-    for e in range(first, last):
-        cells[_U(class_of[_U(rows[e])] * n_values + entry_values[e])] += entry_counts[e]
+    for e in range(_U(first), _U(last)):
+        cells[class_of[rows[e]] * _U(n_values) + entry_values[e]] += np.uint32(entry_counts[e])
     at = _U(class_starts[0])
     for c in range(n_classes):
         for value in range(n_values):

@@ -41,21 +41,25 @@ class Workspace:
         n_distinct = len(counts)
         n_slots = max(_SLOTS, 1 << (2 * n_distinct - 1).bit_length())
         n_classes = max(_BATCH_CLASSES, n_distinct)
-        self.slots = np.full(n_slots, -1, dtype=np.int64)
+        # Grouping waits for memory: what numbers rows, classes or values is half as long as a whole number of counts.
+        self.slots = np.zeros(n_slots, dtype=np.uint32)
         self.slot_keys = np.empty(n_slots, dtype=np.int64)
-        # One more than there can be: what is new is written before it is counted.
-        self.used = np.empty(n_distinct + 1, dtype=np.int64)
-        self.ids = np.empty(n_codes + joins.starts[-1], dtype=np.int64)
+        # Numbers below this in a slot are of earlier groupings.
+        self.taken = np.ones(1, dtype=np.int64)
+        self.ids = np.empty(n_codes + joins.starts[-1], dtype=np.uint32)
         # How many numbers each node of the join tree has; at first none are known.
         self.n_ids = np.zeros(2 * len(joins.children) + 1, dtype=np.int64)
         self.members = np.empty(2 * n_distinct + 1, dtype=np.int64)
-        self.cells = np.zeros(_CELLS, dtype=np.int64)
+        # A table with more rows than a cell can count has none, and its values are merged class by class.
+        self.cells = np.zeros(_CELLS if counts.sum() < 1 << 32 else 0, dtype=np.uint32)
         self.sizes = np.empty(n_classes, dtype=np.int64)
+        # One more than there can be: what is new is written before it is counted.
         self.representatives = np.empty(n_classes + 1, dtype=np.int64)
         self.tally = np.zeros(0, dtype=np.int64)
         root, room = joins.starts[-2], int((1 + _KEPT_TABLES) * n_distinct)
         # Empty and then filled in part: memory that nobody writes costs nothing.
-        self.left, self.right, self.counts, self.tuples = (np.empty(room, dtype=np.int64) for _ in range(4))
+        self.left, self.right = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint32)
+        self.counts, self.tuples = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         self.left[:n_distinct], self.right[:n_distinct] = joins.left[root:], joins.right[root:]
         self.counts[:n_distinct], self.tuples[:n_distinct] = counts, np.arange(n_distinct)
         # Where the tables begin; a chain of generalizations is no longer than all their groups.
@@ -81,8 +85,8 @@ class Workspace:
         longest = max([0, *(len(values) for _, values, _, _ in columns)])
         room = (n_columns, int((1 + _KEPT_TABLES) * longest))
         self.entry_starts = np.empty((n_columns, len(self.counts) + 1), dtype=np.int64)
-        self.entry_rows = np.empty(room, dtype=np.int64)
-        self.entry_values = np.empty(room, dtype=np.int64)
+        self.entry_rows = np.empty(room, dtype=np.uint32)
+        self.entry_values = np.empty(room, dtype=np.uint32)
         self.entry_counts = np.empty(room, dtype=np.int64)
         for c, (starts, values, counts, _) in enumerate(columns):
             self.entry_starts[c, : n_distinct + 1] = starts

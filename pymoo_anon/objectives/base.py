@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NoReturn
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon._values import is_number
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.microdata import Microdata
 
@@ -25,6 +29,8 @@ class Objective:
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
         column: The sensitive or label column that is read, or None.
+        follows_k: Whether all that is known of a specialization is what its k can be.
+        step: The difference that is worth telling apart: the side of a box where an archive is given none.
     """
 
     name: str
@@ -32,6 +38,8 @@ class Objective:
     words: str | None = None
     whole: bool = False
     column: str | None = None
+    follows_k: bool = False
+    step: float = 1.0
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of each of n generalizations.
@@ -65,6 +73,8 @@ class Objective:
 
     def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values | None:
         """(n, n_attributes) float array whose row sums no value of n generalizations is below; needs no grouping.
+
+        Where higher is better, values are negated: no negated value is below.
 
         Args:
             table: The distinct tuples.
@@ -110,8 +120,62 @@ class Objective:
         """Whether anything is known of the values of nodes that were not evaluated."""
         return self.has_floor or type(self).best_of_specializations is not Objective.best_of_specializations
 
+    def __ge__(self, bound: float) -> Constraint:
+        """The constraint that the value is at least a bound: `KAnonymity() >= 5`."""
+        return Constraint(self, bound, at_least=True)
+
+    def __le__(self, bound: float) -> Constraint:
+        """The constraint that the value is at most a bound: `TCloseness("diagnosis") <= 0.3`."""
+        return Constraint(self, bound, at_least=False)
+
+    def __gt__(self, bound: float) -> NoReturn:
+        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} > {bound!r}")
+
+    def __lt__(self, bound: float) -> NoReturn:
+        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} < {bound!r}")
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A bound on the value of an objective; what `KAnonymity() >= 5` makes.
+
+    Args:
+        objective: What is bounded.
+        bound: The smallest or the greatest value that is allowed.
+        at_least: Whether it is the smallest.
+
+    Raises:
+        TypeError: `bound` is no number.
+        ValueError: It is not finite.
+    """
+
+    objective: Objective
+    bound: float
+    at_least: bool
+
+    def __post_init__(self) -> None:
+        if not is_number(self.bound):
+            raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
+        if not np.isfinite(self.bound):
+            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
+
+    def violation(self, values: Values) -> Values:
+        """(n,) float array, pymoo's G: at most 0 where the constraint is satisfied.
+
+        Args:
+            values: (n,) float array, values of the objective with their natural sign.
+        """
+        return float(self.bound) - values if self.at_least else values - float(self.bound)
+
+    def __bool__(self) -> NoReturn:
+        # Python reads `1 <= objective <= 5` as two comparisons and would drop the first.
+        raise TypeError(f"{self!r} has no truth value; give each bound as a constraint of its own")
+
+    def __repr__(self) -> str:
+        return f"{self.objective!r} {'>=' if self.at_least else '<='} {self.bound!r}"
 
 
 class ColumnObjective(Objective):
@@ -142,10 +206,3 @@ class ColumnObjective(Objective):
 
     def _counts(self, classes: EquivalenceClasses) -> ValueCounts:
         return classes.columns[self.column]
-
-    def _totals(self, table: DistinctTuples) -> NDArray[np.int64]:
-        """(n_values,) int64 array, how often each value of the column occurs in the table."""
-        counts = table.columns[self.column]
-        totals = np.zeros(counts.n_values, dtype=np.int64)
-        np.add.at(totals, counts.values, counts.counts)
-        return totals

@@ -16,7 +16,8 @@ class DominanceCountTournament(Selection):  # type: ignore[misc]
     """Binary tournaments on the dominance-count fitness (Dewri et al. 2010, section 6).
 
     The fitness of an individual is the sum, over those that dominate it, of how many each of them dominates; lower is
-    better. Two individuals are drawn, the one of lower fitness becomes a parent; of equal ones the first.
+    better. Two individuals are drawn, the one of lower fitness becomes a parent; of equal ones the first. Constraints
+    come before: the one that violates them less becomes a parent, and fitness is among those that satisfy all.
     """
 
     def _do(
@@ -29,6 +30,13 @@ class DominanceCountTournament(Selection):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> Any:
-        fitness = dominance_fitness(np.array([one.F for one in pop], dtype=float))
+        F = np.array([one.F for one in pop], dtype=float)
+        violation = np.array([one.cv for one in pop]) if len(pop[0].G) else np.zeros(len(pop))
+        feasible = violation <= 0
+        fitness = np.zeros(len(pop))
+        fitness[feasible] = dominance_fitness(F[feasible])
         first, second = random_state.integers(len(pop), size=(2, n_select, n_parents))
-        return np.where(fitness[second] < fitness[first], second, first)
+        better = (violation[second] < violation[first]) | (
+            (violation[second] == violation[first]) & (fitness[second] < fitness[first])
+        )
+        return np.where(better, second, first)

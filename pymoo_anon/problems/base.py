@@ -17,12 +17,15 @@ from pymoo_anon._messages import repeated
 from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.microdata import Microdata, suppression_policy
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Constraint, Objective
 
 Matrix = NDArray[np.float64]
 
 # Fewer points are not worth another thread.
 _POINTS_OF_A_THREAD = 16
+
+# More points are split once more, so that no thread waits long for another: those of a lattice differ in cost.
+_POINTS_OF_A_PART = 512
 
 
 class AnonymizationProblem(Problem):  # type: ignore[misc]
@@ -36,17 +39,20 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         vtype: Type of a variable, for pymoo.
         suppression: At most so many tuples are suppressed, a number (int) or a share (float).
         suppress_below: Every class smaller than this is suppressed instead.
+        constraints: Bounds on objectives, `KAnonymity() >= 5`, in the order of the columns of G.
 
     Attributes:
         table: The table.
         objectives: Tuple of the objectives.
+        constraints: Tuple of the constraints.
+        measured: Tuple of the objectives, and of those that only constraints bound.
         objective_names: Tuple of a name for each, unique among them and the quasi-identifiers.
         n_unique: Number of distinct points that were evaluated.
         n_threads: A batch of points is split among so many threads, at first 1. Values do not depend on it; an
             objective of one's own has to bear being called from several at once.
 
     Raises:
-        TypeError: `table` is no Microdata, or an objective is no Objective.
+        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
             suppression is out of range.
     """
@@ -61,6 +67,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         vtype: type,
         suppression: float = 0,
         suppress_below: int | None = None,
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         check_table(table)
         self.table = table
@@ -74,13 +81,32 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         twice = repeated(map(repr, self.objectives))
         if twice:
             raise ValueError(f"objectives must differ, given more than once: {', '.join(twice)}")
-        self.objective_names = _unique_names(self.objectives, table)
+        self.constraints = tuple(constraints)
+        for constraint in self.constraints:
+            if not isinstance(constraint, Constraint):
+                raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
+            constraint.objective.check(table)
+        # What is bounded and is an objective as well is measured once.
+        by_name = {repr(objective): objective for objective in self.objectives}
+        for constraint in self.constraints:
+            by_name.setdefault(repr(constraint.objective), constraint.objective)
+        self.measured = tuple(by_name.values())
+        self._bounded = [list(by_name).index(repr(constraint.objective)) for constraint in self.constraints]
+        self._measure_names = _unique_names(self.measured, table)
+        self.objective_names = self._measure_names[: len(self.objectives)]
         self.limit, self.below = suppression_policy(table.n_rows, suppression, suppress_below)
-        self._columns = tuple(dict.fromkeys(o.column for o in self.objectives if o.column is not None))
+        self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
-        self._memory = _Memory(len(self.objectives))
+        self._memory = _Memory(len(self.measured))
         self.n_threads = 1
-        super().__init__(n_var=n_var, n_obj=len(self.objectives), xl=np.zeros(n_var), xu=np.asarray(xu), vtype=vtype)
+        super().__init__(
+            n_var=n_var,
+            n_obj=len(self.objectives),
+            n_ieq_constr=len(self.constraints),
+            xl=np.zeros(n_var),
+            xu=np.asarray(xu),
+            vtype=vtype,
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AnonymizationProblem:
         """A copy that shares the table and the memory: a history of algorithms holds each once."""
@@ -90,6 +116,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def n_unique(self) -> int:
         """Number of distinct points that were evaluated."""
         return len(self._memory)
+
+    @property
+    def steps(self) -> Matrix:
+        """(n_obj,) float array: what difference of each objective is worth telling apart."""
+        return np.array([objective.step for objective in self.objectives])
 
     def decode(self, x: ArrayLike) -> Generalization:
         """The generalization of one point.
@@ -119,28 +150,31 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
         Returns:
             One row per row of `res.X`, in the same order: one column per quasi-identifier with its level or its number
-            of groups, and one per objective with its natural sign.
+            of groups, one per objective with its natural sign, and one for everything else that a constraint bounds.
         """
         X = np.empty((0, self.n_var), dtype=int) if res.X is None else np.atleast_2d(res.X)
-        F = np.empty((0, self.n_obj)) if res.F is None else np.atleast_2d(res.F)
+        values = self.natural(np.empty((0, self.n_obj)) if res.F is None else np.atleast_2d(res.F))
+        if len(self.measured) > self.n_obj:
+            more = self._memory.recall(self._checked(X), self._measure)[:, self.n_obj :]
+            values = np.concatenate([values, more], axis=1)
         frame = self._variables_frame(X)
-        for name, objective, values in zip(self.objective_names, self.objectives, self.natural(F).T, strict=True):
-            frame[name] = values.astype(np.int64) if objective.whole else values
+        for name, measure, own in zip(self._measure_names, self.measured, values.T, strict=True):
+            frame[name] = own.astype(np.int64) if measure.whole else own
         return frame
 
-    def recall(self, x: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> Matrix:
-        """F of one valid point through the memory, with a look at its equivalence classes.
+    def recall(self, x: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> tuple[Matrix, Matrix]:
+        """F and G of one valid point through the memory, with a look at its equivalence classes.
 
         Args:
             x: (1, n_var) array.
             visit: Called with the classes, which it must not keep.
 
         Returns:
-            (1, n_obj) float array of minimised values.
+            (1, n_obj) float array of minimised values, and (1, n_constraints) float array, at most 0 where satisfied.
         """
         if self._memory.holds(x).all():
-            return self._compute(x, visit)
-        return self._memory.recall(x, lambda new: self._compute(new, visit))
+            return self._minimised(self._compute(x, visit))
+        return self._minimised(self._memory.recall(x, lambda new: self._compute(new, visit)))
 
     def compute(self, X: NDArray[Any]) -> Matrix:
         """Compute F of valid points without reading or filling the memory.
@@ -151,19 +185,45 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         Returns:
             (n, n_obj) float array of minimised values.
         """
-        n_parts = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
-        if n_parts < 2:
+        return self._minimised(self._measure(X))[0]
+
+    def compute_feasible(self, X: NDArray[Any]) -> tuple[NDArray[Any], Matrix]:
+        """Those of valid points that satisfy all constraints, and their F, without reading or filling the memory.
+
+        Args:
+            X: (n, n_var) array.
+
+        Returns:
+            (m, n_var) array and (m, n_obj) float array of minimised values.
+        """
+        F, G = self._minimised(self._measure(X))
+        feasible = (G <= 0).all(axis=1)
+        return X[feasible], F[feasible]
+
+    def _minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
+        """F and G of measured values with their natural signs."""
+        F = values[:, : self.n_obj] * self._signs
+        G = np.empty((len(values), len(self.constraints)))
+        for i, (constraint, measure) in enumerate(zip(self.constraints, self._bounded, strict=True)):
+            G[:, i] = constraint.violation(values[:, measure])
+        return F, G
+
+    def _measure(self, X: NDArray[Any]) -> Matrix:
+        """(n, n_measures) float array: all measures of valid points, with their natural signs."""
+        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
+        if n_threads < 2:
             return self._compute(X)
-        with ThreadPoolExecutor(n_parts) as pool:
+        n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
+        with ThreadPoolExecutor(n_threads) as pool:
             return np.concatenate(list(pool.map(self._compute, np.array_split(X, n_parts))))
 
     def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
-        """What `compute` does, in one thread."""
+        """What `_measure` does, in one thread."""
         points, sources, given = self._steps(X)
         maps, n_groups = self._group_maps(points)
-        asked = given >= 0
-        rows = given[asked]
-        F = np.empty((len(X), len(self.objectives)))
+        asked = None if sources is None else given >= 0
+        rows = given if asked is None else given[asked]
+        values = np.empty((len(X), len(self.measured)))
         done = 0
         for classes in self.table.tuples.classes(
             maps,
@@ -175,17 +235,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             below=self.below,
         ):
             own = rows[done : done + len(classes)]
-            for column, objective in enumerate(self.objectives):
-                F[own, column] = objective.evaluate(classes)
+            for column, measure in enumerate(self.measured):
+                values[own, column] = measure.evaluate(classes)
             if visit is not None:
                 visit(classes)
             done += len(classes)
-        values: Matrix = F * self._signs
         return values
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         points = self._checked(X)
-        out["F"] = self._memory.recall(points, self.compute)
+        out["F"], out["G"] = self._minimised(self._memory.recall(points, self._measure))
+        if not self.constraints:
+            del out["G"]
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         """Points as an (n, n_var) array of the search space's own dtype, or an error."""
@@ -205,24 +266,24 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
 
 class _Memory:
-    """F of every point that was evaluated, by the bytes of x. Copies are itself: a search has one memory."""
+    """What was measured of every point, by the bytes of x. Copies are itself: a search has one memory."""
 
-    def __init__(self, n_obj: int) -> None:
+    def __init__(self, n_measures: int) -> None:
         self._rows: dict[bytes, int] = {}
-        self._F = np.empty((64, n_obj))
+        self._values = np.empty((64, n_measures))
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_rows": self._rows, "_F": self._F[: len(self._rows)]}
+        return {"_rows": self._rows, "_values": self._values[: len(self._rows)]}
 
     def holds(self, X: NDArray[Any]) -> NDArray[np.bool_]:
         """(n,) Boolean array: which points were seen before."""
         return np.array([key in self._rows for key in _keys(X)], dtype=bool)
 
-    def recall(self, X: NDArray[Any], compute: Any) -> Matrix:
-        """F of points, computed for those that were not seen before, each once."""
+    def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
+        """(n, n_measures) float array, measured for the points that were not seen before, each once."""
         rows = self._rows
         known = len(rows)
         keys = _keys(X)
@@ -231,16 +292,16 @@ class _Memory:
             if key not in rows and key not in found:
                 found[key] = i
         if found:
-            new = compute(X[list(found.values())])
+            new = measure(X[list(found.values())])
             total = known + len(found)
-            if total > len(self._F):
-                grown = np.empty((max(total, 2 * len(self._F)), self._F.shape[1]))
-                grown[:known] = self._F[:known]
-                self._F = grown
-            self._F[known:total] = new
+            if total > len(self._values):
+                grown = np.empty((max(total, 2 * len(self._values)), self._values.shape[1]))
+                grown[:known] = self._values[:known]
+                self._values = grown
+            self._values[known:total] = new
             # Last, so that an interrupted evaluation leaves nothing behind.
             rows.update(zip(found, range(known, total), strict=True))
-        return self._F[[rows[key] for key in keys]]
+        return self._values[[rows[key] for key in keys]]
 
 
 def check_table(table: Any) -> None:
@@ -260,10 +321,13 @@ def _keys(X: NDArray[Any]) -> list[bytes]:
 
 
 def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
-    """The objectives' names, with their column where two would be the same."""
+    """The objectives' names, with their column or written out where two would be the same."""
     short = [objective.name for objective in objectives]
     names = [
         f"{objective.name} of {objective.column}" if short.count(objective.name) > 1 else objective.name
         for objective in objectives
+    ]
+    names = [
+        repr(objective) if names.count(name) > 1 else name for name, objective in zip(names, objectives, strict=True)
     ]
     return tuple(f"{name} (objective)" if name in table.quasi_identifiers else name for name in names)

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.archive import merge_front
 from pymoo_anon.generalization import Generalization
+from pymoo_anon.kernels.lattice import level_maps
 from pymoo_anon.kernels.rollup import plan_roll_up
 from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Constraint, Objective
 from pymoo_anon.problems.base import AnonymizationProblem, check_table
 
 Nodes = NDArray[np.int64]
@@ -39,9 +40,10 @@ class LatticeProblem(AnonymizationProblem):
         suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
             rounded down).
         suppress_below: Every class smaller than this is suppressed instead, without limit.
+        constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
 
     Raises:
-        TypeError: `table` is no Microdata, or an objective is no Objective.
+        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
             suppression is out of range.
     """
@@ -52,6 +54,7 @@ class LatticeProblem(AnonymizationProblem):
         objectives: Sequence[Objective],
         suppression: float = 0,
         suppress_below: int | None = None,
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
@@ -63,6 +66,7 @@ class LatticeProblem(AnonymizationProblem):
             vtype=int,
             suppression=suppression,
             suppress_below=suppress_below,
+            constraints=constraints,
         )
         rootless = [name for name, hierarchy in table.quasi_identifiers.items() if not hierarchy.has_root]
         if rootless:
@@ -72,9 +76,14 @@ class LatticeProblem(AnonymizationProblem):
                 stacklevel=2,
             )
         self.lengths = np.array([hierarchy.length for hierarchy in hierarchies], dtype=np.int64)
-        # All levels of all attributes below one another: a node is a choice of rows.
-        self._first_level = np.concatenate([[0], np.cumsum(self.lengths + 1)[:-1]])
-        self._n_groups = np.concatenate([hierarchy.n_groups for hierarchy in hierarchies])
+        # The levels of all attributes side by side, at the same height: a node is a choice of heights.
+        n_levels = int(self.lengths.max()) + 1
+        self._groups = np.zeros((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
+        self._n_groups = np.zeros((n_levels, self.n_var), dtype=np.int64)
+        for j, hierarchy in enumerate(hierarchies):
+            a, b = table.tuples.offsets[j : j + 2]
+            self._groups[: hierarchy.length + 1, a:b] = hierarchy.groups
+            self._n_groups[: hierarchy.length + 1, j] = hierarchy.n_groups
 
     @property
     def n_nodes(self) -> int:
@@ -131,8 +140,8 @@ class LatticeProblem(AnonymizationProblem):
         if self.n_nodes > _EXHAUSTIBLE:
             return None
         X, F = self.nodes(0, 0), np.empty((0, self.n_obj))
-        for batch in self.batches(1024):
-            X, F = merge_front(X, F, batch, self.compute(batch))
+        for batch in self.batches(4096):
+            X, F = merge_front(X, F, *self.compute_feasible(batch))
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
 
@@ -173,10 +182,7 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        maps = np.concatenate(
-            [hierarchy.groups[X[:, j]] for j, hierarchy in enumerate(self.table.quasi_identifiers.values())], axis=1
-        )
-        return maps, self._n_groups[self._first_level + X]
+        return level_maps(np.ascontiguousarray(X), self._groups, self._n_groups, self.table.tuples.offsets)
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
         return pd.DataFrame(X, columns=list(self.table.quasi_identifiers))

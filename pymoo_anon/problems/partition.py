@@ -15,7 +15,7 @@ from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.kernels.strings import closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Constraint, Objective
 from pymoo_anon.problems.base import AnonymizationProblem, check_table
 from pymoo_anon.taxonomy import Taxonomy
 
@@ -36,6 +36,7 @@ class PartitionProblem(AnonymizationProblem):
         suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
             rounded down).
         suppress_below: Every class smaller than this is suppressed instead, without limit.
+        constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
         orders: Per quasi-identifier all its values in another order; values that the table does not hold count in the
             domain.
         taxonomies: Per quasi-identifier a taxonomy whose leaves are its values; leaves that the table does not hold
@@ -47,7 +48,8 @@ class PartitionProblem(AnonymizationProblem):
         bit_offsets: (n_quasi_identifiers + 1,) int64 array, where the bits of each begin.
 
     Raises:
-        TypeError: `table` is no Microdata, an objective is no Objective, or a taxonomy is no Taxonomy.
+        TypeError: `table` is no Microdata, an objective is no Objective, a constraint is no Constraint, or a taxonomy
+            is no Taxonomy.
         KeyError: `orders` or `taxonomies` names no quasi-identifier.
         ValueError: A quasi-identifier has both, or an order or taxonomy lacks one of its values; there are no
             objectives, one is given twice or does not fit the table; the suppression is out of range.
@@ -59,6 +61,7 @@ class PartitionProblem(AnonymizationProblem):
         objectives: Sequence[Objective],
         suppression: float = 0,
         suppress_below: int | None = None,
+        constraints: Sequence[Constraint] = (),
         *,
         orders: Mapping[str, Sequence[Hashable]] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
@@ -84,6 +87,7 @@ class PartitionProblem(AnonymizationProblem):
             vtype=bool,
             suppression=suppression,
             suppress_below=suppress_below,
+            constraints=constraints,
         )
         self.taxonomies = taxonomies
         self.bit_offsets = np.concatenate([[0], np.cumsum(sizes - 1)])

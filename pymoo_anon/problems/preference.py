@@ -79,7 +79,12 @@ class PreferenceProblem(PartitionProblem):
         Args:
             X: (n, n_var) Boolean array.
         """
-        return super().natural(self._memory.recall(self._checked(X), self.compute))
+        return self._memory.recall(self._checked(X), self._measure)
+
+    @property
+    def steps(self) -> Matrix:
+        """(n_obj,) float array: 0.001 for achievements, and 1 for k."""
+        return np.array([0.001] * len(self.preferences) + [1.0])
 
     def natural(self, F: ArrayLike) -> Matrix:
         """Achievements and k, from achievements and k_pref - k.

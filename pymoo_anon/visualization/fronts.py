@@ -68,14 +68,15 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
     """Collect what a picture of fronts shows.
 
     Loss is on x and privacy on y: x is the first objective that is minimised and y the first that is maximised; where
-    all have one direction they stay in their order.
+    all have one direction they stay in their order. Members with an infinite value have no place, and are counted in
+    the title.
 
     Args:
         problem: The problem of all the fronts.
         fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F`.
 
     Raises:
-        ValueError: There is no front, or one is no such array of at least one member.
+        ValueError: There is no front, or one is no such array of at least one member of finite values.
     """
     if not fronts:
         raise ValueError("fronts must name at least one front, got none")
@@ -83,18 +84,25 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
     # Where all have one direction, both searches find the first.
     x, y = maximize.index(min(maximize)), maximize.index(max(maximize))
     order = list(dict.fromkeys([x, y, *range(problem.n_obj)]))
-    natural = {}
+    natural, n_infinite = {}, 0
     for name, F in fronts.items():
         values = np.array(F, dtype=float)
         if values.shape == (problem.n_obj,):
             # pymoo gives the single member of a single-objective front so.
             values = values[np.newaxis]
-        if values.ndim != 2 or values.shape[1] != problem.n_obj or not len(values) or not np.isfinite(values).all():
+        if (
+            values.ndim != 2
+            or values.shape[1] != problem.n_obj
+            or not np.isfinite(values).all(axis=1).any()
+            or np.isnan(values).any()
+        ):
             raise ValueError(
                 f"fronts[{name!r}] must be an (n, {problem.n_obj}) array of finite values with at least one member, "
                 f"got shape {values.shape}"
             )
-        ordered = problem.natural(values)[:, order]
+        finite = np.isfinite(values).all(axis=1)
+        n_infinite += int((~finite).sum())
+        ordered = problem.natural(values[finite])[:, order]
         natural[name] = ordered[np.lexsort(ordered.T[::-1])]
     together = np.concatenate(list(natural.values()))
     axes = tuple(_axis(problem, index, values) for index, values in zip(order, together.T, strict=True))
@@ -104,6 +112,8 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
         title = f"{name}: {len(front)} generalization{'s' if len(front) > 1 else ''} of {n_rows}"
     else:
         title = f"{len(natural)} fronts of generalizations of {n_rows}"
+    if n_infinite:
+        title += f", {n_infinite} more with infinite values"
     noted = _noted(axes, next(iter(natural.values()))) if len(axes) == 2 else ()
     return FrontPicture(title, axes, natural, noted)
 

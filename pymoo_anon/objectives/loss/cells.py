@@ -1,0 +1,352 @@
+"""Loss by the cells of the quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
+from pymoo_anon.kernels.grouping import group_extents
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Objective, Values
+
+
+class _CellObjective(Objective):
+    """A sum over the cells of the table, each with the weight of its quasi-identifier.
+
+    Args:
+        weights: A weight for each quasi-identifier, in the table's order; None weighs all alike.
+    """
+
+    def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
+        try:
+            self.weights = None if weights is None else np.array(weights, dtype=float)
+        except (TypeError, ValueError):
+            self.weights = np.empty(0)
+        if self.weights is not None and not self._are_weights(self.weights):
+            raise ValueError(f"weights must be {self._kind_of_weights}, got {weights!r}")
+
+    _kind_of_weights = "non-negative numbers, not all 0"
+
+    @staticmethod
+    def _are_weights(weights: Values) -> bool:
+        return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table with another number of quasi-identifiers than of weights.
+
+        Raises:
+            ValueError: They differ.
+        """
+        n = len(table.quasi_identifiers)
+        if self.weights is not None and len(self.weights) != n:
+            raise ValueError(f"weights must be one for each of the {n} quasi-identifiers, got {len(self.weights)}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.weights is None else self.weights.tolist()})"
+
+
+class GeneralLossMetric(_CellObjective):
+    """GLM, the general loss metric: a sum over all cells of the quasi-identifiers (Iyengar 2002).
+
+    A cell costs (values in its group - 1) / (values in the domain - 1), a suppressed one 1. From 0 to rows times
+    quasi-identifiers, not normalised (Dewri et al. 2010, section 7); lower is better. Equal tables have equal values to
+    the last bit, in whatever order they were computed: each attribute is added up in whole numbers and divided once.
+
+    Args:
+        weights: What a cell of each quasi-identifier costs at most, in the table's order: non-negative, not all 0. None
+            is 1 for all.
+
+    Raises:
+        ValueError: A weight is negative, or none is positive.
+    """
+
+    name = "GLM"
+    words = "general loss"
+    maximize = False
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the loss of each of n generalizations."""
+        # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
+        return _sum_in_order(self._weighed(attribute_losses(classes)))
+
+    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """The loss of each attribute if nothing is suppressed, which only adds to it."""
+        return self._weighed(unsuppressed_losses(table, maps))
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """What suppression adds at least: classes that are gone lose all that they have not lost yet.
+
+        In a specialization their tuples have lost no more by generalization than here.
+        """
+        table = classes.table
+        extents = group_extents(classes.maps, table.offsets)[0]
+        small = np.flatnonzero(classes.sizes <= gone[-1])
+        cells = extents[table.offsets[:-1] + table.codes[classes.representatives[small]]]
+        left = self._weighed(1 - cells / np.maximum(np.diff(table.offsets) - 1, 1)).sum(axis=1) * classes.sizes[small]
+        return np.array([left[classes.sizes[small] <= size].sum() for size in gone])
+
+    def _weighed(self, losses: Values) -> Values:
+        return losses if self.weights is None else losses * self.weights
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0, and the number of cells or what all of them cost."""
+        n = len(table.domain_sizes) if self.weights is None else float(self.weights.sum())
+        return 0, table.n_rows * n
+
+
+class NormalizedWeightedPenalty(_CellObjective):
+    """NWP: the mean over the tuples of their weighted loss (Dewri et al. 2009, section 3.1).
+
+    A cell costs its quasi-identifier's weight times (values in its group - 1) / (values in the domain - 1), a
+    suppressed one its weight. From 0 to 1; lower is better.
+
+    Args:
+        weights: A weight for each quasi-identifier, in the table's order, non-negative and of sum 1. None weighs all
+            alike.
+
+    Raises:
+        ValueError: A weight is negative, or their sum is not 1.
+    """
+
+    name = "NWP"
+    words = "weighted loss"
+    maximize = False
+    step = 0.001
+
+    _kind_of_weights = "non-negative numbers of sum 1"
+
+    @staticmethod
+    def _are_weights(weights: Values) -> bool:
+        return weights.ndim == 1 and bool((weights >= 0).all()) and abs(weights.sum() - 1) <= 1e-9
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the penalty of each of n generalizations."""
+        # No product of matrices, whose last bit would depend on how many are evaluated at once.
+        penalty: Values = _sum_in_order(self._weighed(attribute_losses(classes))) / classes.n_rows
+        return penalty
+
+    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """The penalty of each attribute if nothing is suppressed, which only adds to it."""
+        # A little less, so that the rounding of the sum proves nothing.
+        terms: Values = self._weighed(unsuppressed_losses(table, maps)) / table.n_rows * (1 - 1e-12)
+        return terms
+
+    def _weighed(self, losses: Values) -> Values:
+        n = losses.shape[1]
+        weighed: Values = losses * (np.full(n, 1 / n) if self.weights is None else self.weights)
+        return weighed
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+
+class NonUniformEntropy(Objective):
+    """NUE, non-uniform entropy: the bits that are lost of every cell's value, a sum over all cells.
+
+    A cell costs log2 of how often its group occurs in the original table over how often its value does, a suppressed
+    one of the rows over that (de Waal and Willenborg 1999). From 0; lower is better.
+    """
+
+    name = "NUE"
+    words = "non-uniform entropy"
+    maximize = False
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the bits lost by each of n generalizations."""
+        table = classes.table
+        lost = _unsuppressed_bits(classes.maps, table.offsets, table.marginals)
+        lost += _bits_of_suppression(
+            classes.maps,
+            table.offsets,
+            table.marginals,
+            table.codes,
+            classes.starts,
+            classes.sizes,
+            classes.representatives,
+            classes.smallest_kept,
+        )
+        return _sum_in_order(lost)
+
+    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """The bits of each attribute if nothing is suppressed, which only adds to them."""
+        terms: Values = _unsuppressed_bits(maps, table.offsets, table.marginals)
+        return terms
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0, and the bits lost where every tuple is suppressed."""
+        everything = np.zeros((1, table.offsets[-1]), dtype=np.int64)
+        return 0, float(self.attribute_terms(table, everything).sum()) * (1 + 1e-12)
+
+
+class Precision(Objective):
+    """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
+
+    An attribute has the lowest level of its hierarchy whose groups hold its groups, or the highest if none does; a
+    suppressed cell costs 1. From 0 to 1; higher is better.
+    """
+
+    name = "precision"
+    maximize = True
+    step = 0.001
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the precision of each of n generalizations."""
+        heights = self._heights(classes.table, classes.maps)
+        heights += (1 - heights) * (classes.n_suppressed / classes.n_rows)[:, np.newaxis]
+        precision: Values = 1 - _sum_in_order(heights) / heights.shape[1]
+        return precision
+
+    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
+        # A little less, so that the rounding of the sum proves nothing.
+        return (self._heights(table, maps) - 1 - 1e-12) / len(table.domain_sizes)
+
+    def _heights(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_attributes) float array: the level of each attribute over the height of its hierarchy."""
+        heights = np.zeros((len(maps), len(table.levels)))
+        for j, levels in enumerate(table.levels):
+            if len(levels) > 1:
+                own = np.ascontiguousarray(maps[:, table.offsets[j] : table.offsets[j + 1]])
+                heights[:, j] = _lowest_levels(own, levels) / (len(levels) - 1)
+        return heights
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+
+def attribute_losses(classes: EquivalenceClasses) -> Values:
+    """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
+    table = classes.table
+    losses: Values = _attribute_losses(
+        group_extents(classes.maps, table.offsets),
+        table.offsets,
+        table.marginals,
+        table.codes,
+        classes.starts,
+        classes.sizes,
+        classes.representatives,
+        classes.smallest_kept,
+    )
+    return losses
+
+
+def unsuppressed_losses(table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
+    losses: Values = _unsuppressed_losses(group_extents(maps, table.offsets), table.offsets, table.marginals)
+    return losses
+
+
+def _sum_in_order(terms: Values) -> Values:
+    """(n,) float array of row sums, the columns added from left to right."""
+    total: Values = np.cumsum(terms, axis=1)[:, -1]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _unsuppressed_losses(extents, offsets, marginals):  # type: ignore[no-untyped-def]
+    losses = np.empty((len(extents), len(offsets) - 1), dtype=np.float64)
+    for i in range(len(extents)):
+        for j in range(len(offsets) - 1):
+            numerator = np.int64(0)
+            for v in range(offsets[j], offsets[j + 1]):
+                numerator += marginals[v] * extents[i, v]
+            losses[i, j] = numerator / max(offsets[j + 1] - offsets[j] - 1, 1)
+    return losses
+
+
+@njit(cache=True, nogil=True)
+def _attribute_losses(  # type: ignore[no-untyped-def]
+    extents, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
+):
+    n_attributes = len(offsets) - 1
+    losses = np.empty((len(starts) - 1, n_attributes), dtype=np.float64)
+    numerators = np.empty(n_attributes, dtype=np.int64)
+    # A domain of one value loses nothing by generalization and 1 by suppression.
+    denominators = np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
+    for i in range(len(losses)):
+        for j in range(n_attributes):
+            numerators[j] = 0
+            for v in range(offsets[j], offsets[j + 1]):
+                numerators[j] += marginals[v] * extents[i, v]
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] < smallest_kept[i]:
+                for j in range(n_attributes):
+                    extent = extents[i, offsets[j] + codes[representatives[c], j]]
+                    numerators[j] += sizes[c] * (denominators[j] - extent)
+        for j in range(n_attributes):
+            losses[i, j] = numerators[j] / denominators[j]
+    return losses
+
+
+@njit(cache=True, nogil=True)
+def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
+    bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
+    held = np.zeros(offsets[-1], dtype=np.int64)
+    for i in range(len(maps)):
+        for j in range(len(offsets) - 1):
+            held[:] = 0
+            for v in range(offsets[j], offsets[j + 1]):
+                held[maps[i, v]] += marginals[v]
+            for v in range(offsets[j], offsets[j + 1]):
+                if marginals[v] > 0:
+                    bits[i, j] += marginals[v] * np.log2(held[maps[i, v]] / marginals[v])
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _bits_of_suppression(  # type: ignore[no-untyped-def]
+    maps, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
+):
+    n_attributes = len(offsets) - 1
+    bits = np.zeros((len(maps), n_attributes), dtype=np.float64)
+    n_rows = marginals[: offsets[1]].sum()
+    held = np.zeros(offsets[-1], dtype=np.int64)
+    suppressed = np.zeros(offsets[-1], dtype=np.int64)
+    for i in range(len(maps)):
+        suppressed[:] = 0
+        n_suppressed = 0
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] < smallest_kept[i]:
+                n_suppressed += sizes[c]
+                for j in range(n_attributes):
+                    suppressed[offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] += sizes[c]
+        if n_suppressed == 0:
+            continue
+        held[:] = 0
+        for j in range(n_attributes):
+            for v in range(offsets[j], offsets[j + 1]):
+                held[offsets[j] + maps[i, v]] += marginals[v]
+            for g in range(offsets[j], offsets[j + 1]):
+                if suppressed[g] > 0:
+                    bits[i, j] += suppressed[g] * np.log2(n_rows / held[g])
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
+    n_levels, n_values = levels.shape
+    lowest = np.empty(len(maps), dtype=np.int64)
+    group_above = np.empty(n_values, dtype=np.int64)
+    for i in range(len(maps)):
+        lowest[i] = n_levels - 1
+        for level in range(n_levels - 1):
+            group_above[:] = -1
+            holds = True
+            for v in range(n_values):
+                g = maps[i, v]
+                if group_above[g] >= 0 and group_above[g] != levels[level, v]:
+                    holds = False
+                    break
+                group_above[g] = levels[level, v]
+            if holds:
+                lowest[i] = level
+                break
+    return lowest

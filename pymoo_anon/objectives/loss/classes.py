@@ -1,0 +1,239 @@
+"""Loss by equivalence classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
+from pymoo_anon.kernels.grouping import group_extents
+from pymoo_anon.kernels.sums import add, weighted_sum
+from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
+
+
+class ClassificationMetric(ColumnObjective):
+    """CM, the classification metric: number of tuples outside the majority of their class (Iyengar 2002).
+
+    A tuple is penalised where its class label is not the most frequent one of its equivalence class, or where it is
+    suppressed. Whole, from 0 to the number of rows; lower is better.
+
+    Args:
+        column: Name of the column with the class labels.
+    """
+
+    name = "CM"
+    words = "classification loss"
+    maximize = False
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the number of penalised tuples of each of n generalizations."""
+        counts = self._counts(classes)
+        penalised: Values = _outside_majority(
+            classes.starts, classes.sizes, classes.smallest_kept, counts.starts, counts.counts
+        )
+        return penalised
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
+        """Merging classes puts no tuple into a majority that was outside one, and suppression penalises more."""
+        return float(classes.n_rows - self._majorities(classes).sum())
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The majorities of the classes that are gone are penalised, too; splitting makes them no smaller."""
+        majorities = self._majorities(classes)
+        return np.array([majorities[classes.sizes <= size].sum() for size in gone], dtype=float)
+
+    def _majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        counts = self._counts(classes)
+        largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[: counts.starts[-1]], counts.starts[:-1])
+        return largest
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and the number of rows."""
+        return 0, table.n_rows
+
+
+class NormalizedClassDispersion(Objective):
+    """NECD: (size of the largest class - size of the smallest) / (rows - 1), over the classes that are not suppressed.
+
+    The bias of an anonymization (Dewri et al. 2009, section 3.2): how unequal the privacy of two persons can be. From 0
+    to 1; lower is better.
+    """
+
+    name = "NECD"
+    words = "dispersion of class sizes"
+    maximize = False
+    step = 0.001
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the dispersion of each of n generalizations."""
+        dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.smallest_kept)
+        return dispersion / max(classes.n_rows - 1, 1)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+
+class Discernibility(Objective):
+    """DM, the discernibility metric: how many tuples each tuple cannot be told from, summed up.
+
+    Sum of the squared class sizes, and the number of rows for every suppressed tuple (Bayardo and Agrawal 2005). Whole,
+    from the number of rows N to N²; lower is better.
+    """
+
+    name = "DM"
+    words = "discernibility"
+    maximize = False
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the discernibility of each of n generalizations."""
+        total: Values = _discernibility(classes.starts, classes.sizes, classes.smallest_kept, classes.n_rows)
+        return total
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
+        """Merging classes raises the sum of squares, and suppression costs more than any class."""
+        return float((classes.sizes**2).sum())
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """The number of rows, and its square."""
+        return table.n_rows, float(table.n_rows) ** 2
+
+
+class AverageClassSize(Objective):
+    """AECS: the number of rows over the number of equivalence classes, all suppressed tuples being one class.
+
+    The average equivalence class size of LeFevre et al. 2006, not divided by k. From 1 to the number of rows; lower is
+    better.
+    """
+
+    name = "AECS"
+    words = "average class size"
+    maximize = False
+    step = 0.1
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the average of each of n generalizations."""
+        average: Values = classes.n_rows / classes.n_released
+        return average
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
+        """Neither merging classes nor suppressing them makes more of them."""
+        return classes.n_rows / len(classes.sizes)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of rows."""
+        return 1, table.n_rows
+
+
+class KLDivergence(Objective):
+    """KL: the divergence in bits of the original joint distribution from that of the released table.
+
+    In the released one every tuple is spread evenly over the combinations of domain values that it may stand for, a
+    suppressed one over all of them (Kifer and Gehrke 2006). From 0; lower is better.
+    """
+
+    name = "KL"
+    words = "divergence from the original"
+    maximize = False
+    step = 0.001
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the divergence of each of n generalizations."""
+        return self._divergence(classes, classes.smallest_kept)
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
+        """What is spread over classes before suppression is the nearest to the original of all that is even in them."""
+        # A little less, so that the rounding of the sum proves nothing.
+        return float(self._divergence(classes, np.zeros(len(classes), dtype=np.int64))[0]) * (1 - 1e-9)
+
+    def _divergence(self, classes: EquivalenceClasses, smallest_kept: NDArray[np.int64]) -> Values:
+        table = classes.table
+        divergence: Values = _divergence(
+            np.log2(group_extents(classes.maps, table.offsets) + 1),
+            table.offsets,
+            table.codes,
+            classes.starts,
+            classes.sizes,
+            classes.representatives,
+            smallest_kept,
+            weighted_sum(np.log2(table.counts), table.counts),
+        )
+        return np.maximum(divergence / table.n_rows, 0)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0, and the bits of a combination of domain values."""
+        return 0, float(np.log2(table.domain_sizes).sum())
+
+
+@njit(cache=True, nogil=True)
+def _dispersion(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
+    dispersion = np.zeros(len(starts) - 1, dtype=np.float64)
+    for i in range(len(dispersion)):
+        largest = np.int64(0)
+        smallest = np.iinfo(np.int64).max
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] >= smallest_kept[i]:
+                largest = max(largest, sizes[c])
+                smallest = min(smallest, sizes[c])
+        if largest > 0:
+            dispersion[i] = largest - smallest
+    return dispersion
+
+
+@njit(cache=True, nogil=True)
+def _outside_majority(starts, sizes, smallest_kept, value_starts, counts):  # type: ignore[no-untyped-def]
+    penalised = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(penalised)):
+        own, begins = sizes[starts[i] : starts[i + 1]], value_starts[starts[i] : starts[i + 1] + 1]
+        total = np.int64(0)
+        for c in range(len(own)):
+            # The first and the last without a loop, whose end would be mispredicted where a label has two values.
+            majority = max(counts[begins[c]], counts[begins[c + 1] - 1])
+            for e in range(begins[c] + 1, begins[c + 1] - 1):
+                majority = max(majority, counts[e])
+            total += own[c] - (majority if own[c] >= smallest_kept[i] else 0)
+        penalised[i] = total
+    return penalised
+
+
+@njit(cache=True, nogil=True)
+def _discernibility(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-untyped-def]
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(sums)):
+        total = np.int64(0)
+        for c in range(starts[i], starts[i + 1]):
+            total += sizes[c] * (sizes[c] if sizes[c] >= smallest_kept[i] else n_rows)
+        sums[i] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _divergence(log_extents, offsets, codes, starts, sizes, representatives, smallest_kept, original):  # type: ignore[no-untyped-def]
+    n_attributes = len(offsets) - 1
+    log_domain = np.log2((offsets[1:] - offsets[:-1]).astype(np.float64)).sum()
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(sums)):
+        n_suppressed = np.int64(0)
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] < smallest_kept[i]:
+                n_suppressed += sizes[c]
+        everywhere = np.log2(np.float64(n_suppressed)) - log_domain if n_suppressed > 0 else -np.inf
+        high, low = original, 0.0
+        for c in range(starts[i], starts[i + 1]):
+            density = everywhere
+            if sizes[c] >= smallest_kept[i]:
+                log_cells = 0.0
+                for j in range(n_attributes):
+                    log_cells += log_extents[i, offsets[j] + codes[representatives[c], j]]
+                density = np.log2(np.float64(sizes[c])) - log_cells
+                if n_suppressed > 0:
+                    more, less = max(density, everywhere), min(density, everywhere)
+                    density = more + np.log2(1 + 2.0 ** (less - more))
+            high, low = add(high, low, -density * sizes[c])
+        sums[i] = high + low
+    return sums

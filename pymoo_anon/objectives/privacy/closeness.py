@@ -1,0 +1,328 @@
+"""Privacy by how far the values in a class are from those of the whole table; lower is better."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from datetime import date
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon._values import is_number, same_as
+from pymoo_anon.equivalence import DistinctTuples, ValueCounts
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.kernels.sums import add
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Values
+from pymoo_anon.objectives.worst_class import MonotoneWorstClass, WorstClassObjective, least_worst_share
+
+Ints = NDArray[np.int64]
+
+
+class TCloseness(MonotoneWorstClass):
+    """t: the greatest earth mover's distance of a class's values to the table's, over the classes not suppressed.
+
+    Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
+
+    Args:
+        column: Name of the sensitive column.
+        distance: How far two values are apart, from 0 to 1. "equal": 1 where they differ. "ordered": the number of
+            steps between them in the order of numbers or dates, over all steps. All values in their order: the steps
+            in it. A `Hierarchy` of the values, which ends in one group: the level at which both are in one group, over
+            its length.
+
+    Raises:
+        ValueError: `distance` is none of these.
+    """
+
+    words = "distance of sensitive values"
+    maximize = False
+    step = 0.001
+
+    def __init__(self, column: str, distance: str | Sequence[Hashable] | Hierarchy = "equal") -> None:
+        super().__init__(column)
+        if isinstance(distance, str) or not isinstance(distance, Sequence | Hierarchy):
+            if not isinstance(distance, str) or distance not in ("equal", "ordered"):
+                raise ValueError(
+                    f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
+                )
+            self.distance: str | tuple[Hashable, ...] | Hierarchy = distance
+        elif isinstance(distance, Hierarchy):
+            if not distance.has_root:
+                raise ValueError(
+                    f"the hierarchy of {column!r} must end in one group, so that every two values have a distance; "
+                    "Hierarchy.with_root() adds a level '*'"
+                )
+            self.distance = distance
+        else:
+            self.distance = tuple(distance)
+            twice = repeated(map(same_as, self.distance))
+            if twice:
+                raise ValueError(f"distance must list every value once, got more than once: {examples(twice)}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """t, or what kind of t."""
+        if isinstance(self.distance, Hierarchy):
+            return "hierarchical t"
+        return "t" if self.distance == "equal" else "ordered t"
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table where the column has no role, or values without a distance.
+
+        Raises:
+            ValueError: It has none, or they have.
+        """
+        super().check(table)
+        values = table.values(self.column)
+        if self.distance == "ordered":
+            unordered = [value for value in values if not is_number(value) and not isinstance(value, date)]
+            if unordered:
+                raise ValueError(
+                    f"distance='ordered' needs numbers or dates in column {self.column!r}, got {examples(unordered)}; "
+                    "give distance all values in their order"
+                )
+        elif not isinstance(self.distance, str):
+            places = _places(self.distance, values)
+            unknown = [value for value, place in zip(values, places, strict=True) if place < 0]
+            if unknown:
+                raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
+
+    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the distance of each class."""
+        own, totals = (sizes, counts.starts, counts.values, counts.counts), table.totals(self.column)
+        n_values = len(totals)
+        if self.distance == "equal":
+            t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], table.n_rows)
+        elif isinstance(self.distance, Hierarchy):
+            levels = self.distance.groups[:-1, _places(self.distance, table.values[self.column])]
+            t = _distances_in_tree(*own, totals, levels, table.n_rows)
+        elif isinstance(self.distance, tuple):
+            places = _places(self.distance, table.values[self.column])
+            t = _distances_in_order(*own, totals, places, len(self.distance), table.n_rows)
+        else:
+            t = _distances_in_order(*own, totals, np.arange(n_values), n_values, table.n_rows)
+        distances: Values = t
+        return distances
+
+    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+        ones = np.ones(len(sizes))
+        if self.distance == "equal":
+            # The distance is what the values that are too frequent have too much together, or the others too little.
+            held, offsets, present = _surpluses(
+                sizes, counts.starts, counts.values, counts.counts, table.totals(self.column), table.n_rows
+            )
+            floors = 1 - present
+        else:
+            # A class is a mixture of what is left of it and of what is gone, and nothing is farther away than 1.
+            held, offsets, floors = self.of_classes(sizes, counts, table) * sizes, 0 * ones, 0 * ones
+        starts = np.arange(len(sizes) + 1)
+        return float(least_worst_share(held, starts, offsets, ones, ones, floors, sizes, limit, worst))
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+    def __repr__(self) -> str:
+        return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
+
+
+class BasicBetaLikeness(MonotoneWorstClass):
+    """beta: the greatest relative gain (p - q) / q of a sensitive value in a class that is not suppressed.
+
+    p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
+    better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "beta"
+    words = "relative gain of a sensitive value"
+    maximize = False
+    step = 0.01
+
+    _enhanced = False
+
+    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the greatest gain in each class."""
+        totals = table.totals(self.column)
+        gains: Values = _gains(sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows, self._enhanced)
+        return gains
+
+    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+        first, last = counts.starts[0], counts.starts[-1]
+        shares = table.totals(self.column)[counts.values[first:last]] / table.n_rows
+        caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
+        held = counts.counts[first:last].astype(float)
+        # Where only some values are left, they have to share what the others have in the table.
+        present = np.add.reduceat(shares, counts.starts[:-1] - first)
+        return float(
+            least_worst_share(held, counts.starts - first, shares, shares, caps, 1 / present - 1, sizes, limit, worst)
+        )
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0, and the gain of a class of the rarest value alone."""
+        totals = table.totals(self.column)
+        rarest = totals[totals > 0].min()
+        return 0, (table.n_rows - rarest) / rarest
+
+
+class EnhancedBetaLikeness(BasicBetaLikeness):
+    """Enhanced beta: the smallest beta for which no gain (p - q) / q exceeds min(beta, -ln q).
+
+    Gains of frequent values are held down by -ln q (Cao and Karras 2012, section 3). Infinite where one exceeds that,
+    which no beta makes good. From 0 up; lower is better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "enhanced beta"
+
+    _enhanced = True
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and infinity."""
+        return 0, np.inf
+
+
+class DeltaDisclosure(WorstClassObjective):
+    """delta: the greatest |log2(p / q)| of a sensitive value in a class that is not suppressed.
+
+    p is the share of the value in the class, q that in the table (Brickell and Shmatikov 2008, section 3). From 0 up;
+    lower is better. Merging classes may raise it.
+
+    Args:
+        column: Name of the sensitive column.
+        strict: Whether a value that a class lacks makes delta infinite, as the definition has it. Otherwise such values
+            are passed over, as other tools do.
+    """
+
+    name = "delta"
+    words = "disclosure of sensitive values"
+    maximize = False
+    step = 0.01
+
+    def __init__(self, column: str, strict: bool = False) -> None:
+        super().__init__(column)
+        self.strict = strict
+
+    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
+        totals = table.totals(self.column)
+        delta: Values = _disclosures(sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows)
+        if self.strict:
+            lacking = np.diff(counts.starts) < np.count_nonzero(totals)
+            delta[lacking] = np.inf
+        return delta
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0, and log2 of the number of rows, as shares are from 1 / rows to 1; infinity if strict."""
+        return 0, np.inf if self.strict else float(np.log2(table.n_rows))
+
+    def __repr__(self) -> str:
+        return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"
+
+
+@lru_cache(maxsize=64)
+def _places(distance: tuple[Hashable, ...] | Hierarchy, values: tuple[Hashable, ...]) -> Ints:
+    """(n_values,) int64 array: where each value stands in an order or in the domain of a hierarchy, or -1."""
+    if isinstance(distance, Hierarchy):
+        return distance.encode(values)
+    place = {same_as(value): i for i, value in enumerate(distance)}
+    return np.array([place.get(same_as(value), -1) for value in values], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _distances_in_tree(sizes, value_starts, values, counts, totals, levels, n_rows):  # type: ignore[no-untyped-def]
+    n_levels, n_values = levels.shape
+    expected = np.zeros((n_levels, levels.max() + 1))
+    for level in range(n_levels):
+        for value in range(n_values):
+            expected[level, levels[level, value]] += totals[value]
+    distances = np.empty(len(sizes))
+    held = np.zeros(expected.shape[1])
+    for c in range(len(sizes)):
+        high, low = 0.0, 0.0
+        own = np.float64(sizes[c])
+        for level in range(n_levels):
+            for e in range(value_starts[c], value_starts[c + 1]):
+                held[levels[level, values[e]]] += counts[e]
+            # What a group has too much has to leave it: half of all that differs, on the way from level to level.
+            for e in range(value_starts[c], value_starts[c + 1]):
+                g = levels[level, values[e]]
+                if held[g] > 0:
+                    surplus = held[g] * n_rows - expected[level, g] * own
+                    if surplus > 0:
+                        high, low = add(high, low, surplus)
+                    held[g] = 0
+        distances[c] = (high + low) / (n_levels * (own * n_rows))
+    return distances
+
+
+@njit(cache=True, nogil=True)
+def _distances_in_order(  # type: ignore[no-untyped-def]
+    sizes, value_starts, values, counts, totals, places, n_places, n_rows
+):
+    expected = np.zeros(n_places)
+    for value in range(len(places)):
+        expected[places[value]] += totals[value]
+    distances = np.zeros(len(sizes))
+    held = np.zeros(n_places)
+    for c in range(len(sizes)):
+        own = np.float64(sizes[c])
+        for e in range(value_starts[c], value_starts[c + 1]):
+            held[places[values[e]]] += counts[e]
+        high, low = 0.0, 0.0
+        below, expected_below = 0.0, 0.0
+        for place in range(n_places - 1):
+            below += held[place]
+            expected_below += expected[place]
+            high, low = add(high, low, abs(below * n_rows - expected_below * own))
+        held[:] = 0
+        distances[c] = (high + low) / (max(n_places - 1, 1) * (own * n_rows))
+    return distances
+
+
+@njit(cache=True, nogil=True)
+def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+    held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        for e in range(value_starts[c], value_starts[c + 1]):
+            expected = totals[values[e]] / n_rows
+            present[c] += expected
+            if counts[e] > expected * sizes[c]:
+                held[c] += counts[e]
+                offsets[c] += expected
+    return held, offsets, present
+
+
+@njit(cache=True, nogil=True)
+def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
+    gains = np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        own = np.float64(sizes[c])
+        for e in range(value_starts[c], value_starts[c + 1]):
+            expected = np.float64(totals[values[e]])
+            surplus = counts[e] * np.float64(n_rows) - expected * own
+            if surplus > 0:
+                gain = surplus / (expected * own)
+                if enhanced and gain > np.log(n_rows / expected):
+                    gain = np.inf
+                gains[c] = max(gains[c], gain)
+    return gains
+
+
+@njit(cache=True, nogil=True)
+def _disclosures(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+    disclosures = np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        own = np.float64(sizes[c])
+        for e in range(value_starts[c], value_starts[c + 1]):
+            ratio = (counts[e] * np.float64(n_rows)) / (totals[values[e]] * own)
+            disclosures[c] = max(disclosures[c], abs(np.log2(ratio)))
+    return disclosures

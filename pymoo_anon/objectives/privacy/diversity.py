@@ -1,0 +1,310 @@
+"""Privacy by the values in equivalence classes: what can be learned."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pymoo_anon._values import is_number
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.kernels.sums import add
+from pymoo_anon.objectives.base import ColumnObjective, Values
+from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
+from pymoo_anon.objectives.worst_class import MonotoneWorstClass, least_worst_share
+
+
+class DistinctLDiversity(ColumnObjective):
+    """l: smallest number of distinct sensitive values in a class that is not suppressed.
+
+    Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
+    better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "l"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, l of each of n generalizations."""
+        counts = self._counts(classes)
+        fewest: Values = _fewest_values(classes.starts, classes.sizes, classes.smallest_kept, counts.starts)
+        none_kept = fewest == np.inf
+        if none_kept.any():
+            fewest[none_kept] = np.count_nonzero(classes.table.totals(self.column))
+        return fewest
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """No class has more values after it was split."""
+        return fewest_unavoidable(np.diff(self._counts(classes).starts), classes.sizes, gone, limit)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of values of the column."""
+        return 1, table.columns[self.column].n_values
+
+
+class SensitiveCountSum(ColumnObjective):
+    """S_l: sum over all tuples of how often their sensitive value occurs in their class.
+
+    It is the sum of the squared counts over classes and values (Dewri et al. 2010, section 7). Whole, from the number
+    of rows to the sum of the squared counts in the table; higher is better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "S_l"
+    words = "sum of sensitive counts"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, S_l of each of n generalizations."""
+        counts = self._counts(classes)
+        total: Values = _sum_of_squared_counts(
+            classes.starts,
+            classes.sizes,
+            classes.smallest_kept,
+            counts.starts,
+            counts.values,
+            counts.counts,
+            counts.n_values,
+        )
+        return total
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The sum over the classes that are not gone, and as if the limit were suppressed with one value."""
+        counts = self._counts(classes)
+        squares = np.add.reduceat(counts.counts[: counts.starts[-1]] ** 2, counts.starts[:-1])
+        return sums_of_larger(classes.sizes, squares, gone, limit)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """The number of rows, and the sum of the squared counts in the table."""
+        return table.n_rows, float((table.totals(self.column).astype(float) ** 2).sum())
+
+
+class _WorstDiversity(MonotoneWorstClass):
+    """A diversity that no class has without so many distinct values."""
+
+    maximize = True
+
+    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the diversity of each class."""
+        return self._diversity(sizes, counts, 0)
+
+    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
+        """The diversity of each class, of the best that is left with so many tuples removed; infinite if none is."""
+        raise NotImplementedError
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """What one class has left, and no more than the distinct values of those that cannot all be suppressed."""
+        best = super().best_of_specializations(classes, limit, gone, most)
+        distinct = np.diff(self._counts(classes).starts)
+        return np.minimum(best, fewest_unavoidable(distinct, classes.sizes, gone, limit))
+
+    def _best_without(
+        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples
+    ) -> float:
+        return float(self._diversity(sizes, counts, limit).min())
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of values of the column."""
+        return 1, table.columns[self.column].n_values
+
+
+class EntropyLDiversity(_WorstDiversity):
+    """Entropy l: the smallest exp(entropy of the sensitive values) of a class that is not suppressed.
+
+    A class is as diverse as one of so many values that are equally frequent (Machanavajjhala et al. 2006, section 4).
+    From 1 to the number of values of the column; higher is better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "entropy l"
+    words = "entropy l-diversity"
+    step = 0.01
+
+    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
+        diversity: Values = _entropy_diversity(sizes, counts.starts, counts.counts, removed)
+        return diversity
+
+
+class RecursiveCLDiversity(_WorstDiversity):
+    """Recursive l: the largest l for which every class that is not suppressed is (c, l)-diverse.
+
+    With the counts of a class's m values in descending order, r_1 < c (r_l + ... + r_m); l = 1 always holds
+    (Machanavajjhala et al. 2006, section 4). Whole, from 1 to the number of values of the column; higher is better.
+
+    Args:
+        column: Name of the sensitive column.
+        c: How often the most frequent value may outnumber the rare ones together; a positive number, of which the
+            decimal as written is taken.
+
+    Raises:
+        ValueError: `c` is not positive and finite.
+    """
+
+    name = "recursive l"
+    words = "recursive l-diversity"
+    whole = True
+
+    def __init__(self, column: str, c: float) -> None:
+        super().__init__(column)
+        if not is_number(c) or not 0 < c < np.inf:
+            raise ValueError(f"c must be a positive number, got {c!r}")
+        self.c = float(c)
+
+    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
+        c = Fraction(str(self.c)).limit_denominator(10**6)
+        largest: Values = _recursive_diversity(sizes, counts.starts, counts.counts, c.numerator, c.denominator, removed)
+        return largest
+
+    def __repr__(self) -> str:
+        return f"RecursiveCLDiversity({self.column!r}, {self.c:g})"
+
+
+class AlphaKAnonymity(MonotoneWorstClass):
+    """alpha: the largest share of one sensitive value in a class that is not suppressed.
+
+    The alpha of (alpha, k)-anonymity (Wong et al. 2006), over all values of the column; its k is `KAnonymity`. Above 0,
+    up to 1; lower is better.
+
+    Args:
+        column: Name of the sensitive column.
+    """
+
+    name = "alpha"
+    words = "largest share of one sensitive value"
+    maximize = False
+    step = 0.001
+
+    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples) -> Values:
+        """(n_classes,) float array: the share of the most frequent value in each class."""
+        share: Values = _most_frequent(counts.starts, counts.counts) / sizes
+        return share
+
+    def _best_without(
+        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples
+    ) -> float:
+        n, ones = len(sizes), np.ones(len(sizes))
+        most = _most_frequent(counts.starts, counts.counts).astype(float)
+        least = least_worst_share(most, np.arange(n + 1), 0 * ones, ones, ones, 0 * ones, sizes, limit, worst)
+        # Few values cannot have small shares.
+        (fewest,) = fewest_unavoidable(np.diff(counts.starts), sizes, np.zeros(1, dtype=np.int64), limit)
+        return max(float(least), 1 / float(fewest))
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 / (number of values of the column), and 1."""
+        return 1 / table.columns[self.column].n_values, 1
+
+
+@njit(cache=True, nogil=True)
+def _fewest_values(starts, sizes, smallest_kept, value_starts):  # type: ignore[no-untyped-def]
+    fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
+    for i in range(len(fewest)):
+        most = np.iinfo(np.int64).max
+        own, begins = sizes[starts[i] : starts[i + 1]], value_starts[starts[i] : starts[i + 1] + 1]
+        distinct = most
+        for c in range(len(own)):
+            distinct = min(distinct, begins[c + 1] - begins[c] if own[c] >= smallest_kept[i] else most)
+        if distinct < most:
+            fewest[i] = distinct
+    return fewest
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
+    starts, sizes, smallest_kept, value_starts, values, counts, n_values
+):
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    suppressed = np.zeros(n_values, dtype=np.int64)
+    for i in range(len(sums)):
+        # All classes at once, which lie end to end, then what is otherwise in the few suppressed ones.
+        total = np.int64(0)
+        for count in counts[value_starts[starts[i]] : value_starts[starts[i + 1]]]:
+            total += count * count
+        suppressed[:] = 0
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] < smallest_kept[i]:
+                for e in range(value_starts[c], value_starts[c + 1]):
+                    total -= counts[e] * counts[e]
+                    suppressed[values[e]] += counts[e]
+        for value in range(n_values):
+            total += suppressed[value] * suppressed[value]
+        sums[i] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _entropy_diversity(sizes, value_starts, counts, removed):  # type: ignore[no-untyped-def]
+    diversity = np.full(len(sizes), np.inf)
+    for c in range(len(sizes)):
+        if sizes[c] <= removed:
+            continue
+        own = counts[value_starts[c] : value_starts[c + 1]]
+        # Removal flattens most where it takes the most frequent values down to one level.
+        level = _flattened(np.sort(own), removed) if removed > 0 else np.float64(own.max())
+        if own.min() >= level:
+            diversity[c] = len(own)  # exact, as logarithms are not
+            continue
+        left = np.float64(sizes[c] - removed)
+        high, low = 0.0, 0.0
+        for count in own:
+            share = min(np.float64(count), level) / left
+            high, low = add(high, low, -share * np.log(share))
+        diversity[c] = min(np.exp(high + low), np.float64(len(own)))
+        if removed > 0:
+            # A little more, so that the rounding of the level proves nothing.
+            diversity[c] *= 1 + 1e-12
+    return diversity
+
+
+@njit(cache=True, nogil=True)
+def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
+    level, held = 0.0, np.int64(0)
+    n = len(ascending)
+    for i in range(1, n + 1):
+        held += ascending[n - i]
+        level = (held - removed) / i
+        if i < n and level >= ascending[n - i - 1]:
+            break
+    return level
+
+
+@njit(cache=True, nogil=True)
+def _recursive_diversity(sizes, value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
+    largest = np.full(len(sizes), np.inf)
+    for c in range(len(sizes)):
+        if sizes[c] <= removed:
+            continue
+        own = np.sort(counts[value_starts[c] : value_starts[c + 1]])
+        n = len(own)
+        tail = np.int64(0)
+        largest[c] = 1
+        for i in range(n - 1):  # from the rarest value, r_m, to r_2
+            tail += own[i]
+            if (own[n - 1] - removed) * c_denominator < tail * c_numerator:
+                largest[c] = n - i
+                break
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _most_frequent(value_starts, counts):  # type: ignore[no-untyped-def]
+    most = np.empty(len(value_starts) - 1, dtype=np.int64)
+    for c in range(len(most)):
+        most[c] = counts[value_starts[c] : value_starts[c + 1]].max()
+    return most

@@ -1,0 +1,238 @@
+"""Privacy by the sizes of equivalence classes: who can be found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon._values import same_as
+from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
+from pymoo_anon.kernels.joins import row_ids
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
+
+
+class KAnonymity(Objective):
+    """k: size of the smallest equivalence class that is not suppressed (Dewri et al. 2010, section 3).
+
+    Whole, from 1 to the number of rows; higher is better.
+    """
+
+    name = "k"
+    maximize = True
+    whole = True
+    follows_k = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, k of each of n generalizations."""
+        k: Values = _smallest_size(classes.starts, classes.sizes, classes.smallest_kept, classes.n_rows)
+        return k
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """Splitting classes does not raise k."""
+        return most.astype(float)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 and the number of rows."""
+        return 1, table.n_rows
+
+
+class ClassSizeSum(Objective):
+    """S_k: sum over all tuples of the size of their class, which is the sum of the squared class sizes.
+
+    The unary form of the spread of class sizes (Dewri et al. 2010, section 4.1). Whole, from the number of rows N to
+    N²; higher is better.
+    """
+
+    name = "S_k"
+    words = "sum of class sizes"
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, S_k of each of n generalizations."""
+        total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.smallest_kept)
+        return total
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The sum over the classes that are not gone, and as if the limit were suppressed as one class."""
+        return sums_of_larger(classes.sizes, classes.sizes**2, gone, limit)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """The number of rows, and its square."""
+        return table.n_rows, float(table.n_rows) ** 2
+
+
+class MaximumRisk(Objective):
+    """Maximum risk: the greatest probability to find a person in the released table, 1 / k.
+
+    The highest prosecutor risk: the attacker knows that the person is in the table. From 1 / rows to 1; lower is
+    better.
+    """
+
+    name = "maximum risk"
+    words = "maximum re-identification risk"
+    maximize = False
+    follows_k = True
+    step = 0.001
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the risk of each of n generalizations."""
+        return 1 / KAnonymity().evaluate(classes)
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """Splitting classes does not raise k."""
+        return 1 / most
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 / rows, and 1."""
+        return 1 / table.n_rows, 1
+
+
+class AverageRisk(Objective):
+    """Average risk: the mean over all tuples of 1 / (size of their class).
+
+    The average prosecutor risk, which is the number of released classes over the rows; the suppressed tuples are one
+    class. From 1 / rows to 1; lower is better.
+    """
+
+    name = "average risk"
+    words = "average re-identification risk"
+    maximize = False
+    step = 0.0001
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the risk of each of n generalizations."""
+        return classes.n_released / classes.n_rows
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """The classes that are left where as many as possible are suppressed; splitting makes them no fewer."""
+        n_suppressed = int(np.searchsorted(np.cumsum(np.sort(classes.sizes)), limit, side="right"))
+        return np.full(len(gone), max(len(classes.sizes) - n_suppressed, 1) / classes.n_rows)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """1 / rows, and 1."""
+        return 1 / table.n_rows, 1
+
+
+class KMap(Objective):
+    """k-map: smallest number of persons of a population whom the values of a released class fit.
+
+    As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
+    fits; where every tuple is suppressed all do. Higher is better.
+
+    Args:
+        population: A table with the same quasi-identifiers, in the same order and with the same domains.
+
+    Raises:
+        TypeError: It is no Microdata.
+    """
+
+    name = "k-map"
+    maximize = True
+    whole = True
+
+    def __init__(self, population: Microdata) -> None:
+        if not isinstance(population, Microdata):
+            raise TypeError(f"population must be a Microdata, got {type(population).__name__}")
+        self.population = population
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table with other quasi-identifiers than the population.
+
+        Raises:
+            ValueError: Names, order or domains differ.
+        """
+        own, known = table.quasi_identifiers, self.population.quasi_identifiers
+        if list(own) != list(known):
+            raise ValueError(
+                f"population must have the table's quasi-identifiers {examples(list(own))}, got {examples(list(known))}"
+            )
+        different = [
+            name for name in own if list(map(same_as, own[name].domain)) != list(map(same_as, known[name].domain))
+        ]
+        if different:
+            raise ValueError(
+                f"population must have the domains of the table, in the same order; those of {examples(different)} "
+                "differ; Microdata.recoded gives it other hierarchies"
+            )
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, k in the population of each of n generalizations."""
+        k: Values = _smallest_size(
+            classes.starts,
+            np.where(classes.suppressed, -1, self._persons(classes)),
+            np.zeros(len(classes), dtype=np.int64),
+            self.population.n_rows,
+        )
+        return k
+
+    def best_of_specializations(
+        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> Values:
+        """No class fits more persons after it was split."""
+        return fewest_unavoidable(self._persons(classes), classes.sizes, gone, limit)
+
+    def _persons(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """(n_classes,) int64 array: how many persons of the population fit each class."""
+        firsts = classes.table.offsets[:-1]
+        n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
+        own_cells = firsts + classes.table.codes[classes.representatives]
+        cells = firsts + self.population.tuples.codes
+        found = []
+        done = 0
+        for batch in self.population.tuples.classes(classes.maps, n_groups):
+            for theirs in batch:
+                groups = classes.maps[done]
+                mine = groups[own_cells[classes.starts[done] : classes.starts[done + 1]]]
+                together = np.concatenate([mine, groups[cells[theirs.representatives]]])
+                ids, first = row_ids(together, tuple(n_groups[done].tolist()))
+                persons = np.zeros(len(first), dtype=np.int64)
+                persons[ids[len(mine) :]] = theirs.sizes
+                found.append(persons[ids[: len(mine)]])
+                done += 1
+        return np.concatenate(found)
+
+    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+        """0 and the rows of the population."""
+        return 0, self.population.n_rows
+
+    def __repr__(self) -> str:
+        return f"KMap({self.population!r})"
+
+
+@njit(cache=True, nogil=True)
+def _smallest_size(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-untyped-def]
+    k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
+    for i in range(len(k)):
+        smallest = n_rows
+        for size in sizes[starts[i] : starts[i + 1]]:
+            smallest = min(smallest, size if size >= smallest_kept[i] else n_rows)
+        k[i] = smallest
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_squared_sizes(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(sums)):
+        total = np.int64(0)
+        suppressed = np.int64(0)
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] >= smallest_kept[i]:
+                total += sizes[c] * sizes[c]
+            else:
+                suppressed += sizes[c]
+        sums[i] = total + suppressed * suppressed
+    return sums
