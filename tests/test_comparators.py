@@ -202,6 +202,17 @@ def test_sums_over_counts_have_the_last_bit_of_those_over_rows():
         assert d1.mean() == math.fsum(d1.expand()) / d1.n_rows
 
 
+def test_rows_cost_nothing():
+    n = 10**9
+    table = table_of([n, 3])
+    d1, d2 = (PropertyVector(values, table, "x", True) for values in ([2, 5], [1, 7]))
+    assert Coverage().index(d1, d2) == n / (n + 3)
+    assert (Spread().index(d1, d2), Spread().index(d2, d1)) == (n, 6)
+    assert Rank(0).index(d1) == math.sqrt(4 * n + 75)
+    assert Hypervolume().index(d1, d2) == pytest.approx(n * math.log(2) + 3 * math.log(5))
+    assert d1.mean() == (2 * n + 15) / (n + 3)
+
+
 def test_the_smallest_difference_of_one_tuple_is_a_volume():
     for value in np.linspace(1, 1e6, 100):
         higher, lower = [np.nextafter(value, math.inf), *[7.0] * 1000], [value, *[7.0] * 1000]

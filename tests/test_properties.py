@@ -268,6 +268,9 @@ def test_wrong_number_of_entries():
     text = "values of 'x' must be one for each of the 4 pairs of a distinct tuple and a value of 's', got 3"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         PropertyVector([1, 2, 3], table.tuples, "x", True, unit="s")
+    text = "unit of 'x' must be a column with a role, one of 'q', 's', got 't'"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        PropertyVector([1, 2, 3], table.tuples, "x", True, unit="t")
 
 
 def test_wrong_questions():

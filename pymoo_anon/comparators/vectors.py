@@ -142,9 +142,10 @@ class NonDominance(_Dominance):
 
 
 class Minimum(_Unary):
-    """▶min: the least value that any tuple has (Dewri et al. 2009, section 4); of class sizes it is k.
+    """▶min: the least value that any tuple has (Dewri et al. 2009, section 4). Higher is better.
 
-    Higher is better. Of a property that is better when lower it is the least of the negative values.
+    Of class sizes it is k, unless fewer than k tuples are suppressed: these are a class, too. Of a property that is
+    better when lower it is the least of the negative values.
     """
 
     name = "min"

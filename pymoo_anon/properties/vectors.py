@@ -37,7 +37,8 @@ class PropertyVector:
         words: What a picture calls the property.
 
     Raises:
-        ValueError: There is not one value for each distinct tuple or entry, or one is not finite or above 1e150.
+        ValueError: There is not one value for each distinct tuple or entry, one is not finite or above 1e150, or the
+            unit is no column of the table.
     """
 
     values: Values
@@ -49,6 +50,11 @@ class PropertyVector:
     words: str = ""
 
     def __post_init__(self) -> None:
+        if self.unit is not None and self.unit not in self.table.columns:
+            raise ValueError(
+                f"unit of {self.name!r} must be a column with a role, one of {examples(list(self.table.columns))}, "
+                f"got {self.unit!r}"
+            )
         own = finite_values(self.values, f"values of {self.name!r}")
         if len(own) != len(self.counts):
             of = "distinct tuples" if self.unit is None else f"pairs of a distinct tuple and a value of {self.unit!r}"
