@@ -26,6 +26,7 @@ def test_examples_run(path, tmp_path):
     assert done.stdout.strip()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:pymoo.core.decision_making")
 def test_the_readme_runs(tmp_path, monkeypatch, adult_rows, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "zip.csv").write_text("4711;47**;*\n4712;47**;*\n8000;80**;*")

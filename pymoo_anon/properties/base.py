@@ -111,10 +111,6 @@ class ColumnProperty(Property):
         of_entry, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
         return of_entry, distinct[class_of]
 
-    def _totals(self, table: DistinctTuples) -> Ints:
-        own = table.columns[self.column]
-        return np.bincount(own.values, own.counts, own.n_values).astype(np.int64)
-
 
 def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
     """Who is in one class once all suppressed tuples are one (section 3).

@@ -73,7 +73,7 @@ class SensitiveCount(ColumnProperty):
 
     def ideal(self, table: DistinctTuples) -> float:
         """How often the most frequent value occurs in the table."""
-        return int(self._totals(table).max())
+        return int(table.totals(self.column).max())
 
 
 class DistinctValues(ColumnProperty):
@@ -92,7 +92,7 @@ class DistinctValues(ColumnProperty):
 
     def ideal(self, table: DistinctTuples) -> float:
         """The number of values that occur in the table."""
-        return int(np.count_nonzero(self._totals(table)))
+        return int(np.count_nonzero(table.totals(self.column)))
 
 
 class TupleLoss(Property):
