@@ -14,10 +14,14 @@ Levels = list[dict[Any, Any]]
 
 @dataclass
 class Measured:
-    """What one node is worth; `class_of` and `size_of` tell every row's class and its size before suppression."""
+    """What one node is worth; `class_of` and `size_of` tell every row's class and its size before suppression.
+
+    `released` tells the class afterwards: all suppressed rows are one, -1.
+    """
 
     class_of: pd.Series
     size_of: pd.Series
+    released: pd.Series
     n_suppressed: int
     k: int
     S_k: int
@@ -37,6 +41,7 @@ class PlainTable:
 
     def __init__(self, frame: pd.DataFrame, hierarchies: dict[str, Levels]) -> None:
         self.frame = frame.reset_index(drop=True)
+        self.hierarchies = hierarchies
         self.columns = list(hierarchies)
         self.groups, self.costs = {}, {}
         for column, levels in hierarchies.items():
@@ -69,10 +74,11 @@ class PlainTable:
             below = int(rows_up_to.index[rows_up_to > limit][0])
         suppressed = size_of < below
         kept = ~suppressed
-        released = class_of.where(kept, -1)  # all suppressed rows are one class, -1
+        released = class_of.where(kept, -1)
         measured = Measured(
             class_of,
             size_of,
+            released,
             n_suppressed=int(suppressed.sum()),
             k=int(size_of[kept].min()) if kept.any() else len(self.frame),
             S_k=int((released.value_counts() ** 2).sum()),

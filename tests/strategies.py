@@ -12,6 +12,7 @@ import pandas as pd
 from hypothesis import strategies as st
 from plain import Levels, PlainTable
 
+from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
@@ -124,6 +125,30 @@ def policies(table: Table) -> st.SearchStrategy[dict[str, int]]:
     n_rows = len(table.frame)
     limits = st.integers(0, n_rows - 1).map(lambda limit: {"limit": limit})
     return limits | st.integers(1, n_rows).map(lambda below: {"below": below})
+
+
+#: Columns that every table of `tables` counts the values of.
+COLUMNS = ("s0", "s1", "q0")
+
+
+def drawn_classes(
+    data: st.DataObject, table: Table
+) -> tuple[EquivalenceClasses, list[tuple[int, ...]], dict[str, int]]:
+    """The classes of some nodes, in arrays of their own, with the nodes and the policy."""
+    some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=5)), data.draw(policies(table))
+    (batch,) = table.microdata.tuples.classes(*table.group_maps(some), columns=COLUMNS, **policy)
+    return batch.copy(), some, policy
+
+
+@st.composite
+def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> tuple[pd.DataFrame, Microdata]:
+    """Another table with the same quasi-identifiers, which may or may not hold the rows of the first."""
+    domains = {name: list(levels[0]) for name, levels in table.levels.items()}
+    others = draw(st.lists(st.tuples(*map(st.sampled_from, domains.values())), min_size=1, max_size=max_rows))
+    frame = pd.DataFrame(others, columns=list(domains))
+    if draw(st.booleans()):
+        frame = pd.concat([frame, table.frame[list(domains)]], ignore_index=True)
+    return frame, Microdata.from_frame(frame, table.microdata.quasi_identifiers)
 
 
 def grown(pick: Callable[[int, int], int], n_leaves: int, first: int = 0) -> dict[str, Any]:

@@ -1,47 +1,112 @@
 """One contract for all objectives, and their values against the plain twin.
 
-A further objective joins by a line in `OBJECTIVES` and one in `EXPECTED`.
+A further objective joins by a line in `CASES`.
 """
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import nodes, policies, tables
+from strategies import COLUMNS, drawn_classes, tables
 
 from pymoo_anon.equivalence import EquivalenceClasses
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.base import ColumnObjective, Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
+from pymoo_anon.objectives.loss import (
+    AverageClassSize,
+    ClassificationMetric,
+    Discernibility,
+    GeneralLossMetric,
+    KLDivergence,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Precision,
+)
+from pymoo_anon.objectives.privacy import (
+    AlphaKAnonymity,
+    AverageRisk,
+    BasicBetaLikeness,
+    ClassSizeSum,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    MaximumRisk,
+    RecursiveCLDiversity,
+    SensitiveCountSum,
+    TCloseness,
+)
 
-OBJECTIVES = {
-    "KAnonymity()": KAnonymity(),
-    "DistinctLDiversity('s0')": DistinctLDiversity("s0"),
-    "ClassSizeSum()": ClassSizeSum(),
-    "SensitiveCountSum('s0')": SensitiveCountSum("s0"),
-    "GeneralLossMetric()": GeneralLossMetric(),
-    "ClassificationMetric('s1')": ClassificationMetric("s1"),
+
+@dataclass(frozen=True)
+class Case:
+    """What one objective is, and its values on `two_tables`: with the rows as they are, and wholly generalized."""
+
+    make: Callable[[Microdata], Objective]
+    name: str
+    maximize: bool
+    whole: bool
+    first: list[float]
+    second: list[float]
+
+
+# By what they look like. A further objective joins by a line.
+CASES = {
+    "KAnonymity()": Case(lambda _: KAnonymity(), "k", True, True, [1, 3], [1, 4]),
+    "DistinctLDiversity('s0')": Case(lambda _: DistinctLDiversity("s0"), "l", True, True, [1, 2], [1, 3]),
+    "ClassSizeSum()": Case(lambda _: ClassSizeSum(), "S_k", True, True, [5, 9], [10, 16]),
+    "SensitiveCountSum('s0')": Case(lambda _: SensitiveCountSum("s0"), "S_l", True, True, [3, 5], [4, 6]),
+    "EntropyLDiversity('s0')": Case(
+        lambda _: EntropyLDiversity("s0"), "entropy l", True, False, [1, 3 / 2 ** (2 / 3)], [1, 2**1.5]
+    ),
+    "RecursiveCLDiversity('s0', 3)": Case(
+        lambda _: RecursiveCLDiversity("s0", 3), "recursive l", True, True, [1, 2], [1, 3]
+    ),
+    "TCloseness('s0')": Case(lambda _: TCloseness("s0"), "t", False, False, [1 / 3, 0], [1 / 2, 0]),
+    "AlphaKAnonymity('s0')": Case(lambda _: AlphaKAnonymity("s0"), "alpha", False, False, [1, 2 / 3], [1, 1 / 2]),
+    "BasicBetaLikeness('s0')": Case(lambda _: BasicBetaLikeness("s0"), "beta", False, False, [1 / 2, 0], [1, 0]),
+    "EnhancedBetaLikeness('s0')": Case(
+        lambda _: EnhancedBetaLikeness("s0"), "enhanced beta", False, False, [np.inf, 0], [np.inf, 0]
+    ),
+    "DeltaDisclosure('s0')": Case(lambda _: DeltaDisclosure("s0"), "delta", False, False, [np.log2(3 / 2), 0], [1, 0]),
+    "DeltaDisclosure('s0', strict=True)": Case(
+        lambda _: DeltaDisclosure("s0", strict=True), "delta", False, False, [np.inf, 0], [np.inf, 0]
+    ),
+    "MaximumRisk()": Case(lambda _: MaximumRisk(), "maximum risk", False, False, [1, 1 / 3], [1, 1 / 4]),
+    "AverageRisk()": Case(lambda _: AverageRisk(), "average risk", False, False, [2 / 3, 1 / 3], [1 / 2, 1 / 4]),
+    # The first table is the population.
+    "KMap(...)": Case(KMap, "k-map", True, True, [1, 3], [1, 3]),
+    "GeneralLossMetric()": Case(lambda _: GeneralLossMetric(), "GLM", False, False, [0, 3], [0, 4]),
+    "ClassificationMetric('s1')": Case(lambda _: ClassificationMetric("s1"), "CM", False, True, [1, 1], [1, 2]),
+    "NormalizedWeightedPenalty()": Case(lambda _: NormalizedWeightedPenalty(), "NWP", False, False, [0, 1], [0, 1]),
+    "NormalizedClassDispersion()": Case(
+        lambda _: NormalizedClassDispersion(), "NECD", False, False, [1 / 2, 0], [2 / 3, 0]
+    ),
+    "Discernibility()": Case(lambda _: Discernibility(), "DM", False, True, [5, 9], [10, 16]),
+    "AverageClassSize()": Case(lambda _: AverageClassSize(), "AECS", False, False, [3 / 2, 3], [2, 4]),
+    "NonUniformEntropy()": Case(
+        lambda _: NonUniformEntropy(), "NUE", False, False, [0, np.log2(3 * 1.5**2)], [0, np.log2(4**4 / 3**3)]
+    ),
+    "Precision()": Case(lambda _: Precision(), "precision", True, False, [1, 0], [1, 0]),
+    "KLDivergence()": Case(
+        lambda _: KLDivergence(),
+        "KL",
+        False,
+        False,
+        [0, np.log2(2 / 3) / 3 + np.log2(4 / 3) * 2 / 3],
+        [0, np.log2(1 / 2) / 4 + np.log2(3 / 2) * 3 / 4],
+    ),
 }
-# Name, whether higher is better, whether whole.
-EXPECTED = {
-    "KAnonymity()": ("k", True, True),
-    "DistinctLDiversity('s0')": ("l", True, True),
-    "ClassSizeSum()": ("S_k", True, True),
-    "SensitiveCountSum('s0')": ("S_l", True, True),
-    "GeneralLossMetric()": ("GLM", False, False),
-    "ClassificationMetric('s1')": ("CM", False, True),
-}
-COLUMNS = ("s0", "s1", "q0")
-
-
-def drawn_classes(data, table):
-    """The classes of some nodes, in arrays of their own, with the nodes and the policy."""
-    some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=5)), data.draw(policies(table))
-    (batch,) = table.microdata.tuples.classes(*table.group_maps(some), columns=COLUMNS, **policy)
-    return batch.copy(), some, policy
 
 
 def arrays_of(classes):
@@ -51,12 +116,13 @@ def arrays_of(classes):
     return [*found, classes.table.marginals]
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(("shown", "case"), CASES.items(), ids=list(CASES))
 @given(data=st.data(), table=tables())
-def test_the_contract_of_every_objective(name, data, table):
-    objective = OBJECTIVES[name]
-    assert repr(objective) == name
-    assert (objective.name, objective.maximize, objective.whole) == EXPECTED[name]
+def test_the_contract_of_every_objective(shown, case, data, table):
+    objective = case.make(table.microdata)
+    assert fnmatchcase(repr(objective), shown.replace("...", "*"))
+    assert (objective.name, objective.maximize, objective.whole) == (case.name, case.maximize, case.whole)
+    objective.check(table.microdata)
     classes, some, _ = drawn_classes(data, table)
     arrays = arrays_of(classes)
     before = [array.copy() for array in arrays]
@@ -65,6 +131,7 @@ def test_the_contract_of_every_objective(name, data, table):
     assert values.dtype == np.float64
     np.testing.assert_array_equal(values, [objective.evaluate(one)[0] for one in classes])
     np.testing.assert_array_equal(values, [objective.evaluate(one.copy())[0] for one in classes])
+    np.testing.assert_array_equal(values, pickle.loads(pickle.dumps(objective)).evaluate(classes))
     least, greatest = objective.bounds(table.microdata.tuples)
     assert least <= values.min()
     assert values.max() <= greatest
@@ -73,39 +140,36 @@ def test_the_contract_of_every_objective(name, data, table):
         np.testing.assert_array_equal(array, earlier)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_frozen_arrays_will_do(name):
-    table = two_tables()[0]
-    (batch,) = table.classes(np.array([[0, 1], [0, 0]]), np.array([[2], [1]]), columns=("s0", "s1"))
-    frozen = batch.copy()
-    for array in arrays_of(frozen):
-        array.flags.writeable = False
-    np.testing.assert_array_equal(OBJECTIVES[name].evaluate(frozen), OBJECTIVES[name].evaluate(batch))
-
-
 def two_tables():
     frames = (
         pd.DataFrame({"q": [0, 1, 1], "s0": ["a", "b", "a"], "s1": [1, 2, 1]}),
         pd.DataFrame({"q": [0, 0, 0, 1], "s0": [1, 2, 3, 3], "s1": ["x", "x", "y", "z"]}),
     )
-    return [Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, ["s0", "s1"]).tuples for frame in frames]
+    return [Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, ["s0", "s1"]) for frame in frames]
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "second"),
-    [
-        ("KAnonymity()", [1, 3], [1, 4]),
-        ("DistinctLDiversity('s0')", [1, 2], [1, 3]),
-        ("ClassSizeSum()", [5, 9], [10, 16]),
-        ("SensitiveCountSum('s0')", [3, 5], [4, 6]),
-        ("GeneralLossMetric()", [0, 3], [0, 4]),
-        ("ClassificationMetric('s1')", [1, 1], [1, 2]),
-    ],
-)
-def test_one_object_serves_two_tables(name, first, second):
-    for table, expected in zip(two_tables() * 2, [first, second] * 2, strict=True):
-        (batch,) = table.classes(np.array([[0, 1], [0, 0]]), np.array([[2], [1]]), columns=("s0", "s1"))
-        assert OBJECTIVES[name].evaluate(batch).tolist() == expected
+def raw_and_general(table):
+    """The classes of a table of `two_tables` with its rows as they are, and wholly generalized."""
+    (batch,) = table.tuples.classes(np.array([[0, 1], [0, 0]]), np.array([[2], [1]]), columns=("s0", "s1"))
+    return batch
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_frozen_arrays_will_do(case):
+    table = two_tables()[0]
+    frozen = raw_and_general(table).copy()
+    for array in arrays_of(frozen):
+        array.flags.writeable = False
+    objective = case.make(table)
+    np.testing.assert_array_equal(objective.evaluate(frozen), objective.evaluate(raw_and_general(table)))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_one_object_serves_two_tables(case):
+    both = two_tables()
+    objective = case.make(both[0])
+    for table, expected in zip(both * 2, [case.first, case.second] * 2, strict=True):
+        np.testing.assert_allclose(objective.evaluate(raw_and_general(table)), expected, rtol=1e-12, atol=1e-15)
 
 
 @given(data=st.data(), table=tables())
@@ -172,7 +236,7 @@ def test_what_is_no_objective_says_so():
     class Empty(Objective):
         name, maximize = "nothing", True
 
-    (batch,) = two_tables()[0].classes(np.array([[0, 1]]), np.array([[2]]))
+    (batch,) = two_tables()[0].tuples.classes(np.array([[0, 1]]), np.array([[2]]))
     with pytest.raises(NotImplementedError, match=r"^Empty must define evaluate_one or evaluate$"):
         Empty().evaluate(batch)
     with pytest.raises(TypeError, match=r"^column must be the name of a column, got 5$"):

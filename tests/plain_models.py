@@ -1,0 +1,246 @@
+"""The slow, obvious twins of the privacy and loss models: each number from the rows, as its definition reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from plain import Levels, PlainTable
+
+
+class PlainRelease:
+    """A table as one node and one suppression policy release it.
+
+    Args:
+        table: The table.
+        node: The level of every quasi-identifier.
+        **policy: `limit` or `below`, as `PlainTable.measure` takes them.
+    """
+
+    def __init__(self, table: PlainTable, node: Sequence[int], **policy: int) -> None:
+        self.frame, self.hierarchies = table.frame, table.hierarchies
+        self.node = dict(zip(table.columns, map(int, node), strict=True))
+        self.n_rows = len(table.frame)
+        self.class_of = table.measure(node, **policy).released
+        self.kept = self.class_of >= 0
+        self.n_suppressed = int((~self.kept).sum())
+        # Suppressed rows count against no measure of the worst class; where there are no others they are the table.
+        self.counted = self.class_of[self.kept] if self.kept.any() else self.class_of
+
+    def sizes(self) -> pd.Series:
+        """Rows in each class that counts."""
+        return self.counted.value_counts()
+
+    def counts(self, column: str) -> pd.DataFrame:
+        """How often each class that counts (rows) holds each value of the whole table (columns)."""
+        return pd.crosstab(self.counted, self.frame[column]).reindex(columns=self.whole(column).index, fill_value=0)
+
+    def shares(self, column: str) -> pd.DataFrame:
+        """The distribution p of each class that counts."""
+        counts = self.counts(column)
+        return counts.div(counts.sum(axis=1), axis=0)
+
+    def whole(self, column: str) -> pd.Series:
+        """How often the table, suppressed rows included, holds each value."""
+        return self.frame[column].value_counts().sort_index()
+
+    def table_shares(self, column: str) -> pd.Series:
+        """The distribution q of the table, suppressed rows included."""
+        return self.whole(column) / self.n_rows
+
+    def label_of(self, column: str) -> dict[Any, Any]:
+        """What the node makes of every value of a quasi-identifier's domain."""
+        return self.hierarchies[column][self.node[column]]
+
+    def labels(self, frame: pd.DataFrame) -> pd.Series:
+        """The generalized quasi-identifiers of the rows of a frame, as tuples."""
+        recoded = [frame[column].map(self.label_of(column)) for column in self.node]
+        return pd.Series(list(zip(*recoded, strict=True)), index=frame.index)
+
+
+# Privacy
+
+
+def entropy_l(release: PlainRelease, column: str) -> float:
+    """Every class has an entropy of at least log l (Machanavajjhala et al. 2006)."""
+    p = release.shares(column)
+    entropy = -(p * np.log(p.where(p > 0, 1))).sum(axis=1)
+    return float(np.exp(entropy.min()))
+
+
+def recursive_l(release: PlainRelease, column: str, c: float) -> int:
+    """In every class r_1 < c (r_l + ... + r_m), counts descending (Machanavajjhala et al. 2006).
+
+    In fractions of the decimal c: 11 is not less than 1.1 times 10.
+    """
+    return min(_recursive_l_of_class(row, Fraction(str(c))) for row in release.counts(column).to_numpy().tolist())
+
+
+def _recursive_l_of_class(counts: list[int], c: Fraction) -> int:
+    r = sorted((count for count in counts if count > 0), reverse=True)
+    return max([1, *(l for l in range(2, len(r) + 1) if r[0] < c * sum(r[l - 1 :]))])  # noqa: E741
+
+
+def equal_t(release: PlainRelease, column: str) -> float:
+    """Half the sum of |p - q| (Li et al. 2007, section 4.2)."""
+    return float(_extra(release, column).abs().sum(axis=1).max() / 2)
+
+
+def ordered_t(release: PlainRelease, column: str, order: Sequence[Any]) -> float:
+    """1 / (m - 1) times the sum of the |sums of p - q up to i| (Li et al. 2007, section 4.1)."""
+    if len(order) == 1:
+        return 0.0
+    extra = _extra(release, column).reindex(columns=list(order), fill_value=0.0)
+    return float(extra.cumsum(axis=1).abs().sum(axis=1).max() / (len(order) - 1))
+
+
+def hierarchical_t(release: PlainRelease, column: str, levels: Levels) -> float:
+    """The sum of the costs of all inner nodes (Li et al. 2007, section 4.2)."""
+    extra = _extra(release, column).reindex(columns=list(levels[0]), fill_value=0.0)
+    height = len(levels) - 1
+    roots = set(levels[-1].values())
+    assert len(roots) == 1
+    _, costs = _extra_and_costs(extra, levels, height, roots.pop())
+    return float((costs / max(height, 1)).max())
+
+
+def _extra(release: PlainRelease, column: str) -> pd.DataFrame:
+    return release.shares(column) - release.table_shares(column)
+
+
+def _extra_and_costs(extra: pd.DataFrame, levels: Levels, level: int, label: Any) -> tuple[pd.Series, pd.Series]:
+    """extra(N), and the sum of height(N) min(pos_extra(N), neg_extra(N)) over the inner nodes of N's subtree."""
+    if level == 0:
+        return extra[label], 0 * extra[label]
+    below = {levels[level - 1][value] for value, own in levels[level].items() if own == label}
+    extras, costs = zip(*(_extra_and_costs(extra, levels, level - 1, child) for child in below), strict=True)
+    pos_extra = sum(child.clip(lower=0) for child in extras)
+    neg_extra = sum((-child).clip(lower=0) for child in extras)
+    return sum(extras), level * np.minimum(pos_extra, neg_extra) + sum(costs)
+
+
+def alpha(release: PlainRelease, column: str) -> float:
+    """The largest share of a value in a class (Wong et al. 2006)."""
+    return float(release.shares(column).max(axis=None))
+
+
+def basic_beta(release: PlainRelease, column: str) -> float:
+    """The largest (p - q) / q where p > q (Cao and Karras 2012)."""
+    p, q = release.shares(column), release.table_shares(column)
+    return float(((p - q) / q).where(p > q, 0.0).max(axis=None))
+
+
+def enhanced_beta(release: PlainRelease, column: str) -> float:
+    """The smallest beta for which (p - q) / q <= min(beta, -ln q) where p > q (Cao and Karras 2012)."""
+    p, q = release.shares(column), release.table_shares(column)
+    gains = ((p - q) / q).where(p > q, 0.0)
+    return np.inf if (gains > -np.log(q)).any(axis=None) else float(gains.max(axis=None))
+
+
+def delta(release: PlainRelease, column: str, strict: bool = False) -> float:
+    """The largest |log2(p / q)| (Brickell and Shmatikov 2008); values that a class lacks only where `strict`."""
+    p, q = release.shares(column), release.table_shares(column)
+    if strict and (p == 0).any(axis=None):
+        return np.inf
+    return float(np.log2(p.div(q).where(p > 0, 1.0)).abs().max(axis=None))
+
+
+def maximum_risk(release: PlainRelease) -> float:
+    """1 / k: how surely the worst protected person is found."""
+    return float((1 / release.sizes()).max())
+
+
+def average_risk(release: PlainRelease) -> float:
+    """The mean over all rows of 1 / (rows of their class); suppressed rows are one class."""
+    return float((1 / release.class_of.map(release.class_of.value_counts())).mean())
+
+
+def k_map(release: PlainRelease, population: pd.DataFrame) -> int:
+    """The fewest rows of the population in the generalized cell of a class (Sweeney 2002)."""
+    if not release.kept.any():
+        return len(population)
+    cells = release.labels(release.frame)[release.kept].unique()
+    return int(release.labels(population).value_counts().reindex(cells, fill_value=0).min())
+
+
+# Loss
+
+
+def discernibility(release: PlainRelease) -> int:
+    """Every row costs the size of its class, a suppressed one that of the table (Bayardo and Agrawal 2005)."""
+    own = release.class_of.map(release.class_of.value_counts())
+    return int(own.where(release.kept, release.n_rows).sum())
+
+
+def average_class_size(release: PlainRelease) -> float:
+    """Rows by classes, of which the suppressed rows are one."""
+    return release.n_rows / release.class_of.nunique()
+
+
+def non_uniform_entropy(release: PlainRelease) -> float:
+    """The sum over cells of -log2 Pr(value | what it became) (de Waal and Willenborg 1999)."""
+    total = 0.0
+    for column in release.node:
+        labels = release.frame[column].map(release.label_of(column))
+        in_group = labels.map(labels.value_counts()).where(release.kept, release.n_rows)
+        of_value = release.frame[column].map(release.frame[column].value_counts())
+        total += float(np.log2(in_group / of_value).sum())
+    return total
+
+
+def precision(release: PlainRelease, hierarchies: dict[str, Levels] | None = None) -> float:
+    """1 - the mean over cells of level / height; a suppressed cell costs 1 (Sweeney 2002).
+
+    The level is the lowest one whose groups hold those of the release.
+
+    Args:
+        release: The release.
+        hierarchies: The hierarchies, where they are others than those that the node's levels are of.
+    """
+    costs = []
+    for column, levels in (hierarchies or release.hierarchies).items():
+        height = len(levels) - 1
+        level = _lowest_level(release.label_of(column), levels)
+        costs.append(np.where(release.kept, level / max(height, 1), 1.0).mean())
+    return float(1 - np.mean(costs))
+
+
+def _lowest_level(label_of: dict[Any, Any], levels: Levels) -> int:
+    """The lowest level where all values of each group have one label."""
+    groups = pd.Series(list(label_of), dtype=object).groupby(list(label_of.values())).agg(list)
+    fits = [all(len({labels[value] for value in group}) == 1 for group in groups) for labels in levels]
+    return fits.index(True)
+
+
+def weighted_loss(release: PlainRelease, weights: Sequence[float]) -> float:
+    """The sum over cells of weight * (values in the group - 1) / (values in the domain - 1); suppressed: weight."""
+    total = 0.0
+    for column, weight in zip(release.node, weights, strict=True):
+        label_of = pd.Series(release.label_of(column), dtype=object)
+        in_group = release.frame[column].map(label_of.map(label_of.value_counts()))
+        cost = (in_group - 1) / max(len(label_of) - 1, 1)
+        total += weight * float(cost.where(release.kept, 1.0).sum())
+    return total
+
+
+def kl_divergence(release: PlainRelease) -> float:
+    """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples it may be.
+
+    Kifer and Gehrke 2006: a row may be every tuple of the domain that its generalized values stand for, a suppressed
+    one every tuple there is.
+    """
+    columns = list(release.node)
+    all_cells, cells = 1, pd.Series(1, index=release.frame.index)
+    for column in columns:
+        label_of = pd.Series(release.label_of(column), dtype=object)
+        all_cells *= len(label_of)
+        cells *= release.frame[column].map(label_of.map(label_of.value_counts()))
+    spread = release.n_suppressed / release.n_rows / all_cells
+    size_of = release.class_of.map(release.class_of.value_counts())
+    released = (size_of / release.n_rows / cells).where(release.kept, 0.0) + spread
+    p = release.frame.groupby(columns)[columns[0]].transform("size") / release.n_rows
+    # The mean over rows is the sum over tuples, each with its share p of the rows.
+    return float(np.log2(p / released).mean())

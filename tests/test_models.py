@@ -1,0 +1,338 @@
+"""Privacy and loss models against their plain twins, scipy, and examples that were worked by hand."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import plain_models as plain
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain import PlainTable
+from plain_models import PlainRelease
+from scipy.optimize import linprog
+from scipy.stats import wasserstein_distance
+from strategies import COLUMNS, drawn_classes, level_columns, partitions, populations, tables
+
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import (
+    AverageClassSize,
+    Discernibility,
+    GeneralLossMetric,
+    KLDivergence,
+    NonUniformEntropy,
+    Precision,
+)
+from pymoo_anon.objectives.privacy import (
+    AlphaKAnonymity,
+    AverageRisk,
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KMap,
+    MaximumRisk,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.problems.partition import PartitionProblem
+
+OF_A_COLUMN = {
+    EntropyLDiversity: plain.entropy_l,
+    AlphaKAnonymity: plain.alpha,
+    TCloseness: plain.equal_t,
+    BasicBetaLikeness: plain.basic_beta,
+    EnhancedBetaLikeness: plain.enhanced_beta,
+    DeltaDisclosure: plain.delta,
+}
+OF_THE_TABLE = {
+    MaximumRisk: plain.maximum_risk,
+    AverageRisk: plain.average_risk,
+    Discernibility: plain.discernibility,
+    AverageClassSize: plain.average_class_size,
+    NonUniformEntropy: plain.non_uniform_entropy,
+    Precision: plain.precision,
+    KLDivergence: plain.kl_divergence,
+}
+# Written decimals among them for which a float product would take 11 for less than 1.1 times 10.
+CS = st.sampled_from([0.1, 0.3, 0.5, 1, 1.1, 1.5, 2, 3, 4.4]) | st.floats(0.01, 50)
+
+
+def assert_agree(objective, values, expected):
+    if objective.whole:
+        assert values.tolist() == list(expected)
+    else:
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-13)
+
+
+def compare(data, table, objective, twin):
+    """An objective and its twin on some nodes of a table."""
+    classes, some, policy = drawn_classes(data, table)
+    releases = [PlainRelease(table.plain, node, **policy) for node in some]
+    assert_agree(objective, objective.evaluate(classes), [twin(release) for release in releases])
+
+
+@pytest.mark.parametrize("kind", OF_A_COLUMN)
+@given(data=st.data(), table=tables())
+def test_models_of_a_column_are_what_the_rows_say(kind, data, table):
+    column = data.draw(st.sampled_from(COLUMNS))
+    compare(data, table, kind(column), lambda release: OF_A_COLUMN[kind](release, column))
+
+
+@pytest.mark.parametrize("kind", OF_THE_TABLE)
+@given(data=st.data(), table=tables())
+def test_models_of_the_table_are_what_the_rows_say(kind, data, table):
+    compare(data, table, kind(), OF_THE_TABLE[kind])
+
+
+@given(data=st.data(), table=tables(), column=st.sampled_from(COLUMNS), c=CS)
+def test_recursive_diversity_is_what_the_rows_say(data, table, column, c):
+    compare(data, table, RecursiveCLDiversity(column, c), lambda release: plain.recursive_l(release, column, c))
+
+
+@given(data=st.data(), table=tables(), column=st.sampled_from(COLUMNS))
+def test_strict_disclosure_is_what_the_rows_say(data, table, column):
+    compare(data, table, DeltaDisclosure(column, strict=True), lambda release: plain.delta(release, column, True))
+
+
+@given(data=st.data(), table=tables())
+def test_an_order_of_values_is_what_the_rows_say(data, table):
+    ascending = sorted(table.frame["s1"].unique())
+    compare(data, table, TCloseness("s1", "ordered"), lambda release: plain.ordered_t(release, "s1", ascending))
+    order = data.draw(st.permutations("abcdefg"[: data.draw(st.integers(4, 7))]))
+    order = data.draw(st.sampled_from([list, tuple]))(order)
+    compare(data, table, TCloseness("s0", order), lambda release: plain.ordered_t(release, "s0", order))
+
+
+@given(data=st.data(), table=tables())
+def test_a_hierarchy_of_values_is_what_the_rows_say(data, table):
+    domain = data.draw(st.permutations("abcdefg"[: data.draw(st.integers(4, 7))]))
+    columns = data.draw(level_columns(domain, rooted=True))
+    levels = [dict(zip(domain, column, strict=True)) for column in columns]
+    objective = TCloseness("s0", Hierarchy.from_levels(columns))
+    compare(data, table, objective, lambda release: plain.hierarchical_t(release, "s0", levels))
+
+
+@given(data=st.data(), table=tables())
+def test_k_map_is_what_the_rows_say(data, table):
+    frame, population = data.draw(populations(table))
+    compare(data, table, KMap(population), lambda release: plain.k_map(release, frame))
+
+
+@given(data=st.data(), table=tables())
+def test_weighted_loss_is_what_the_rows_say(data, table):
+    n = len(table.levels)
+    weights = data.draw(st.lists(st.floats(0, 5) | st.just(0), min_size=n, max_size=n))
+    compare(data, table, GeneralLossMetric(weights), lambda release: plain.weighted_loss(release, weights))
+
+
+@pytest.mark.parametrize("kind", OF_THE_TABLE)
+@given(data=st.data(), partition=partitions(rooted=True))
+def test_models_of_bit_strings_are_what_the_rows_say(kind, data, partition):
+    frame, objective = partition.table.frame, kind()
+    limit = data.draw(st.integers(0, len(frame) - 1))
+    problem = PartitionProblem(partition.table.microdata, [objective], suppression=limit, **partition.arguments)
+    X = problem.sample(3, np.random.default_rng(data.draw(st.integers(0, 99))))
+    hierarchies = {
+        name: [
+            dict(zip(hierarchy.domain, groups.tolist(), strict=True))  # numbers of groups are labels, too
+            for groups in hierarchy.groups
+        ]
+        for name, hierarchy in problem.table.quasi_identifiers.items()
+    }
+    twin = OF_THE_TABLE[kind]
+    more = {"hierarchies": hierarchies} if kind is Precision else {}
+    expected = []
+    for x in X:
+        levels = partition.labels_of(x)
+        expected.append(twin(PlainRelease(PlainTable(frame, levels), [0] * len(levels), limit=limit), **more))
+    assert_agree(objective, problem.natural(problem.compute(X))[:, 0], expected)
+
+
+# Distances, against programs that know nothing of anonymization
+
+
+def earth_moved(p, q, distances):
+    """The transport problem itself, as a linear program."""
+    m = len(p)
+    rows = [np.kron(np.eye(m)[i], np.ones(m)) for i in range(m)] + [np.kron(np.ones(m), np.eye(m)[i]) for i in range(m)]
+    return linprog(np.ravel(distances), A_eq=np.array(rows), b_eq=np.concatenate([p, q])).fun
+
+
+def one_class_each(values_of_class, **other):
+    """A table of one quasi-identifier, each value of it a class, with a sensitive column."""
+    rows = [(i, value) for i, values in enumerate(values_of_class) for value in values]
+    frame = pd.DataFrame(rows, columns=["q", "s"]).assign(**other)
+    hierarchy = Hierarchy.flat(range(len(values_of_class)))
+    return Microdata.from_frame(frame, {"q": hierarchy}, sensitive=["s", *other])
+
+
+def raw(table, limit=0, below=0):
+    """The classes of a table whose quasi-identifiers stay as they are."""
+    domains = table.tuples.domain_sizes
+    maps = np.concatenate([np.arange(n) for n in domains])[np.newaxis]
+    (classes,) = table.tuples.classes(
+        maps, np.array([domains]), columns=tuple(table.tuples.columns), limit=limit, below=below
+    )
+    return classes.copy()
+
+
+SEVERAL_CLASSES = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=4)
+
+
+def distributions(values_of_class, domain):
+    together = [value for values in values_of_class for value in values]
+    q = np.array([together.count(value) for value in domain]) / len(together)
+    return [np.array([values.count(value) for value in domain]) / len(values) for values in values_of_class], q
+
+
+@given(SEVERAL_CLASSES)
+def test_the_ordered_distance_is_scipys(values_of_class):
+    order = [3, 0, 4, 1, 5, 2, 6]
+    ps, q = distributions(values_of_class, order)
+    expected = max(wasserstein_distance(range(7), range(7), p, q) / 6 for p in ps)
+    classes = raw(one_class_each(values_of_class))
+    np.testing.assert_allclose(TCloseness("s", order).evaluate(classes), [expected], rtol=1e-9, atol=1e-12)
+
+
+@given(SEVERAL_CLASSES)
+def test_the_equal_distance_is_a_transport(values_of_class):
+    ps, q = distributions(values_of_class, range(6))
+    expected = max(earth_moved(p, q, 1 - np.eye(6)) for p in ps)
+    classes = raw(one_class_each(values_of_class))
+    np.testing.assert_allclose(TCloseness("s").evaluate(classes), [expected], rtol=1e-7, atol=1e-9)
+
+
+@given(SEVERAL_CLASSES, level_columns(list(range(6)), rooted=True))
+def test_the_hierarchical_distance_is_a_transport(values_of_class, columns):
+    ps, q = distributions(values_of_class, range(6))
+    levels = np.array([pd.factorize(pd.Series(column, dtype=object))[0] for column in columns])
+    common = [[np.argmax(levels[:, a] == levels[:, b]) for b in range(6)] for a in range(6)]
+    expected = max(earth_moved(p, q, np.array(common) / (len(levels) - 1)) for p in ps)
+    classes = raw(one_class_each(values_of_class))
+    found = TCloseness("s", Hierarchy.from_levels(columns)).evaluate(classes)
+    np.testing.assert_allclose(found, [expected], rtol=1e-7, atol=1e-9)
+
+
+def test_days_have_an_order():
+    days = [datetime.date(2026, 1, day) for day in (1, 31, 5)]
+    for own in (days, [pd.Timestamp(day) for day in days]):
+        classes = raw(one_class_each([own[:2], own[2:]]))
+        # The 1st, the 5th and the 31st are three equal steps apart: what counts is their rank.
+        np.testing.assert_allclose(TCloseness("s", "ordered").evaluate(classes), [1 / 3], rtol=1e-12)
+
+
+# Examples worked by hand
+
+
+def test_the_salaries_of_li_et_al():
+    """Q = {3k, ..., 11k}, P1 = {3k, 4k, 5k}, P2 = {6k, 8k, 11k}: 0.375 and 0.167 (Li et al. 2007, section 4.1)."""
+    for kept, expected in (([3, 4, 5], 0.375), ([6, 8, 11], 1 / 6)):
+        rest = [[k] for k in range(3, 12) if k not in kept]
+        classes = raw(one_class_each([kept, *rest]), below=3)
+        np.testing.assert_allclose(TCloseness("s", "ordered").evaluate(classes), [expected], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("other", "distance"), [("bronchitis", 1 / 3), ("pulmonary embolism", 2 / 3), ("stomach cancer", 1)]
+)
+def test_the_diseases_of_li_et_al(other, distance):
+    """Flu is 1/3 from bronchitis, 2/3 from pulmonary embolism and 1 from stomach cancer (section 4.2)."""
+    diseases = Hierarchy.from_levels(
+        [
+            ["flu", "bronchitis", "pulmonary embolism", "stomach cancer"],
+            ["respiratory infection", "respiratory infection", "vascular lung disease", "stomach disease"],
+            ["respiratory", "respiratory", "respiratory", "digestive"],
+            ["*"] * 4,
+        ]
+    )
+    classes = raw(one_class_each([["flu"], [other]]))
+    # Each class has to send half of its mass to the other value.
+    np.testing.assert_allclose(TCloseness("s", diseases).evaluate(classes), [distance / 2], rtol=1e-12)
+
+
+def test_the_patients_of_machanavajjhala_et_al():
+    """The 3-diverse table: each class holds heart disease, viral infection and cancer, one of them twice."""
+    classes = raw(one_class_each(["HVCC", "CHVV", "HVCC"]))
+    np.testing.assert_allclose(EntropyLDiversity("s").evaluate(classes), [2**1.5], rtol=1e-12)
+    # r = (2, 1, 1): 2 < c (1 + 1) above c = 1, and 2 < c above c = 2.
+    assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (0.5, 1, 1.01, 2, 2.01)] == [1, 1, 2, 2, 3]
+
+
+def test_a_decimal_is_the_one_that_was_written():
+    classes = raw(one_class_each(["a" * 11 + "b" * 10]))
+    assert 11 < 1.1 * 10  # in floats
+    assert RecursiveCLDiversity("s", 1.1).evaluate(classes) == [1]
+    assert RecursiveCLDiversity("s", 1.11).evaluate(classes) == [2]
+
+
+def test_shares_worked_by_hand():
+    """With q = (1/2, 1/3, 1/6) and p = (2/3, 1/3, 0) and (1/3, 1/3, 1/3)."""
+    classes = raw(one_class_each(["aab", "abc"]))
+    assert AlphaKAnonymity("s").evaluate(classes) == [2 / 3]
+    np.testing.assert_allclose(BasicBetaLikeness("s").evaluate(classes), [1], rtol=1e-12)
+    # 1 is at most -ln(1/6), and the gain of 1/3 of the most frequent value at most -ln(1/2).
+    np.testing.assert_allclose(EnhancedBetaLikeness("s").evaluate(classes), [1], rtol=1e-12)
+    np.testing.assert_allclose(DeltaDisclosure("s").evaluate(classes), [1], rtol=1e-12)
+    assert DeltaDisclosure("s", strict=True).evaluate(classes) == [np.inf]
+    assert MaximumRisk().evaluate(classes) == [1 / 3]
+    assert AverageRisk().evaluate(classes) == [1 / 3]
+    # p = 1 and q = 1/2: a gain of 1 is more than -ln(1/2).
+    alone = raw(one_class_each(["a", "b"]))
+    assert EnhancedBetaLikeness("s").evaluate(alone) == [np.inf]
+    assert BasicBetaLikeness("s").evaluate(alone) == [1]
+
+
+@pytest.mark.parametrize(("node", "expected"), [((1, 0), 3 / 4), ((1, 1), 7 / 12), ((0, 2), 2 / 3), ((0, 1), 5 / 6)])
+def test_the_precisions_of_sweeney(node, expected):
+    """Prec is 0.75, 0.58, 0.67 and 0.83 for GT[1,0], GT[1,1], GT[0,2] and GT[0,1] (Sweeney 2002, figure 5)."""
+    races = ["asian", "black", "white"]
+    zips = ["02138", "02139", "02141", "02142"]
+    hierarchies = {
+        "race": Hierarchy.from_levels([races, ["person"] * 3, ["*"] * 3]),
+        "zip": Hierarchy.from_levels([zips, ["0213*", "0213*", "0214*", "0214*"], ["021**"] * 4, ["*"] * 4]),
+    }
+    frame = pd.DataFrame([(race, zip_) for race in races for zip_ in zips], columns=["race", "zip"])
+    tuples = Microdata.from_frame(frame, hierarchies).tuples
+    chosen = list(zip(hierarchies.values(), node, strict=True))
+    maps = np.concatenate([hierarchy.groups[level] for hierarchy, level in chosen])
+    (classes,) = tuples.classes(maps[np.newaxis], np.array([[h.n_groups[level] for h, level in chosen]]))
+    np.testing.assert_allclose(Precision().evaluate(classes), [expected], rtol=1e-12)
+
+
+def test_losses_worked_by_hand():
+    """Classes of 3 and of 1, which is suppressed: of 4 rows one is lost."""
+    classes = raw(one_class_each(["aab", "c"]), limit=1)
+    assert Discernibility().evaluate(classes) == [3 * 3 + 4 * 1]
+    assert AverageClassSize().evaluate(classes) == [4 / 2]
+    assert AverageRisk().evaluate(classes) == [2 / 4]
+    assert MaximumRisk().evaluate(classes) == [1 / 3]
+    np.testing.assert_allclose(NonUniformEntropy().evaluate(classes), [np.log2(4 / 1)], rtol=1e-12)
+    np.testing.assert_allclose(Precision().evaluate(classes), [3 / 4], rtol=1e-12)
+    assert GeneralLossMetric([0.5]).evaluate(classes) == [0.5]
+    # Three rows stay, the fourth may be either value: (7/8, 1/8) are released of (3/4, 1/4).
+    expected = 3 / 4 * np.log2(6 / 7) + 1 / 4 * np.log2(2)
+    np.testing.assert_allclose(KLDivergence().evaluate(classes), [expected], rtol=1e-12)
+
+
+@given(data=st.data(), table=tables())
+def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
+    n_rows, n_cells = len(table.frame), int(np.prod(table.microdata.tuples.domain_sizes))
+    frame, population = data.draw(populations(table))
+    (classes,) = table.microdata.tuples.classes(*table.group_maps([table.top]), columns=COLUMNS, below=n_rows + 1)
+    for column in COLUMNS:
+        q = table.frame[column].value_counts() / n_rows
+        assert AlphaKAnonymity(column).evaluate(classes) == [q.max()]
+        np.testing.assert_allclose(EntropyLDiversity(column).evaluate(classes), np.exp(-(q * np.log(q)).sum()))
+        for kind in (TCloseness, BasicBetaLikeness, EnhancedBetaLikeness, DeltaDisclosure):
+            assert kind(column).evaluate(classes) == [0]
+        assert DeltaDisclosure(column, strict=True).evaluate(classes) == [0]
+    assert MaximumRisk().evaluate(classes) == AverageRisk().evaluate(classes) == [1 / n_rows]
+    assert KMap(population).evaluate(classes) == [len(frame)]
+    assert Discernibility().evaluate(classes) == [n_rows**2]
+    assert AverageClassSize().evaluate(classes) == [n_rows]
+    assert Precision().evaluate(classes) == [0]
+    assert GeneralLossMetric([2] * len(table.levels)).evaluate(classes) == [2 * n_rows * len(table.levels)]
+    p = table.frame.groupby(list(table.levels)).size() / n_rows
+    np.testing.assert_allclose(KLDivergence().evaluate(classes), [(p * np.log2(p * n_cells)).sum()], atol=1e-13)
