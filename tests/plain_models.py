@@ -29,6 +29,7 @@ class PlainRelease:
         self.n_suppressed = int((~self.kept).sum())
         # Suppressed rows count against no measure of the worst class; where there are no others they are the table.
         self.counted = self.class_of[self.kept] if self.kept.any() else self.class_of
+        self._counts: dict[str, pd.DataFrame] = {}
 
     def sizes(self) -> pd.Series:
         """Rows in each class that counts."""
@@ -36,7 +37,10 @@ class PlainRelease:
 
     def counts(self, column: str) -> pd.DataFrame:
         """How often each class that counts (rows) holds each value of the whole table (columns)."""
-        return pd.crosstab(self.counted, self.frame[column]).reindex(columns=self.whole(column).index, fill_value=0)
+        if column not in self._counts:
+            pairs = pd.crosstab(self.counted, self.frame[column])
+            self._counts[column] = pairs.reindex(columns=self.whole(column).index, fill_value=0)
+        return self._counts[column]
 
     def shares(self, column: str) -> pd.DataFrame:
         """The distribution p of each class that counts."""

@@ -1,0 +1,163 @@
+"""Constrained problems, what plain comparisons make of all their nodes, and every kind of objective."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+from strategies import populations, tables
+
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import (
+    AverageClassSize,
+    ClassificationMetric,
+    Discernibility,
+    GeneralLossMetric,
+    KLDivergence,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Precision,
+)
+from pymoo_anon.objectives.privacy import (
+    AlphaKAnonymity,
+    AverageRisk,
+    BasicBetaLikeness,
+    ClassSizeSum,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    MaximumRisk,
+    RecursiveCLDiversity,
+    SensitiveCountSum,
+    TCloseness,
+)
+from pymoo_anon.problems.lattice import LatticeProblem
+
+KINDS = (
+    KAnonymity(),
+    DistinctLDiversity("s0"),
+    ClassSizeSum(),
+    SensitiveCountSum("s0"),
+    EntropyLDiversity("s0"),
+    RecursiveCLDiversity("s0", 2),
+    TCloseness("s0"),
+    TCloseness("s1", "ordered"),
+    TCloseness("s0", Hierarchy([list("abcd"), list("xxyy"), list("****")])),
+    AlphaKAnonymity("s0"),
+    BasicBetaLikeness("s0"),
+    EnhancedBetaLikeness("s0"),
+    DeltaDisclosure("s0"),
+    DeltaDisclosure("s0", strict=True),
+    MaximumRisk(),
+    AverageRisk(),
+    GeneralLossMetric(),
+    NormalizedWeightedPenalty(),
+    NormalizedClassDispersion(),
+    ClassificationMetric("s1"),
+    Discernibility(),
+    AverageClassSize(),
+    NonUniformEntropy(),
+    Precision(),
+    KLDivergence(),
+)
+BOUNDED = [objective for objective in KINDS if objective.has_bounds]
+
+
+def sorted_rows(F):
+    F = np.asarray(F)
+    return F[np.lexsort(F.T[::-1])]
+
+
+def values_of(table, objectives, **suppression):
+    """(n_nodes, n) array: every node's values, without a constraint."""
+    problem = LatticeProblem(table, objectives, **suppression)
+    return problem.natural(problem.compute(problem.nodes(0, problem.n_nodes)))
+
+
+def minimal(F):
+    """The points that no other dominates, each once and in lexicographic order, by comparing all pairs."""
+    distinct = np.unique(F, axis=0)
+    no_worse = (distinct[:, np.newaxis] <= distinct).all(axis=2)
+    np.fill_diagonal(no_worse, False)
+    return distinct[~no_worse.any(axis=0)]
+
+
+@dataclass
+class Task:
+    """A constrained problem and what plain comparisons make of the values of all nodes.
+
+    Attributes:
+        table: The table.
+        objectives: The objectives.
+        limits: Constraints as an objective, whether it is at least or at most something, and that something.
+        limit: At most so many tuples are suppressed.
+    """
+
+    table: Microdata
+    objectives: list[Objective]
+    limits: list[tuple[Objective, bool, float]]
+    limit: int
+
+    @property
+    def problem(self):
+        constraints = [kind >= bound if at_least else kind <= bound for kind, at_least, bound in self.limits]
+        return LatticeProblem(self.table, self.objectives, constraints=constraints, suppression=self.limit)
+
+    @property
+    def F(self):
+        signs = [-1 if objective.maximize else 1 for objective in self.objectives]
+        return values_of(self.table, self.objectives, suppression=self.limit) * signs + 0.0
+
+    @property
+    def G(self):
+        """(n_nodes, n_constraints) array."""
+        columns = []
+        for kind, at_least, bound in self.limits:
+            values = values_of(self.table, [kind], suppression=self.limit)[:, 0]
+            columns.append(bound - values if at_least else values - bound)
+        return np.array(columns).reshape(len(columns), len(self.F)).T
+
+    @property
+    def front(self):
+        return minimal(self.F[(self.G <= 0).all(axis=1)] if self.limits else self.F)
+
+
+@st.composite
+def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS) -> Task:
+    """Random tables, objectives of some kinds, suppression, and constraints that some of the nodes may satisfy."""
+    table = draw(tables())
+    limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
+    k_map = KMap(draw(populations(table))[1])
+    objectives = draw(st.lists(st.sampled_from([*of, k_map]), min_size=1, max_size=3, unique_by=repr))
+    limits = []
+    bounded = st.tuples(st.sampled_from([*KINDS, k_map]), st.booleans())
+    for kind, at_least in draw(st.lists(bounded, max_size=2, unique_by=repr)):
+        values = values_of(table.microdata, [kind], suppression=limit)
+        bound = draw(st.sampled_from(np.unique(values[np.isfinite(values)]).tolist() or [1.0]))
+        limits.append((kind, at_least, bound + draw(st.sampled_from([0.0, 0.0, 0.25, -0.25]))))
+    return Task(table.microdata, objectives, limits, limit)
+
+
+def found(res, problem):
+    """The front of a result, in lexicographic order; empty where nothing feasible was found."""
+    return np.empty((0, problem.n_obj)) if res.F is None else sorted_rows(np.reshape(res.F, (-1, problem.n_obj)))
+
+
+def invented(seed):
+    """60 rows, a lattice of 625 nodes."""
+    rng = np.random.default_rng(seed)
+    values = [[i >> level for i in range(16)] for level in range(5)]
+    group = rng.integers(0, 4, 60)
+    frame = pd.DataFrame({f"q{j}": (group * 4 + rng.integers(0, 8, 60)) % 16 for j in range(4)})
+    frame["s0"] = np.array(list("abcd"))[(group + rng.choice(4, 60, p=[0.4, 0.3, 0.2, 0.1])) % 4]
+    frame["s1"] = group + rng.integers(0, 2, 60)
+    return Microdata.from_frame(frame, {f"q{j}": Hierarchy(values) for j in range(4)}, sensitive=["s0", "s1"])

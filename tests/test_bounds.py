@@ -1,0 +1,102 @@
+"""Branch and bound with every model that states bounds, as an objective and as a constraint."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from tasks import BOUNDED, KINDS, Task, found, invented, tasks, values_of
+
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import (
+    ClassificationMetric,
+    Discernibility,
+    GeneralLossMetric,
+    NormalizedWeightedPenalty,
+)
+from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.problems.lattice import LatticeProblem
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+
+@settings(max_examples=300)
+@given(tasks(of=BOUNDED), st.integers(0, 3))
+def test_the_certified_front_is_exact(task, seed):
+    problem = task.problem
+    res = minimize(problem, BranchAndBound(), seed=seed)
+    algorithm = res.algorithm
+    assert algorithm.certified
+    assert algorithm.n_undecided == 0
+    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
+    assert algorithm.n_evaluated == problem.n_unique
+    np.testing.assert_array_equal(found(res, problem), task.front)
+    np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
+
+
+METHODS = ("attribute_terms", "floor_of_generalizations", "best_of_specializations")
+STATED = [
+    (objective, method)
+    for objective in KINDS
+    for method in METHODS
+    if getattr(type(objective), method) is not getattr(Objective, method)
+]
+LOSS = "pymoo_anon.objectives.loss"
+
+
+def planted(seed, objective, constrained):
+    """A problem whose front depends on an objective's bounds: as one of the objectives, or as a constraint."""
+    table, limit = invented(seed), [0, 3][seed % 2]
+    partner = KAnonymity() if type(objective).__module__.startswith(LOSS) else GeneralLossMetric()
+    if not constrained:
+        return Task(table, [objective, partner], [], limit)
+    values = values_of(table, [objective], suppression=limit)
+    share = [0.25, 0.5, 0.75, 0.9, 0.97][seed % 5]
+    bound = float(np.quantile(values[np.isfinite(values)], share))
+    others = [KAnonymity(), GeneralLossMetric(), NormalizedWeightedPenalty()]
+    if objective.floor_rises:
+        # Such floors are of use only where an objective has one, too.
+        others = [KAnonymity(), ClassificationMetric("s0"), Discernibility()]
+    chosen = [one for one in others if type(one) is not type(objective)][:2]
+    return Task(table, chosen, [(objective, objective.maximize, bound)], limit)
+
+
+@pytest.mark.parametrize("constrained", [False, True], ids=["objective", "constraint"])
+@pytest.mark.parametrize(("objective", "method"), STATED, ids=str)
+def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained):
+    """A test of the test: each bound is broken once, and a front is no longer exact."""
+    original = getattr(type(objective), method)
+
+    def is_exact(seed):
+        task = planted(seed, objective, constrained)
+        values = values_of(task.table, [objective], suppression=task.limit)
+        worse = np.ptp(values[np.isfinite(values)]) * [0.1, 0.3, 1.0][seed % 3]
+        worse = np.ceil(worse) if objective.whole else worse
+        if objective.maximize and not objective.has_floor:
+            worse = -worse
+
+        def broken(self, *arguments):
+            bounds = original(self, *arguments)
+            return None if bounds is None else bounds + worse
+
+        problem = task.problem
+        with monkeypatch.context() as patch:
+            patch.setattr(type(objective), method, broken)
+            res = minimize(problem, BranchAndBound(), seed=seed)
+        return np.array_equal(found(res, problem), task.front)
+
+    assert not all(map(is_exact, range(60)))
+
+
+def test_constraints_need_no_bounds_and_objectives_do():
+    table = invented(0)
+    for unbounded in (kind for kind in KINDS if not kind.has_bounds):
+        task = Task(table, [KAnonymity(), GeneralLossMetric()], [(unbounded, False, 1.0)], 3)
+        res = minimize(task.problem, BranchAndBound())
+        assert res.algorithm.certified
+        np.testing.assert_array_equal(found(res, task.problem), task.front)
+        with pytest.raises(ValueError) as caught:
+            minimize(LatticeProblem(table, [KAnonymity(), unbounded]), BranchAndBound())
+        assert str(caught.value) == f"{unbounded!r} states no bounds; ExhaustiveSearch or PBGEA search without any"
