@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -59,9 +60,21 @@ class PlainRelease:
         """What the node makes of every value of a quasi-identifier's domain."""
         return self.hierarchies[column][self.node[column]]
 
+    def of_rows(self, column: str, numbers: Mapping[Any, Any]) -> pd.Series:
+        """The number of every row's value."""
+        codes, values = pd.factorize(self.frame[column])
+        return pd.Series(np.array([numbers[value] for value in values])[codes], index=self.frame.index)
+
+    def values_in_group(self, column: str) -> dict[Any, int]:
+        """With how many values of the domain each of them shares its group, itself included."""
+        label_of = self.label_of(column)
+        in_group = Counter(label_of.values())
+        return {value: in_group[label] for value, label in label_of.items()}
+
     def labels(self, frame: pd.DataFrame) -> pd.Series:
         """The generalized quasi-identifiers of the rows of a frame, as tuples."""
-        recoded = [frame[column].map(self.label_of(column)) for column in self.node]
+        chosen = [(column, self.label_of(column)) for column in self.node]
+        recoded = [[label_of[value] for value in frame[column]] for column, label_of in chosen]
         return pd.Series(list(zip(*recoded, strict=True)), index=frame.index)
 
 
@@ -188,10 +201,13 @@ def non_uniform_entropy(release: PlainRelease) -> float:
     """The sum over cells of -log2 Pr(value | what it became) (de Waal and Willenborg 1999)."""
     total = 0.0
     for column in release.node:
-        labels = release.frame[column].map(release.label_of(column))
-        in_group = labels.map(labels.value_counts()).where(release.kept, release.n_rows)
-        of_value = release.frame[column].map(release.frame[column].value_counts())
-        total += float(np.log2(in_group / of_value).sum())
+        of_value = release.frame[column].value_counts().to_dict()
+        of_label: Counter[Any] = Counter()
+        for value, count in of_value.items():
+            of_label[release.label_of(column)[value]] += count
+        in_group = {value: of_label[label] for value, label in release.label_of(column).items()}
+        became = release.of_rows(column, in_group).where(release.kept, release.n_rows)
+        total += float(np.log2(became / release.of_rows(column, of_value)).sum())
     return total
 
 
@@ -223,9 +239,8 @@ def weighted_loss(release: PlainRelease, weights: Sequence[float]) -> float:
     """The sum over cells of weight * (values in the group - 1) / (values in the domain - 1); suppressed: weight."""
     total = 0.0
     for column, weight in zip(release.node, weights, strict=True):
-        label_of = pd.Series(release.label_of(column), dtype=object)
-        in_group = release.frame[column].map(label_of.map(label_of.value_counts()))
-        cost = (in_group - 1) / max(len(label_of) - 1, 1)
+        in_group = release.values_in_group(column)
+        cost = (release.of_rows(column, in_group) - 1) / max(len(in_group) - 1, 1)
         total += weight * float(cost.where(release.kept, 1.0).sum())
     return total
 
@@ -239,9 +254,9 @@ def kl_divergence(release: PlainRelease) -> float:
     columns = list(release.node)
     all_cells, cells = 1, pd.Series(1, index=release.frame.index)
     for column in columns:
-        label_of = pd.Series(release.label_of(column), dtype=object)
-        all_cells *= len(label_of)
-        cells *= release.frame[column].map(label_of.map(label_of.value_counts()))
+        in_group = release.values_in_group(column)
+        all_cells *= len(in_group)
+        cells *= release.of_rows(column, in_group)
     spread = release.n_suppressed / release.n_rows / all_cells
     size_of = release.class_of.map(release.class_of.value_counts())
     released = (size_of / release.n_rows / cells).where(release.kept, 0.0) + spread

@@ -211,6 +211,15 @@ def test_days_have_an_order():
         np.testing.assert_allclose(TCloseness("s", "ordered").evaluate(classes), [1 / 3], rtol=1e-12)
 
 
+def test_the_order_is_that_of_the_values():
+    """A quasi-identifier has values in the order of its hierarchy, whichever that is."""
+    frame = pd.DataFrame({"q": [2, 2, 2, 0, 1]})
+    for domain in ([0, 1, 2], [0, 2, 1], [2, 1, 0]):
+        classes = raw(Microdata.from_frame(frame, {"q": Hierarchy.flat(domain)}))
+        # From 0: 3/5 by two steps and 1/5 by one, of two.
+        np.testing.assert_allclose(TCloseness("q", "ordered").evaluate(classes), [0.7], rtol=1e-12)
+
+
 # Examples worked by hand
 
 
@@ -253,6 +262,12 @@ def test_a_decimal_is_the_one_that_was_written():
     assert 110 < 4.4 * 25
     classes = raw(one_class_each(["a" * 110 + "b" * 25]))
     assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (4.4, 4.40001)] == [1, 2]
+
+
+def test_every_c_is_shown_in_full():
+    """Problems tell objectives apart by what they look like."""
+    assert repr(RecursiveCLDiversity("s", 1.5)) == "RecursiveCLDiversity('s', 1.5)"
+    assert repr(RecursiveCLDiversity("s", 1.50000001)) == "RecursiveCLDiversity('s', 1.50000001)"
 
 
 def test_shares_worked_by_hand():
@@ -324,3 +339,68 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
     assert GeneralLossMetric([2] * len(table.levels)).evaluate(classes) == [2 * n_rows * len(table.levels)]
     p = table.frame.groupby(list(table.levels)).size() / n_rows
     np.testing.assert_allclose(KLDivergence().evaluate(classes), [(p * np.log2(p * n_cells)).sum()], atol=1e-13)
+
+
+# What is refused
+
+
+def refused(error, make):
+    with pytest.raises(error) as caught:
+        make()
+    return str(caught.value)
+
+
+def test_bad_arguments_are_refused():
+    for c in (0, -1, np.nan, np.inf, True, "2", None):
+        assert (
+            refused(ValueError, lambda c=c: RecursiveCLDiversity("s", c)) == f"c must be a positive number, got {c!r}"
+        )
+    for distance in ("equals", 3, None, {"a", "b"}):
+        assert refused(ValueError, lambda distance=distance: TCloseness("s", distance)) == (
+            f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
+        )
+    assert refused(ValueError, lambda: TCloseness("s", ["a", "b", "a"])) == (
+        "distance must list every value once, got more than once: 'a'"
+    )
+    assert refused(ValueError, lambda: TCloseness("s", Hierarchy.from_levels(["ab"]))) == (
+        "the hierarchy of 's' must end in one group, so that every two values have a distance; "
+        "Hierarchy.with_root() adds a level '*'"
+    )
+    assert refused(TypeError, lambda: KMap(pd.DataFrame())) == "population must be a Microdata, got DataFrame"
+    for weights in ([1, -1], [np.nan, 1], [0, 0], "ab", [[1]]):
+        assert refused(ValueError, lambda weights=weights: GeneralLossMetric(weights)) == (
+            f"weights must be non-negative numbers, not all 0, got {weights!r}"
+        )
+    for kind in OF_A_COLUMN:
+        assert refused(TypeError, lambda kind=kind: kind(5)) == "column must be the name of a column, got 5"
+
+
+def test_what_does_not_fit_the_table_is_refused():
+    table = one_class_each(["ab", "bc"])
+    assert refused(ValueError, lambda: TCloseness("s", "ordered").check(table)) == (
+        "distance='ordered' needs numbers or dates in column 's', got 'a', 'b', 'c'; "
+        "give distance all values in their order"
+    )
+    mixed = one_class_each([[1, 2], [datetime.date(2026, 1, 1)]])
+    assert "in column 's'" in refused(ValueError, lambda: TCloseness("s", "ordered").check(mixed))
+    for distance in (["a", "b", "d"], Hierarchy.flat("abd")):
+        assert refused(ValueError, lambda distance=distance: TCloseness("s", distance).check(table)) == (
+            "distance must have all values of column 's', lacks 'c'"
+        )
+    assert refused(ValueError, lambda: GeneralLossMetric([1, 1]).check(table)) == (
+        "weights must be one for each of the 1 quasi-identifiers, got 2"
+    )
+    for objective in (EntropyLDiversity("z"), TCloseness("z", "ordered"), RecursiveCLDiversity("z", 2)):
+        assert refused(ValueError, lambda objective=objective: objective.check(table)) == (
+            f"{objective!r} reads column 'z', which has no role in the table; columns with a role: 'q', 's'"
+        )
+    other = Microdata.from_frame(pd.DataFrame({"p": [0, 1]}), {"p": Hierarchy.flat([0, 1])})
+    assert refused(ValueError, lambda: KMap(other).check(table)) == (
+        "population must have the table's quasi-identifiers 'q', got 'p'"
+    )
+    for domain in ([1, 0], [0, 1, 2]):
+        other = Microdata.from_frame(pd.DataFrame({"q": [0, 1]}), {"q": Hierarchy.flat(domain)})
+        assert refused(ValueError, lambda other=other: KMap(other).check(table)) == (
+            "population must have the domains of the table, in the same order; those of 'q' differ; "
+            "Microdata.recoded gives it other hierarchies"
+        )

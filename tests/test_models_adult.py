@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import plain_models as plain
 import pytest
 from plain import PlainTable, read_levels
@@ -99,17 +98,17 @@ def by_rows(frame):
     return PlainTable(frame, levels)
 
 
-def random_nodes(problem):
+def random_nodes(problem, n=N_NODES):
     """Distinct nodes, among them the most general one and the rows as they are."""
-    some = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(2 * N_NODES, problem.n_var))
-    others = np.random.default_rng(1).permutation(np.unique(some, axis=0))[: N_NODES - 2]
+    some = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(2 * n, problem.n_var))
+    others = np.random.default_rng(1).permutation(np.unique(some, axis=0))[: n - 2]
     return np.concatenate([[problem.lengths, 0 * problem.lengths], others])
 
 
-def assert_agree(problem, twins, frame, limit):
+def assert_agree(problem, twins, frame, limit, n=N_NODES):
     table = by_rows(frame)
-    X = random_nodes(problem)
-    assert len(X) == N_NODES
+    X = random_nodes(problem, n)
+    assert len(X) == n
     found = problem.natural(problem.compute(X))
     releases = [PlainRelease(table, node, limit=limit) for node in X]
     for objective, twin, values in zip(problem.objectives, twins, found.T, strict=True):
@@ -135,4 +134,4 @@ def test_k_map_is_what_the_rows_of_adult_say(adult_rows):
     twin = partial(plain.k_map, population=adult_rows)
     for limit in (0, 20):
         problem = LatticeProblem(table, [KMap(population)], suppression=limit)
-        assert_agree(problem, [twin], pd.DataFrame(sample), limit)
+        assert_agree(problem, [twin], sample, limit, n=20)
