@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from tasks import BOUNDED, KINDS, Task, found, invented, tasks, values_of
+from tasks import BOUNDED, KINDS, Task, found, invented, minimal, sorted_rows, tasks, values_of
 
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.archive import boxes
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import (
     ClassificationMetric,
@@ -34,6 +35,17 @@ def test_the_certified_front_is_exact(task, seed):
     assert algorithm.n_evaluated == problem.n_unique
     np.testing.assert_array_equal(found(res, problem), task.front)
     np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
+
+
+@given(tasks(of=BOUNDED), st.sampled_from([1.0, 3.0, 10.0]))
+def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(task, epsilon):
+    problem = task.problem
+    res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
+    assert res.algorithm.certified
+    expected = minimal(boxes(task.front, epsilon))
+    np.testing.assert_array_equal(sorted_rows(boxes(found(res, problem), epsilon)), expected)
+    for f in found(res, problem):
+        assert (task.F[(task.G <= 0).all(axis=1)] == f).all(axis=1).any()
 
 
 METHODS = ("attribute_terms", "floor_of_generalizations", "best_of_specializations")
