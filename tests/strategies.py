@@ -140,6 +140,24 @@ def drawn_classes(
     return batch.copy(), some, policy
 
 
+def one_class_each(values_of_class: Sequence[Iterable[Any]]) -> Microdata:
+    """A table of one quasi-identifier, each value of it a class, with a sensitive column."""
+    rows = [(i, value) for i, values in enumerate(values_of_class) for value in values]
+    frame = pd.DataFrame(rows, columns=["q", "s"])
+    hierarchy = Hierarchy.flat(range(len(values_of_class)))
+    return Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s")
+
+
+def raw(table: Microdata, limit: int = 0, below: int = 0) -> EquivalenceClasses:
+    """The classes of a table whose quasi-identifiers stay as they are."""
+    domains = table.tuples.domain_sizes
+    maps = np.concatenate([np.arange(n) for n in domains])[np.newaxis]
+    (classes,) = table.tuples.classes(
+        maps, np.array([domains]), columns=tuple(table.tuples.columns), limit=limit, below=below
+    )
+    return classes.copy()
+
+
 @st.composite
 def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> tuple[pd.DataFrame, Microdata]:
     """Another table with the same quasi-identifiers, which may or may not hold the rows of the first."""

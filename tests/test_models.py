@@ -13,7 +13,16 @@ from plain import PlainTable
 from plain_models import PlainRelease
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
-from strategies import COLUMNS, drawn_classes, level_columns, partitions, populations, tables
+from strategies import (
+    COLUMNS,
+    drawn_classes,
+    level_columns,
+    one_class_each,
+    partitions,
+    populations,
+    raw,
+    tables,
+)
 
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
@@ -146,24 +155,6 @@ def earth_moved(p, q, distances):
     m = len(p)
     rows = [np.kron(np.eye(m)[i], np.ones(m)) for i in range(m)] + [np.kron(np.ones(m), np.eye(m)[i]) for i in range(m)]
     return linprog(np.ravel(distances), A_eq=np.array(rows), b_eq=np.concatenate([p, q])).fun
-
-
-def one_class_each(values_of_class, **other):
-    """A table of one quasi-identifier, each value of it a class, with a sensitive column."""
-    rows = [(i, value) for i, values in enumerate(values_of_class) for value in values]
-    frame = pd.DataFrame(rows, columns=["q", "s"]).assign(**other)
-    hierarchy = Hierarchy.flat(range(len(values_of_class)))
-    return Microdata.from_frame(frame, {"q": hierarchy}, sensitive=["s", *other])
-
-
-def raw(table, limit=0, below=0):
-    """The classes of a table whose quasi-identifiers stay as they are."""
-    domains = table.tuples.domain_sizes
-    maps = np.concatenate([np.arange(n) for n in domains])[np.newaxis]
-    (classes,) = table.tuples.classes(
-        maps, np.array([domains]), columns=tuple(table.tuples.columns), limit=limit, below=below
-    )
-    return classes.copy()
 
 
 SEVERAL_CLASSES = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=4)
@@ -339,68 +330,3 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
     assert GeneralLossMetric([2] * len(table.levels)).evaluate(classes) == [2 * n_rows * len(table.levels)]
     p = table.frame.groupby(list(table.levels)).size() / n_rows
     np.testing.assert_allclose(KLDivergence().evaluate(classes), [(p * np.log2(p * n_cells)).sum()], atol=1e-13)
-
-
-# What is refused
-
-
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
-
-
-def test_bad_arguments_are_refused():
-    for c in (0, -1, np.nan, np.inf, True, "2", None):
-        assert (
-            refused(ValueError, lambda c=c: RecursiveCLDiversity("s", c)) == f"c must be a positive number, got {c!r}"
-        )
-    for distance in ("equals", 3, None, {"a", "b"}):
-        assert refused(ValueError, lambda distance=distance: TCloseness("s", distance)) == (
-            f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
-        )
-    assert refused(ValueError, lambda: TCloseness("s", ["a", "b", "a"])) == (
-        "distance must list every value once, got more than once: 'a'"
-    )
-    assert refused(ValueError, lambda: TCloseness("s", Hierarchy.from_levels(["ab"]))) == (
-        "the hierarchy of 's' must end in one group, so that every two values have a distance; "
-        "Hierarchy.with_root() adds a level '*'"
-    )
-    assert refused(TypeError, lambda: KMap(pd.DataFrame())) == "population must be a Microdata, got DataFrame"
-    for weights in ([1, -1], [np.nan, 1], [0, 0], "ab", [[1]]):
-        assert refused(ValueError, lambda weights=weights: GeneralLossMetric(weights)) == (
-            f"weights must be non-negative numbers, not all 0, got {weights!r}"
-        )
-    for kind in OF_A_COLUMN:
-        assert refused(TypeError, lambda kind=kind: kind(5)) == "column must be the name of a column, got 5"
-
-
-def test_what_does_not_fit_the_table_is_refused():
-    table = one_class_each(["ab", "bc"])
-    assert refused(ValueError, lambda: TCloseness("s", "ordered").check(table)) == (
-        "distance='ordered' needs numbers or dates in column 's', got 'a', 'b', 'c'; "
-        "give distance all values in their order"
-    )
-    mixed = one_class_each([[1, 2], [datetime.date(2026, 1, 1)]])
-    assert "in column 's'" in refused(ValueError, lambda: TCloseness("s", "ordered").check(mixed))
-    for distance in (["a", "b", "d"], Hierarchy.flat("abd")):
-        assert refused(ValueError, lambda distance=distance: TCloseness("s", distance).check(table)) == (
-            "distance must have all values of column 's', lacks 'c'"
-        )
-    assert refused(ValueError, lambda: GeneralLossMetric([1, 1]).check(table)) == (
-        "weights must be one for each of the 1 quasi-identifiers, got 2"
-    )
-    for objective in (EntropyLDiversity("z"), TCloseness("z", "ordered"), RecursiveCLDiversity("z", 2)):
-        assert refused(ValueError, lambda objective=objective: objective.check(table)) == (
-            f"{objective!r} reads column 'z', which has no role in the table; columns with a role: 'q', 's'"
-        )
-    other = Microdata.from_frame(pd.DataFrame({"p": [0, 1]}), {"p": Hierarchy.flat([0, 1])})
-    assert refused(ValueError, lambda: KMap(other).check(table)) == (
-        "population must have the table's quasi-identifiers 'q', got 'p'"
-    )
-    for domain in ([1, 0], [0, 1, 2]):
-        other = Microdata.from_frame(pd.DataFrame({"q": [0, 1]}), {"q": Hierarchy.flat(domain)})
-        assert refused(ValueError, lambda other=other: KMap(other).check(table)) == (
-            "population must have the domains of the table, in the same order; those of 'q' differ; "
-            "Microdata.recoded gives it other hierarchies"
-        )

@@ -1,0 +1,85 @@
+"""What privacy and loss models refuse, and what they say then."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from strategies import one_class_each
+
+from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.microdata import Microdata
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import (
+    AlphaKAnonymity,
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KMap,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+
+
+def refused(error, make):
+    with pytest.raises(error) as caught:
+        make()
+    return str(caught.value)
+
+
+def test_bad_arguments_are_refused():
+    for c in (0, -1, np.nan, np.inf, True, "2", None):
+        assert (
+            refused(ValueError, lambda c=c: RecursiveCLDiversity("s", c)) == f"c must be a positive number, got {c!r}"
+        )
+    for distance in ("equals", 3, None, {"a", "b"}):
+        assert refused(ValueError, lambda distance=distance: TCloseness("s", distance)) == (
+            f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
+        )
+    assert refused(ValueError, lambda: TCloseness("s", ["a", "b", "a"])) == (
+        "distance must list every value once, got more than once: 'a'"
+    )
+    assert refused(ValueError, lambda: TCloseness("s", Hierarchy.from_levels(["ab"]))) == (
+        "the hierarchy of 's' must end in one group, so that every two values have a distance; "
+        "Hierarchy.with_root() adds a level '*'"
+    )
+    assert refused(TypeError, lambda: KMap(pd.DataFrame())) == "population must be a Microdata, got DataFrame"
+    for weights in ([1, -1], [np.nan, 1], [0, 0], "ab", [[1]]):
+        assert refused(ValueError, lambda weights=weights: GeneralLossMetric(weights)) == (
+            f"weights must be non-negative numbers, not all 0, got {weights!r}"
+        )
+    kinds = (EntropyLDiversity, AlphaKAnonymity, TCloseness, BasicBetaLikeness, EnhancedBetaLikeness, DeltaDisclosure)
+    for kind in kinds:
+        assert refused(TypeError, lambda kind=kind: kind(5)) == "column must be the name of a column, got 5"
+
+
+def test_what_does_not_fit_the_table_is_refused():
+    table = one_class_each(["ab", "bc"])
+    assert refused(ValueError, lambda: TCloseness("s", "ordered").check(table)) == (
+        "distance='ordered' needs numbers or dates in column 's', got 'a', 'b', 'c'; "
+        "give distance all values in their order"
+    )
+    mixed = one_class_each([[1, 2], [datetime.date(2026, 1, 1)]])
+    assert "in column 's'" in refused(ValueError, lambda: TCloseness("s", "ordered").check(mixed))
+    for distance in (["a", "b", "d"], Hierarchy.flat("abd")):
+        assert refused(ValueError, lambda distance=distance: TCloseness("s", distance).check(table)) == (
+            "distance must have all values of column 's', lacks 'c'"
+        )
+    assert refused(ValueError, lambda: GeneralLossMetric([1, 1]).check(table)) == (
+        "weights must be one for each of the 1 quasi-identifiers, got 2"
+    )
+    for objective in (EntropyLDiversity("z"), TCloseness("z", "ordered"), RecursiveCLDiversity("z", 2)):
+        assert refused(ValueError, lambda objective=objective: objective.check(table)) == (
+            f"{objective!r} reads column 'z', which has no role in the table; columns with a role: 'q', 's'"
+        )
+    other = Microdata.from_frame(pd.DataFrame({"p": [0, 1]}), {"p": Hierarchy.flat([0, 1])})
+    assert refused(ValueError, lambda: KMap(other).check(table)) == (
+        "population must have the table's quasi-identifiers 'q', got 'p'"
+    )
+    for domain in ([1, 0], [0, 1, 2]):
+        other = Microdata.from_frame(pd.DataFrame({"q": [0, 1]}), {"q": Hierarchy.flat(domain)})
+        assert refused(ValueError, lambda other=other: KMap(other).check(table)) == (
+            "population must have the domains of the table, in the same order; those of 'q' differ; "
+            "Microdata.recoded gives it other hierarchies"
+        )
