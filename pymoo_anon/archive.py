@@ -15,6 +15,8 @@ from pymoo_anon.kernels.dominance import update_boxes
 
 Matrix = NDArray[np.float64]
 
+_LARGEST = np.finfo(float).max
+
 
 class BoxArchive:
     """The best individuals seen so far, one per non-dominated box of objective space (Dewri et al. 2010, Algorithm 1).
@@ -153,5 +155,6 @@ def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix
         X and F of the new front.
     """
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
-    best = is_nondominated(F, keep_weakly=False)
+    # moocore loses points beside infinite ones.
+    best = is_nondominated(np.clip(F, -_LARGEST, _LARGEST), keep_weakly=False)
     return X[best], F[best]

@@ -162,7 +162,7 @@ def test_what_looks_alike_is_not_mixed_up():
     distances = [Hierarchy([list("abcd"), list(halves), list("****")]) for halves in ("xxyy", "xyyx")]
     populations_ = [
         Microdata.from_frame(pd.DataFrame(rows, columns=list(table.quasi_identifiers)), table.quasi_identifiers)
-        for rows in ([[0, 0, 0, 0], [15, 15, 15, 15]], [[0, 0, 0, 0], [9, 9, 9, 9]])
+        for rows in (table.tuples.codes, (table.tuples.codes + 1) % 16)
     ]
     for one, other in ([TCloseness("s0", own) for own in distances], [KMap(own) for own in populations_]):
         assert not np.array_equal(values_of(table, [one]), values_of(table, [other]))

@@ -134,6 +134,23 @@ class Objective:
     def __lt__(self, bound: float) -> NoReturn:
         raise TypeError(f"a constraint must be written with >= or <=, got {self!r} < {bound!r}")
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both measure the same: of one class, with equal arguments."""
+        if not isinstance(other, Objective):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return (
+            type(self) is type(other)
+            and mine.keys() == theirs.keys()
+            and all(
+                np.array_equal(own, theirs[name]) if isinstance(own, np.ndarray) else own == theirs[name]
+                for name, own in mine.items()
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
 

@@ -78,20 +78,17 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             if not isinstance(objective, Objective):
                 raise TypeError(f"objectives must be Objective instances, got {objective!r}")
             objective.check(table)
-        twice = repeated(map(repr, self.objectives))
+        twice = repeated(self.objectives)
         if twice:
-            raise ValueError(f"objectives must differ, given more than once: {', '.join(twice)}")
+            raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
         self.constraints = tuple(constraints)
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
                 raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
             constraint.objective.check(table)
         # What is bounded and is an objective as well is measured once.
-        by_name = {repr(objective): objective for objective in self.objectives}
-        for constraint in self.constraints:
-            by_name.setdefault(repr(constraint.objective), constraint.objective)
-        self.measured = tuple(by_name.values())
-        self._bounded = [list(by_name).index(repr(constraint.objective)) for constraint in self.constraints]
+        self.measured = tuple(dict.fromkeys([*self.objectives, *(bounded.objective for bounded in self.constraints)]))
+        self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         self._measure_names = _unique_names(self.measured, table)
         self.objective_names = self._measure_names[: len(self.objectives)]
         self.limit, self.below = suppression_policy(table.n_rows, suppression, suppress_below)

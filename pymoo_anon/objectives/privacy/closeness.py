@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -79,10 +80,11 @@ class TCloseness(MonotoneWorstClass):
         super().check(table)
         values = table.values(self.column)
         if self.distance == "ordered":
-            unordered = [value for value in values if not is_number(value) and not isinstance(value, date)]
-            if unordered:
+            # Days are not comparable with times.
+            of_dates = isinstance(values[0], date) and len(set(map(type, values))) == 1
+            if not all(map(is_number, values)) and not of_dates:
                 raise ValueError(
-                    f"distance='ordered' needs numbers or dates in column {self.column!r}, got {examples(unordered)}; "
+                    f"distance='ordered' needs numbers or dates in column {self.column!r}, got {examples(values)}; "
                     "give distance all values in their order"
                 )
         elif not isinstance(self.distance, str):
@@ -100,11 +102,10 @@ class TCloseness(MonotoneWorstClass):
         elif isinstance(self.distance, Hierarchy):
             levels = self.distance.groups[:-1, _places(self.distance, table.values[self.column])]
             t = _distances_in_tree(*own, totals, levels, table.n_rows)
-        elif isinstance(self.distance, tuple):
-            places = _places(self.distance, table.values[self.column])
-            t = _distances_in_order(*own, totals, places, len(self.distance), table.n_rows)
         else:
-            t = _distances_in_order(*own, totals, np.arange(n_values), n_values, table.n_rows)
+            places = _places(self.distance, table.values[self.column])
+            n_places = len(self.distance) if isinstance(self.distance, tuple) else n_values
+            t = _distances_in_order(*own, totals, places, n_places, table.n_rows)
         distances: Values = t
         return distances
 
@@ -229,10 +230,15 @@ class DeltaDisclosure(WorstClassObjective):
 
 
 @lru_cache(maxsize=64)
-def _places(distance: tuple[Hashable, ...] | Hierarchy, values: tuple[Hashable, ...]) -> Ints:
-    """(n_values,) int64 array: where each value stands in an order or in the domain of a hierarchy, or -1."""
+def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...]) -> Ints:
+    """(n_values,) int64 array: where each value stands in an order or in the domain of a hierarchy, or -1.
+
+    An order of "ordered" is the ascending one.
+    """
     if isinstance(distance, Hierarchy):
         return distance.encode(values)
+    if isinstance(distance, str):
+        distance = tuple(sorted(values))
     place = {same_as(value): i for i, value in enumerate(distance)}
     return np.array([place.get(same_as(value), -1) for value in values], dtype=np.int64)
 

@@ -150,8 +150,8 @@ class RecursiveCLDiversity(_WorstDiversity):
 
     Args:
         column: Name of the sensitive column.
-        c: How often the most frequent value may outnumber the rare ones together; a positive number, of which the
-            decimal as written is taken.
+        c: How often the most frequent value may outnumber the rare ones together: a positive number, of which six
+            decimals count.
 
     Raises:
         ValueError: `c` is not positive and finite.
@@ -165,15 +165,16 @@ class RecursiveCLDiversity(_WorstDiversity):
         super().__init__(column)
         if not is_number(c) or not 0 < c < np.inf:
             raise ValueError(f"c must be a positive number, got {c!r}")
-        self.c = float(c)
+        self.c = c
 
     def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
-        c = Fraction(str(self.c)).limit_denominator(10**6)
+        # A fraction of the decimal that was written: 0.1 times 30 is 3, and a c beyond the rows is as good as them.
+        c = min(Fraction(str(self.c)).limit_denominator(10**6), Fraction(int(sizes.sum()) + 1))
         largest: Values = _recursive_diversity(sizes, counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
     def __repr__(self) -> str:
-        return f"RecursiveCLDiversity({self.column!r}, {self.c:g})"
+        return f"RecursiveCLDiversity({self.column!r}, {self.c!r})"
 
 
 class AlphaKAnonymity(MonotoneWorstClass):
