@@ -15,8 +15,6 @@ from pymoo_anon.kernels.dominance import update_boxes
 
 Matrix = NDArray[np.float64]
 
-_LARGEST = np.finfo(float).max
-
 
 class BoxArchive:
     """The best individuals seen so far, one per non-dominated box of objective space (Dewri et al. 2010, Algorithm 1).
@@ -155,6 +153,9 @@ def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix
         X and F of the new front.
     """
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
-    # moocore loses points beside infinite ones.
-    best = is_nondominated(np.clip(F, -_LARGEST, _LARGEST), keep_weakly=False)
+    ranks = F
+    if not np.isfinite(F).all():
+        # moocore loses points beside infinite ones; ranks have the same order and are finite.
+        ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
+    best = is_nondominated(ranks, keep_weakly=False)
     return X[best], F[best]

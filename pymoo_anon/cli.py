@@ -244,9 +244,11 @@ def search(
             with _progress() as callback:
                 res, search_seconds = run(problem, callback=callback)
         if res.X is None:
+            proven = getattr(res.algorithm, "certified", problem.n_unique == problem.n_nodes)
+            among = "the lattice" if proven else f"the {problem.n_unique:,} that were visited"
             raise ValueError(
-                f"no generalization of the {problem.n_unique:,} that were visited keeps "
-                f"{' and '.join(require or ())}; ask for less, or allow more suppression"
+                f"no generalization of {among} keeps {' and '.join(require or ())}; ask for less, or allow more "
+                "suppression"
             )
         console.print(report.front_table(problem, report.sorted_front(problem, res)))
         record = report.run_record(

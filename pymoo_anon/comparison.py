@@ -129,14 +129,18 @@ def compare(
 
     Raises:
         TypeError: A property is no Property, or a comparator no Comparator.
-        ValueError: There is no generalization, property or comparator, a property is given twice, or something does
-            not fit the table or the properties.
+        ValueError: There is no generalization, property or comparator, a property or comparator is given twice, or
+            something does not fit the table or the properties.
     """
+    if isinstance(generalizations, Generalization):
+        raise TypeError("generalizations must be a dict or a list of them, got a single Generalization")
     named = dict(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
     _check(list(named.values()), Generalization, "generalizations")
     _check(properties, Property, "properties")
     _check(comparators, Comparator, "comparators")
     labels = [one.label for one in properties]
+    if ALL in labels:
+        raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
     if repeated(labels):
         raise ValueError(f"properties must be given once each, got more than once: {examples(repeated(labels))}")
     sets = []
@@ -145,7 +149,12 @@ def compare(
         sets.append([one.measure(classes) for one in properties])
     vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
     names = [one.name for one in comparators]
-    by_name = {repr(one) if names.count(name) > 1 else name: one for name, one in zip(names, comparators, strict=True)}
+    written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
+    if repeated(written):
+        raise ValueError(
+            f"comparators must differ by name or by what repr shows, got more than once: {examples(repeated(written))}"
+        )
+    by_name = dict(zip(written, comparators, strict=True))
     tournaments = {
         (label, name): comparator.tournament(own)
         for label, own in vectors.items()
@@ -159,6 +168,8 @@ def compare(
 
 
 def _check(given: Sequence[object], kind: type, name: str) -> None:
+    if isinstance(given, kind):
+        raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:
         raise ValueError(f"{name} must hold at least one {kind.__name__}, got none")
     for one in given:

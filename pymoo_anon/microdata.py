@@ -19,6 +19,9 @@ from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.kernels.joins import row_ids
 
+# The square is below 2^63, so that sums of squared class sizes are exact.
+_MOST_ROWS = 3_037_000_499
+
 
 class Microdata:
     """A table about persons, ready to be searched.
@@ -53,6 +56,8 @@ class Microdata:
         sensitive: Sequence[str] = (),
         label: str | None = None,
     ) -> None:
+        if int(counts.sum()) > _MOST_ROWS:
+            raise ValueError(f"a table must have at most {_MOST_ROWS:,} rows, got {int(counts.sum()):,}")
         self.quasi_identifiers = dict(quasi_identifiers)
         self.sensitive = tuple(sensitive)
         self.label = label

@@ -154,3 +154,12 @@ def test_only_evaluated_individuals_enter():
     with pytest.raises(ValueError) as caught:
         BoxArchive().add(Population.new(X=np.zeros((2, 1))))
     assert str(caught.value) == "pop must be evaluated before it enters the archive, got individuals without F"
+
+
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 5, np.inf, -np.inf])] * n))))
+def test_infinite_values_lose_no_point(rows):
+    F = np.array(sorted(set(rows)), dtype=float).reshape(len(set(rows)), -1 if rows else 1)
+    X, front = merge_front(np.arange(0)[:, None], F[:0], np.arange(len(F))[:, None], F)
+    expected = [i for i in range(len(F)) if not any(dominates(other, F[i]) for other in F)]
+    assert X[:, 0].tolist() == expected
+    assert np.array_equal(front, F[expected])

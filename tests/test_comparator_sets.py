@@ -222,7 +222,7 @@ def test_dominance_wants_sets_of_one_length():
 
 @pytest.mark.parametrize("weights", [[0.5, 0.4], [1, 0], [-0.5, 1.5], [0.5, 0.5, 0.5], [2]])
 def test_wrong_weights(weights):
-    text = f"weights must be numbers between 0 and 1 of sum 1, got {[float(w) for w in weights]}"
+    text = f"weights must be numbers above 0 and of sum 1, got {[float(w) for w in weights]}"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         Weighted(weights, Coverage())
 

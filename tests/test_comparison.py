@@ -168,6 +168,16 @@ def test_one_generalization_has_no_pairs():
             "properties must be given once each, got more than once: 'class size'",
         ),
         (
+            {"properties": SIZE},
+            TypeError,
+            "properties must be a list of them, got ClassSize(); [ClassSize()] is one",
+        ),
+        (
+            {"generalizations": paper.GENERALIZATIONS["T4"]},
+            TypeError,
+            "generalizations must be a dict or a list of them, got a single Generalization",
+        ),
+        (
             {"properties": [SIZE], "generalizations": paper.GENERALIZATIONS},
             ValueError,
             "set 1 must hold 2 vectors, one for each property, got 1",
@@ -184,6 +194,12 @@ def test_wrong_comparators_and_properties():
         compared()
     with pytest.raises(TypeError, match=r"^comparators must hold objects of Comparator, got 'cov'$"):
         compared("cov")
+    with pytest.raises(ValueError, match=r"^comparators must differ by name .* more than once: 'Coverage\(\)'$"):
+        compared(Coverage(), Coverage())
+    everything = ClassSize()
+    everything.name = "all"
+    with pytest.raises(ValueError, match=r"^properties must not be labelled 'all'"):
+        compared(Coverage(), properties=[SIZE, everything])
     with pytest.raises(ValueError, match=r"^values for a hypervolume must not be negative"):
         compared(Hypervolume(), properties=[TupleLoss()])
     with pytest.raises(ValueError, match=r"^SensitiveCount\('job'\) reads column 'job', which has no role"):

@@ -19,9 +19,8 @@ from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.datasets import make_census
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import (
-    GeneralLossMetric,
-)
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import (
     DistinctLDiversity,
     EnhancedBetaLikeness,
@@ -222,3 +221,68 @@ def test_what_is_no_constraint_is_refused():
     assert refused(ValueError, lambda: small_problem(DistinctLDiversity("note") >= 2)).startswith(
         "DistinctLDiversity('note') reads column 'note', which has no role in the table"
     )
+
+
+def test_a_single_objective_or_constraint_is_no_list():
+    k = KAnonymity()
+    assert refused(TypeError, lambda: LatticeProblem(CENSUS, k)) == (
+        "objectives must be a list of them, got KAnonymity(); [KAnonymity()] is one"
+    )
+    assert refused(TypeError, lambda: LatticeProblem(CENSUS, [k], constraints=k >= 2)) == (
+        "constraints must be a list of them, got KAnonymity() >= 2; [KAnonymity() >= 2] is one"
+    )
+
+
+def test_constraints_are_equal_where_objectives_and_bounds_are():
+    assert (KAnonymity() >= np.int64(5)) == (KAnonymity() >= 5)
+    assert repr(TCloseness("s0") <= np.float64(0.5)) == "TCloseness('s0') <= 0.5"
+    assert (TCloseness("s0") <= 0.5) != (TCloseness("s0", "ordered") <= 0.5)
+    assert len({KAnonymity() >= 5, KAnonymity() >= 5, KAnonymity() <= 5}) == 2
+
+
+class Share(Objective):
+    """The share of the tuples in classes of at least some size: an objective of one's own with an argument."""
+
+    name = "share"
+    maximize = True
+
+    def __init__(self, size):
+        self.size = size
+
+    def evaluate_one(self, classes):
+        return classes.sizes[classes.sizes >= self.size].sum() / classes.n_rows
+
+
+def test_objectives_of_ones_own_are_told_apart_by_their_arguments():
+    own = LatticeProblem(CENSUS, [Share(2), Share(3)], constraints=[Share(8) >= 0.9, Share(2) <= 1])
+    assert [measure.size for measure in own.measured] == [2, 3, 8]
+    X = own.nodes(0, 50)
+    values = np.column_stack([LatticeProblem(CENSUS, [Share(size)]).compute(X) for size in (2, 3, 8)])
+    F, G = own.evaluate(X, return_values_of=["F", "G"])
+    np.testing.assert_array_equal(F, values[:, :2])
+    np.testing.assert_array_equal(G, np.column_stack([0.9 + values[:, 2], -values[:, 0] - 1]))
+    names = list(own.to_frame(minimize(own, PBGEA(), ("n_gen", 3), seed=1)))[-3:]
+    assert names == ["Share() 1", "Share() 2", "Share() 3"]
+
+
+class Undefined(Objective):
+    """An objective that forgets a case."""
+
+    name = "undefined"
+    maximize = False
+
+    def evaluate_one(self, classes):
+        return float("nan")
+
+
+def test_an_objective_that_is_not_defined_is_named():
+    own = LatticeProblem(CENSUS, [KAnonymity(), Undefined()])
+    assert refused(ValueError, lambda: minimize(own, PBGEA(), ("n_gen", 2))) == (
+        "objectives must give numbers, got nan from Undefined()"
+    )
+
+
+def test_what_only_infeasible_nodes_reach_is_not_shown(capsys):
+    own = small_problem(KAnonymity() >= 301)
+    minimize(own, PBGEA(), ("n_gen", 2), seed=1, verbose=True)
+    assert capsys.readouterr().out.splitlines()[-1].split(" | ")[-1].strip() == "-"

@@ -21,6 +21,7 @@ from strategies import nodes, tables
 from pymoo_anon.generalization import Generalization
 from pymoo_anon.hierarchy import Hierarchy
 from pymoo_anon.microdata import Microdata, suppression_policy
+from pymoo_anon.objectives.privacy import ClassSizeSum
 
 NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype(), pa.string(): pd.StringDtype()}
 FRAMES = {
@@ -325,3 +326,13 @@ def test_tables_do_not_change(pickled):
     tuples = pickle.loads(pickle.dumps(table)).tuples if pickled else table.tuples
     named = [(name, array) for holder in [tuples, *tuples.columns.values()] for name, array in vars(holder).items()]
     assert [name for name, array in named if isinstance(array, np.ndarray) and array.flags.writeable] == []
+
+
+def test_more_rows_than_sums_of_squares_can_count_are_refused():
+    hierarchies, most = {"q": Hierarchy.flat([0])}, 3_037_000_499
+    tuples = np.zeros((1, 1), dtype=np.int64)
+    table = Microdata(hierarchies, tuples, np.array([most]), {}, {})
+    (classes,) = table.tuples.classes(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
+    assert ClassSizeSum().evaluate(classes).tolist() == [float(most**2)]
+    with pytest.raises(ValueError, match=r"^a table must have at most 3,037,000,499 rows, got 3,037,000,500$"):
+        Microdata(hierarchies, tuples, np.array([most + 1]), {}, {})

@@ -81,5 +81,5 @@ def test_what_does_not_fit_the_table_is_refused():
         other = Microdata.from_frame(pd.DataFrame({"q": [0, 1]}), {"q": Hierarchy.flat(domain)})
         assert refused(ValueError, lambda other=other: KMap(other).check(table)) == (
             "population must have the domains of the table, in the same order; those of 'q' differ; "
-            "Microdata.recoded gives it other hierarchies"
+            "population.recoded gives it hierarchies of these domains"
         )

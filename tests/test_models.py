@@ -211,6 +211,23 @@ def test_the_order_is_that_of_the_values():
         np.testing.assert_allclose(TCloseness("q", "ordered").evaluate(classes), [0.7], rtol=1e-12)
 
 
+def test_what_nobody_has_is_no_step():
+    """Of the numbers that occur 40 is the third: three tuples are two steps from 0 and one is one."""
+    frame = pd.DataFrame({"q": [40, 40, 40, 0, 5]})
+    classes = raw(Microdata.from_frame(frame, {"q": Hierarchy.flat([100, 40, 5, 7, 0])}))
+    np.testing.assert_allclose(TCloseness("q", "ordered").evaluate(classes), [0.7], rtol=1e-12)
+
+
+def test_a_hierarchy_of_one_value_has_no_distance():
+    classes = raw(one_class_each(["aa", "a"]))
+    assert TCloseness("s", Hierarchy.from_levels([["a"]])).evaluate(classes).tolist() == [0]
+
+
+def test_c_beyond_the_rows_is_as_good_as_the_rows():
+    classes = raw(one_class_each(["aaaaab"]))
+    assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (5, 5.1, 1e18, 1e300)] == [1, 2, 2, 2]
+
+
 # Examples worked by hand
 
 
@@ -330,3 +347,15 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
     assert GeneralLossMetric([2] * len(table.levels)).evaluate(classes) == [2 * n_rows * len(table.levels)]
     p = table.frame.groupby(list(table.levels)).size() / n_rows
     np.testing.assert_allclose(KLDivergence().evaluate(classes), [(p * np.log2(p * n_cells)).sum()], atol=1e-13)
+
+
+def test_an_order_of_the_bits_leaves_the_levels_as_they_are():
+    """The hierarchy joins 1 and 2 first, in whatever order the values stand."""
+    hierarchy = Hierarchy([[1, 3, 2, 4], ["a", "b", "a", "b"], list("****")])
+    table = Microdata.from_frame(pd.DataFrame({"q": [1, 2, 3, 4]}), {"q": hierarchy})
+    for order in ([1, 2, 3, 4], [4, 3, 2, 1]):
+        problem = PartitionProblem(table, [Precision()], orders={"q": order})
+        halves = np.array([[False, True, False]])
+        np.testing.assert_array_equal(problem.natural(problem.compute(halves)), [[0.5]])
+    flat = PartitionProblem(table, [Precision()], orders={"q": [1, 2, 3, 4, 5]})
+    np.testing.assert_array_equal(flat.natural(flat.compute(np.array([[False, True, False, True]]))), [[0]])

@@ -243,6 +243,7 @@ def test_vectors_survive_a_pickle():
     classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3b"])
     vector = ClassSize().measure(classes)
     again = pickle.loads(pickle.dumps(vector))
+    assert not again.values.flags.writeable
     np.testing.assert_array_equal(again.values, vector.values)
     assert repr(again) == repr(vector) == "PropertyVector('class size' of 10 tuples, higher is better)"
 

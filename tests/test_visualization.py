@@ -204,3 +204,8 @@ def test_a_failed_write_leaves_no_file_and_keeps_the_old_one(tmp_path, monkeypat
 def test_pyplot_is_not_touched():
     code = "import sys, pymoo_anon.visualization; sys.exit('matplotlib.pyplot' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_search_that_found_nothing_has_no_picture():
+    with pytest.raises(ValueError, match=r"^res must have a front, got none: the search found nothing that satisfies"):
+        plot_front(problem_of(K, GLM), Result())

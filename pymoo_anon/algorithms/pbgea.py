@@ -119,6 +119,8 @@ class _Best:
 
     def __call__(self, algorithm: Algorithm) -> str:
         problem = algorithm.problem
+        if not len(algorithm.box_archive):
+            return "-"
         best = algorithm.opt.get("F")[:, self.index].min()
         value = problem.natural(np.where(np.arange(problem.n_obj) == self.index, best, 0.0))[self.index]
         return f"{value:,.0f}" if problem.objectives[self.index].whole else f"{value:,.2f}"

@@ -108,7 +108,7 @@ class Weighted(_BySingle):
         self.weights = self._given
         self.normalize = normalize
         if not (self.weights > 0).all() or not abs(self.weights.sum() - 1) <= 1e-9:
-            raise ValueError(f"weights must be numbers between 0 and 1 of sum 1, got {self.weights.tolist()}")
+            raise ValueError(f"weights must be numbers above 0 and of sum 1, got {self.weights.tolist()}")
 
     def _combine(self, games: Sequence[Tournament]) -> Values:
         indices = [game.indices for game in games]

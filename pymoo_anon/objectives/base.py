@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon._values import is_number
+from pymoo_anon._values import is_number, is_whole
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.microdata import Microdata
 
@@ -19,9 +19,10 @@ Values = NDArray[np.float64]
 class Objective:
     """A number for each generalization, from the equivalence classes that it makes.
 
-    An objective of one's own is a subclass with a `name`, a direction and one method: `evaluate_one`, a plain Python
-    function of the arrays of one generalization's classes, or `evaluate`, which takes many generalizations at once and
-    may be compiled. Objectives hold nothing of a table, so that one object serves many problems.
+    An objective of one's own is a subclass with a `name`, a direction, a `step` where values are small, and one method:
+    `evaluate_one`, a plain Python function of the arrays of one generalization's classes, or `evaluate`, which takes
+    many generalizations at once and may be compiled. Objectives hold nothing of a table, so that one object serves many
+    problems; two of one class with equal attributes are the same.
 
     Attributes:
         name: Short name, as it heads a column of a front ("k").
@@ -178,6 +179,7 @@ class Constraint:
             raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
         if not np.isfinite(self.bound):
             raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
+        object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
     def violation(self, values: Values) -> Values:
         """(n,) float array, pymoo's G: at most 0 where the constraint is satisfied.
@@ -185,7 +187,7 @@ class Constraint:
         Args:
             values: (n,) float array, values of the objective with their natural sign.
         """
-        return float(self.bound) - values if self.at_least else values - float(self.bound)
+        return self.bound - values if self.at_least else values - self.bound
 
     def __bool__(self) -> NoReturn:
         # Python reads `1 <= objective <= 5` as two comparisons and would drop the first.

@@ -71,6 +71,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     ) -> None:
         check_table(table)
         self.table = table
+        if isinstance(objectives, Objective):
+            raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
+        if isinstance(constraints, Constraint):
+            raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
         self.objectives = tuple(objectives)
         if not self.objectives:
             raise ValueError("objectives must name at least one objective, got none")
@@ -237,6 +241,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             if visit is not None:
                 visit(classes)
             done += len(classes)
+        undefined = np.isnan(values)
+        if undefined.any():
+            names = [repr(self.measured[column]) for column in np.flatnonzero(undefined.any(axis=0))]
+            raise ValueError(f"objectives must give numbers, got nan from {', '.join(names)}")
         return values
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
@@ -318,13 +326,12 @@ def _keys(X: NDArray[Any]) -> list[bytes]:
 
 
 def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
-    """The objectives' names, with their column or written out where two would be the same."""
-    short = [objective.name for objective in objectives]
-    names = [
-        f"{objective.name} of {objective.column}" if short.count(objective.name) > 1 else objective.name
-        for objective in objectives
-    ]
-    names = [
-        repr(objective) if names.count(name) > 1 else name for name, objective in zip(names, objectives, strict=True)
-    ]
+    """The objectives' names, with their column, written out or numbered where two would be the same."""
+    names = [objective.name for objective in objectives]
+    for longer in (
+        [f"{objective.name} of {objective.column}" for objective in objectives],
+        [repr(objective) for objective in objectives],
+        [f"{objective!r} {number}" for number, objective in enumerate(objectives, start=1)],
+    ):
+        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
     return tuple(f"{name} (objective)" if name in table.quasi_identifiers else name for name in names)

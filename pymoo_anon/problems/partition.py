@@ -74,7 +74,7 @@ class PartitionProblem(AnonymizationProblem):
                 raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
         check_table(table)
         hierarchies = {name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()}
-        hierarchies.update((name, _ordered(name, order)) for name, order in orders.items())
+        hierarchies.update((name, _ordered(name, order, table)) for name, order in orders.items())
         table = table.recoded(hierarchies)
         sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
         if (sizes == 1).all():
@@ -226,8 +226,16 @@ class PartitionProblem(AnonymizationProblem):
         return pd.DataFrame(counts)
 
 
-def _ordered(name: str, order: Sequence[Hashable]) -> Hierarchy:
+def _ordered(name: str, order: Sequence[Hashable], table: Microdata) -> Hierarchy:
+    """The quasi-identifier's hierarchy with its values in another order; a flat one if the order has other values."""
     try:
-        return Hierarchy.flat(order)
+        flat = Hierarchy.flat(order)
     except ValueError as error:
         raise ValueError(f"orders[{name!r}]: {error}") from None
+    own = table.quasi_identifiers.get(name)
+    if own is None or own.n_values != flat.n_values or (own.encode(flat.domain) < 0).any():
+        return flat
+    places = own.encode(flat.domain)
+    return Hierarchy(
+        [[labels[group] for group in groups[places]] for groups, labels in zip(own.groups, own.labels, strict=True)]
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +65,11 @@ class PropertyVector:
         own.flags.writeable = False
         object.__setattr__(self, "values", own)
         object.__setattr__(self, "words", self.words or self.name)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # A pickle forgets that they do not change.
+        self.values.flags.writeable = False
 
     @property
     def counts(self) -> Ints:

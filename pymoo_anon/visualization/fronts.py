@@ -125,7 +125,12 @@ def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLi
         problem: The problem.
         res: What `minimize` returned.
         path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+
+    Raises:
+        ValueError: The search found nothing that satisfies all constraints.
     """
+    if res.F is None:
+        raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
     return plot_fronts(problem, {"Front": res.F}, path)
 
 

@@ -31,9 +31,9 @@ class TCloseness(MonotoneWorstClass):
     Args:
         column: Name of the sensitive column.
         distance: How far two values are apart, from 0 to 1. "equal": 1 where they differ. "ordered": the number of
-            steps between them in the order of numbers or dates, over all steps. All values in their order: the steps
-            in it. A `Hierarchy` of the values, which ends in one group: the level at which both are in one group, over
-            its length.
+            steps between them among the numbers or dates that occur, over all steps. All values in their order: the
+            steps in it. A `Hierarchy` of the values, which ends in one group: the level at which both are in one group,
+            over its length.
 
     Raises:
         ValueError: `distance` is none of these.
@@ -97,15 +97,22 @@ class TCloseness(MonotoneWorstClass):
         """(n_classes,) float array: the distance of each class."""
         own, totals = (sizes, counts.starts, counts.values, counts.counts), table.totals(self.column)
         n_values = len(totals)
-        if self.distance == "equal":
+        if isinstance(self.distance, Hierarchy) and self.distance.length == 0:
+            t = np.zeros(len(sizes))
+        elif self.distance == "equal":
             t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], table.n_rows)
         elif isinstance(self.distance, Hierarchy):
             levels = self.distance.groups[:-1, _places(self.distance, table.values[self.column])]
             t = _distances_in_tree(*own, totals, levels, table.n_rows)
-        else:
+        elif isinstance(self.distance, tuple):
             places = _places(self.distance, table.values[self.column])
-            n_places = len(self.distance) if isinstance(self.distance, tuple) else n_values
-            t = _distances_in_order(*own, totals, places, n_places, table.n_rows)
+            t = _distances_in_order(*own, totals, places, len(self.distance), table.n_rows)
+        else:
+            # A quasi-identifier's domain stands in any order, and has values that nobody has.
+            ascending = np.argsort(_places(self.distance, table.values[self.column]))
+            places = np.zeros(n_values, dtype=np.int64)
+            places[ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
+            t = _distances_in_order(*own, totals, places, np.count_nonzero(totals), table.n_rows)
         distances: Values = t
         return distances
 
@@ -176,7 +183,8 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     """Enhanced beta: the smallest beta for which no gain (p - q) / q exceeds min(beta, -ln q).
 
     Gains of frequent values are held down by -ln q (Cao and Karras 2012, section 3). Infinite where one exceeds that,
-    which no beta makes good. From 0 up; lower is better.
+    which no beta makes good. From 0 up; lower is better. As an objective it is for the algorithms of this package, as
+    pymoo's own sort infinite values wrongly; as a constraint it is for all.
 
     Args:
         column: Name of the sensitive column.
@@ -199,8 +207,9 @@ class DeltaDisclosure(WorstClassObjective):
 
     Args:
         column: Name of the sensitive column.
-        strict: Whether a value that a class lacks makes delta infinite, as the definition has it. Otherwise such values
-            are passed over, as other tools do.
+        strict: Whether a value that a class lacks makes delta infinite, as the definition has it; what
+            `EnhancedBetaLikeness` says of infinite values holds here, too. Otherwise such values are passed over, as
+            other tools do.
     """
 
     name = "delta"

@@ -165,7 +165,7 @@ class KMap(Objective):
         if different:
             raise ValueError(
                 f"population must have the domains of the table, in the same order; those of {examples(different)} "
-                "differ; Microdata.recoded gives it other hierarchies"
+                "differ; population.recoded gives it hierarchies of these domains"
             )
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
