@@ -272,12 +272,14 @@ def _attribute_losses(  # type: ignore[no-untyped-def]
     # A domain of one value loses nothing by generalization and 1 by suppression.
     denominators = np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
     for i in range(len(losses)):
+        kept = smallest_kept[i]
         for j in range(n_attributes):
-            numerators[j] = 0
+            numerator = np.int64(0)
             for v in range(offsets[j], offsets[j + 1]):
-                numerators[j] += marginals[v] * extents[i, v]
+                numerator += marginals[v] * extents[i, v]
+            numerators[j] = numerator
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] < smallest_kept[i]:
+            if sizes[c] < kept:
                 for j in range(n_attributes):
                     extent = extents[i, offsets[j] + codes[representatives[c], j]]
                     numerators[j] += sizes[c] * (denominators[j] - extent)
