@@ -48,7 +48,7 @@ class BoxArchive:
             pop: Individuals with F.
 
         Raises:
-            ValueError: An individual is not evaluated, or `epsilon` has another number of objectives.
+            ValueError: An individual is not evaluated, its F holds NaN, or `epsilon` has another number of objectives.
         """
         candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
         if any(len(one.G) + len(one.H) for one in candidates):
@@ -57,8 +57,10 @@ class BoxArchive:
             return self
         F = np.array([one.F for one in candidates], dtype=float)
         n_obj = F.shape[1] if F.ndim == 2 else 0
-        if n_obj == 0 or np.isnan(F).any():
+        if n_obj == 0:
             raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+        if np.isnan(F).any():
+            raise ValueError("pop must have numbers in F, got nan")
         fit_epsilon(self.epsilon, n_obj)
         members = [*self._members, *candidates]
         together = np.concatenate([self._F.reshape(-1, n_obj), F])

@@ -163,3 +163,8 @@ def test_infinite_values_lose_no_point(rows):
     expected = [i for i in range(len(F)) if not any(dominates(other, F[i]) for other in F)]
     assert X[:, 0].tolist() == expected
     assert np.array_equal(front, F[expected])
+
+
+def test_nan_does_not_enter():
+    with pytest.raises(ValueError, match=r"^pop must have numbers in F, got nan$"):
+        BoxArchive().add(population([[0.0, np.nan]]))

@@ -278,7 +278,7 @@ class Undefined(Objective):
 def test_an_objective_that_is_not_defined_is_named():
     own = LatticeProblem(CENSUS, [KAnonymity(), Undefined()])
     assert refused(ValueError, lambda: minimize(own, PBGEA(), ("n_gen", 2))) == (
-        "objectives must give numbers, got nan from Undefined()"
+        "evaluate_one of Undefined() must give a number, got nan"
     )
 
 

@@ -47,8 +47,14 @@ class Objective:
 
         Args:
             classes: The classes of n generalizations. Their arrays are read, never kept or changed.
+
+        Raises:
+            ValueError: `evaluate_one` gives NaN.
         """
-        return np.array([self.evaluate_one(one) for one in classes], dtype=float)
+        values = np.array([self.evaluate_one(one) for one in classes], dtype=float)
+        if np.isnan(values).any():
+            raise ValueError(f"evaluate_one of {self!r} must give a number, got nan")
+        return values
 
     def evaluate_one(self, classes: EquivalenceClasses) -> float:
         """The value of one generalization.

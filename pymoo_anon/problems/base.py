@@ -241,10 +241,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             if visit is not None:
                 visit(classes)
             done += len(classes)
-        undefined = np.isnan(values)
-        if undefined.any():
-            names = [repr(self.measured[column]) for column in np.flatnonzero(undefined.any(axis=0))]
-            raise ValueError(f"objectives must give numbers, got nan from {', '.join(names)}")
         return values
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
