@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import examples
 from pymoo_anon.kernels.grouping import group
 from pymoo_anon.kernels.joins import JoinTree
 from pymoo_anon.kernels.workspace import Workspace
@@ -217,6 +218,22 @@ class DistinctTuples:
         for attribute, offset in enumerate(self.offsets[:-1]):
             np.add.at(totals, offset + self.codes[:, attribute], self.counts)
         return totals
+
+    def check_role(self, column: str, reader: object) -> None:
+        """Refuse a column without a role.
+
+        Args:
+            column: Its name.
+            reader: What wants to read it, for the error.
+
+        Raises:
+            ValueError: The table does not count the values of such a column.
+        """
+        if column not in self.columns:
+            raise ValueError(
+                f"{reader!r} reads column {column!r}, which has no role in the table; "
+                f"columns with a role: {examples(list(self.columns))}"
+            )
 
     def totals(self, column: str) -> Ints:
         """(n_values,) int64 array: how often each value of a sensitive or label column occurs in the table."""

@@ -8,7 +8,6 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import examples
 from pymoo_anon._values import is_number, is_whole
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.microdata import Microdata
@@ -223,11 +222,7 @@ class ColumnObjective(Objective):
         Raises:
             ValueError: It has none.
         """
-        if self.column not in table.tuples.columns:
-            raise ValueError(
-                f"{self!r} reads column {self.column!r}, which has no role in the table; "
-                f"columns with a role: {examples(list(table.tuples.columns))}"
-            )
+        table.tuples.check_role(self.column, self)
 
     def _counts(self, classes: EquivalenceClasses) -> ValueCounts:
         return classes.columns[self.column]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import examples
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
 from pymoo_anon.kernels.vectors import counts_in_class
 from pymoo_anon.properties.vectors import Ints, PropertyVector
@@ -75,11 +74,8 @@ class Property:
         Raises:
             ValueError: It lacks the column.
         """
-        if self.column is not None and self.column not in table.columns:
-            raise ValueError(
-                f"{self!r} reads column {self.column!r}, which has no role in the table; "
-                f"columns with a role: {examples(list(table.columns))}"
-            )
+        if self.column is not None:
+            table.check_role(self.column, self)
 
     @property
     def label(self) -> str:
