@@ -37,6 +37,7 @@ from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
 from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.problems.preference import PreferenceProblem
 
 N_NODES = 200
@@ -82,34 +83,45 @@ def microseconds(own: AnonymizationProblem, X: np.ndarray) -> float:
     return median_seconds(lambda: own.compute(X)) / len(X) * 1e6
 
 
-def single_nodes() -> tuple[dict, str]:
-    """Random nodes, by objective set and program."""
+def points() -> tuple[dict, str]:
+    """Random nodes, the whole lattice and random bit strings, by objective set."""
+    X, lattice = random_nodes(problem()), list(problem().batches(4096))
+    found: dict[str, list[float]] = {}
+    for objectives in SETS.values():
+        own, strings = problem(objectives), PartitionProblem(TABLE, objectives, suppression=0.01)
+        bits = strings.sample(N_NODES, np.random.default_rng(0))
+        alone = median_seconds(lambda own=own: [own.compute(x[np.newaxis]) for x in X])
+        whole = median_seconds(lambda own=own: [own.compute(batch) for batch in lattice])
+        for name, us in {
+            f"{N_NODES} random nodes, in one batch": microseconds(own, X),
+            f"{N_NODES} random nodes, one at a time": alone / len(X) * 1e6,
+            f"all {own.n_nodes:,} nodes, in batches of 4,096": whole / own.n_nodes * 1e6,
+            f"{N_NODES} random strings of {strings.n_var} bits, in one batch": microseconds(strings, bits),
+        }.items():
+            found.setdefault(name, []).append(us)
+    rows = [[name, *(f"{us:,.0f}" for us in own)] for name, own in found.items()]
+    return found, record.markdown(["points", *SETS], rows)
+
+
+def programs() -> tuple[dict, str]:
+    """Random nodes with all six objectives by other programs, after checking that all agree."""
     X = random_nodes(problem())
     F = problem().natural(problem().compute(X))
-    programs: dict[str, Callable] = {
-        "numpy unique, distinct tuples": ByNumpy(TABLE, LIMIT),
-        "pandas groupby, rows": ByPandas(TABLE, LIMIT),
+    others: dict[str, Callable] = {
+        "numpy unique, distinct tuples, all six": ByNumpy(TABLE, LIMIT),
+        "pandas groupby, rows, all six": ByPandas(TABLE, LIMIT),
     }
-    for name, program in programs.items():
+    for name, program in others.items():
         np.testing.assert_allclose(F, [program(x) for x in X], rtol=1e-12, err_msg=name)
-    found = {f"pymoo_anon, {name}": microseconds(problem(objectives), X) for name, objectives in SETS.items()}
-    for name, objectives in SETS.items():
-        alone = problem(objectives)
-        found[f"pymoo_anon, {name}, one node at a time"] = (
-            median_seconds(lambda alone=alone: [alone.compute(x[np.newaxis]) for x in X]) / len(X) * 1e6
-        )
-    for name, program in programs.items():
+    found = {"pymoo_anon, all six": microseconds(problem(), X)}
+    for name, program in others.items():
         seconds = median_seconds(lambda program=program: [program(x) for x in X], repeats=3)
-        found[f"{name}, all six"] = seconds / len(X) * 1e6
+        found[name] = seconds / len(X) * 1e6
     if find_spec("pycanon") is not None:
         few, program = X[:20], ByPycanon(TABLE)
         unsuppressed = LatticeProblem(TABLE, FIVE[:2])
         np.testing.assert_array_equal(unsuppressed.natural(unsuppressed.compute(few)), [program(x) for x in few])
-        found["pycanon, k and l alone, rows"] = median_seconds(lambda: [program(x) for x in few], 1) / len(few) * 1e6
-    strings = crossover_problem()
-    found["pymoo_anon, GLM of 92 bits, 15,000 rows"] = microseconds(
-        strings, strings.sample(N_NODES, np.random.default_rng(0))
-    )
+        found["pycanon, rows, k and l alone"] = median_seconds(lambda: [program(x) for x in few], 1) / len(few) * 1e6
     base = found["pymoo_anon, all six"]
     rows = [[name, f"{us:,.0f}", f"{us / base:,.1f}"] for name, us in found.items()]
     return found, record.markdown(["program and objectives", "µs a node", "ratio"], rows)
@@ -242,7 +254,8 @@ def microseconds_of_table(table: Microdata) -> float:
 
 
 def main() -> None:
-    nodes, node_table = single_nodes()
+    by_set, set_table = points()
+    by_program, program_table = programs()
     numpy_seconds = median_seconds(
         lambda: [program(x) for program in (ByNumpy(TABLE, LIMIT),) for x in problem().nodes(0, 17_920)], repeats=1
     )
@@ -254,9 +267,11 @@ def main() -> None:
     text = "\n\n".join(
         [
             f"Adult, 30,162 rows, {TABLE.n_distinct:,} distinct tuples; medians; {record.line(record.machine())}.",
-            f"A node never seen before ({N_NODES} random nodes, on which the programs agree), in batches, one thread:",
-            node_table,
-            roofline(nodes["pymoo_anon, k, l, S_k, S_l, GLM"]),
+            "Microseconds a point that was never seen before, by objective set, one thread:",
+            set_table,
+            roofline(by_set[f"{N_NODES} random nodes, in one batch"][list(SETS).index("k, l, S_k, S_l, GLM")]),
+            f"The same {N_NODES} random nodes by other programs, which agree on them:",
+            program_table,
             f"The first node in a new process takes {cold:.1f} s with nothing compiled yet, {warm:.2f} s after that. "
             f"All 17,920 nodes take the numpy program {numpy_seconds:.1f} s.",
             "Where the time of a search goes: computing distinct points, the operators, and pymoo's loop around them.",
@@ -271,7 +286,8 @@ def main() -> None:
     )
     figures = {
         "machine": record.machine(),
-        "microseconds a node": nodes,
+        "microseconds by objective set": by_set,
+        "microseconds by program": by_program,
         "seconds": {"cold": cold, "warm": warm, "numpy": numpy_seconds},
         "searches": found,
         "threads": threaded,
