@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from pymoo_anon.kernels.values import add_values, merge_values, sort_by_class
-
-Ints = NDArray[np.int64]
 
 # An index of this type cannot be negative, and numba does not test whether it counts from the end: a third of the time
 # of the loops over tuples.
 _U = np.uint64
 
 _LARGEST = np.iinfo(np.uint32).max
-
-
-def group_extents(maps: Ints, offsets: Ints) -> Ints:
-    """(n, n_codes) int64 array: for every domain value the number of domain values in its group, less one.
-
-    Args:
-        maps: (n, n_codes) int64 array, the group of every domain value.
-        offsets: (n_attributes + 1,) int64 array, where each attribute's values begin.
-    """
-    extents: Ints = _group_extents(maps, offsets)
-    return extents
 
 
 @njit(cache=True, nogil=True)
@@ -334,7 +320,13 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _group_extents(maps, offsets):  # type: ignore[no-untyped-def]
+def group_extents(maps, offsets):  # type: ignore[no-untyped-def]
+    """(n, n_codes) int64 array: for every domain value the number of domain values in its group, less one.
+
+    Args:
+        maps: (n, n_codes) int64 array, the group of every domain value.
+        offsets: (n_attributes + 1,) int64 array, where each attribute's values begin.
+    """
     extents = np.empty_like(maps)
     sizes = np.empty(maps.shape[1], dtype=np.int64)
     for i in range(len(maps)):

@@ -226,7 +226,7 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
     """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
     table = classes.table
     losses: Values = _attribute_losses(
-        group_extents(classes.maps, table.offsets),
+        classes.maps,
         table.offsets,
         table.marginals,
         table.codes,
@@ -240,7 +240,7 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
 
 def unsuppressed_losses(table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
-    losses: Values = _unsuppressed_losses(group_extents(maps, table.offsets), table.offsets, table.marginals)
+    losses: Values = _unsuppressed_losses(maps, table.offsets, table.marginals)
     return losses
 
 
@@ -251,7 +251,8 @@ def _sum_in_order(terms: Values) -> Values:
 
 
 @njit(cache=True, nogil=True)
-def _unsuppressed_losses(extents, offsets, marginals):  # type: ignore[no-untyped-def]
+def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
+    extents = group_extents(maps, offsets)
     losses = np.empty((len(extents), len(offsets) - 1), dtype=np.float64)
     for i in range(len(extents)):
         for j in range(len(offsets) - 1):
@@ -264,9 +265,10 @@ def _unsuppressed_losses(extents, offsets, marginals):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True)
 def _attribute_losses(  # type: ignore[no-untyped-def]
-    extents, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
+    maps, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
 ):
     n_attributes = len(offsets) - 1
+    extents = group_extents(maps, offsets)
     losses = np.empty((len(starts) - 1, n_attributes), dtype=np.float64)
     numerators = np.empty(n_attributes, dtype=np.int64)
     # A domain of one value loses nothing by generalization and 1 by suppression.
