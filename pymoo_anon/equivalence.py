@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.kernels.grouping import group
 from pymoo_anon.kernels.joins import JoinTree
+from pymoo_anon.kernels.sums import total
 from pymoo_anon.kernels.workspace import Workspace
 
 Ints = NDArray[np.int64]
@@ -243,6 +244,11 @@ class DistinctTuples:
             np.add.at(totals, counts.values, counts.counts)
             self._totals[column] = _frozen(totals)
         return self._totals[column]
+
+    @cached_property
+    def count_bits(self) -> float:
+        """Sum over the distinct tuples of their count times its logarithm to base 2."""
+        return float(total(np.log2(self.counts), self.counts.astype(float)))
 
     def classes(
         self,

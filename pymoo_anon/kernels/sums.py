@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from numba import njit
 
+# Parts a float into two of at most 26 bits, whose products are exact (Dekker).
+_HALVES = 134217729.0
+
 
 @njit(cache=True, nogil=True, inline="always")
 def add(high, low, term):  # type: ignore[no-untyped-def]
@@ -22,22 +25,22 @@ def add(high, low, term):  # type: ignore[no-untyped-def]
     return total, low + ((high - (total - part)) + (term - part))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
+    """Add a term so many times to a sum of two floats, as rows that repeat would be, but for ties of a rounding."""
+    product = term * times
+    # What the product has lost, so that counts and repeated rows have one sum. A count has no second half: below 2^26.
+    shifted = _HALVES * term
+    front = shifted - (shifted - term)
+    lost = (front * times - product) + (term - front) * times
+    high, low = add(high, low, product)
+    return high, low + lost
+
+
 @njit(cache=True, nogil=True)
-def weighted_sum(terms, weights):  # type: ignore[no-untyped-def]
-    """Sum of terms times weights.
-
-    Args:
-        terms: (n,) float array.
-        weights: (n,) int64 array.
-
-    Returns:
-        The sum; infinite or NaN where plain addition is.
-    """
-    high, low, plain = 0.0, 0.0, 0.0
-    for i in range(len(terms)):
-        term = terms[i] * weights[i]
-        plain += term
-        high, low = add(high, low, term)
-    total = high + low
-    # Infinite terms make the rest of a sum undefined.
-    return total if total == total else plain
+def total(values, counts):  # type: ignore[no-untyped-def]
+    """Sum of (m,) values, each as often as its (m,) float count says."""
+    high, low = 0.0, 0.0
+    for t in range(len(values)):
+        high, low = add_times(high, low, values[t], counts[t])
+    return high + low

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pymoo_anon.kernels.sums import add
+from pymoo_anon.kernels.sums import add_times
 from pymoo_anon.kernels.values import sort_by_class
-
-# Parts a float into two of at most 26 bits, whose products are exact (Dekker).
-_HALVES = 134217729.0
 
 # Above it the difference of two logarithms is far larger than its rounding error, however large the logarithms.
 _CLOSE = 1e-9
@@ -58,15 +55,6 @@ def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # t
 
 
 @njit(cache=True, nogil=True)
-def total(values, counts):  # type: ignore[no-untyped-def]
-    """Sum of (m,) values, each as often as its (m,) float count says."""
-    high, low = 0.0, 0.0
-    for t in range(len(values)):
-        high, low = _add_times(high, low, values[t], counts[t])
-    return high + low
-
-
-@njit(cache=True, nogil=True)
 def distances(values, counts, point):  # type: ignore[no-untyped-def]
     """(n,) float array: the Euclidean distance of each of (n, m) values, (m,) float counts, from an (m,) point."""
     found = np.empty(len(values), dtype=np.float64)
@@ -74,7 +62,7 @@ def distances(values, counts, point):  # type: ignore[no-untyped-def]
         high, low = 0.0, 0.0
         for t in range(len(counts)):
             step = values[i, t] - point[t]
-            high, low = _add_times(high, low, step * step, counts[t])
+            high, low = add_times(high, low, step * step, counts[t])
         found[i] = np.sqrt(high + low)
     return found
 
@@ -113,9 +101,9 @@ def spreads(values, counts):  # type: ignore[no-untyped-def]
             for t in range(len(counts)):
                 step = a[t] - b[t]
                 if step > 0:
-                    high, low = _add_times(high, low, step, counts[t])
+                    high, low = add_times(high, low, step, counts[t])
                 elif step < 0:
-                    other_high, other_low = _add_times(other_high, other_low, -step, counts[t])
+                    other_high, other_low = add_times(other_high, other_low, -step, counts[t])
             found[i, j], found[j, i] = high + low, other_high + other_low
     return found
 
@@ -142,7 +130,7 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
             if values[i, t] == 0:
                 high, low = -np.inf, 0.0
                 break
-            high, low = _add_times(high, low, logs[i, t], counts[t])
+            high, low = add_times(high, low, logs[i, t], counts[t])
         sizes[i] = high + low
     found = np.full((n, n), -np.inf, dtype=np.float64)
     larger = np.zeros((n, n), dtype=np.int8)
@@ -176,19 +164,7 @@ def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
             off = 2 * abs(ratio)
         error += _ULP * off * counts[t]
         if ratio > 0:
-            high, low = _add_times(high, low, ratio, counts[t])
+            high, low = add_times(high, low, ratio, counts[t])
         else:
-            other_high, other_low = _add_times(other_high, other_low, -ratio, counts[t])
+            other_high, other_low = add_times(other_high, other_low, -ratio, counts[t])
     return high + low, other_high + other_low, error
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _add_times(high, low, term, times):  # type: ignore[no-untyped-def]
-    """Add a term so many times to a sum of two floats, as rows that repeat would be, but for ties of a rounding."""
-    product = term * times
-    # What the product has lost, so that counts and repeated rows have one sum. A count has no second half: below 2^26.
-    shifted = _HALVES * term
-    front = shifted - (shifted - term)
-    lost = (front * times - product) + (term - front) * times
-    high, low = add(high, low, product)
-    return high, low + lost

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.equivalence import DistinctTuples
-from pymoo_anon.kernels.vectors import total
+from pymoo_anon.kernels.sums import total
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]

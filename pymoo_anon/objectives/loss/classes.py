@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
 from pymoo_anon.kernels.grouping import group_extents
-from pymoo_anon.kernels.sums import add, weighted_sum
+from pymoo_anon.kernels.sums import add_times
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 
 
@@ -161,7 +161,7 @@ class KLDivergence(Objective):
             classes.sizes,
             classes.representatives,
             smallest_kept,
-            weighted_sum(np.log2(table.counts), table.counts),
+            table.count_bits,
         )
         return np.maximum(divergence / table.n_rows, 0)
 
@@ -234,6 +234,6 @@ def _divergence(log_extents, offsets, codes, starts, sizes, representatives, sma
                 if n_suppressed > 0:
                     more, less = max(density, everywhere), min(density, everywhere)
                     density = more + np.log2(1 + 2.0 ** (less - more))
-            high, low = add(high, low, -density * sizes[c])
+            high, low = add_times(high, low, -density, np.float64(sizes[c]))
         sums[i] = high + low
     return sums
