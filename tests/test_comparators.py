@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from vectors import (
     POSITIVE,
     REAL,
+    SIZES,
     WHOLE,
+    Gainers,
     coverage,
     distance,
     groups,
     log_of,
+    measured,
     minimum,
     spread,
     strongly_dominates,
@@ -36,28 +39,11 @@ from pymoo_anon.comparators import (
     StrongDominance,
     WeakDominance,
 )
-from pymoo_anon.properties import ClassSize, PropertyVector, TupleLoss, TupleUtility
+from pymoo_anon.properties import PropertyVector, TupleLoss
 
 DOMINANCE = [WeakDominance(), StrongDominance(), NonDominance()]
 INDICES = [Minimum(), Rank(point=100), Coverage(), Spread(), Hypervolume()]
 EVERY = [*DOMINANCE, *INDICES]
-
-
-def measured(prop, name):
-    return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
-
-
-SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
-UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
-
-
-class Gainers(Comparator):
-    """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
-
-    name = "gainers"
-
-    def index(self, d1, d2):
-        return int(d1.counts[d1.oriented > d2.oriented].sum())
 
 
 # Any vectors, against the definitions.

@@ -2,9 +2,9 @@
 
 import dewri2009_tables as paper
 import pytest
+from vectors import SIZES, UTILITIES, Gainers, measured
 
 from pymoo_anon.comparators import (
-    Comparator,
     Coverage,
     Hypervolume,
     Minimum,
@@ -13,24 +13,7 @@ from pymoo_anon.comparators import (
     StrongDominance,
     Weighted,
 )
-from pymoo_anon.properties import BreachProbability, ClassSize, SensitiveCount, TupleUtility
-
-
-def measured(prop, name):
-    return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
-
-
-SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
-UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
-
-
-class Gainers(Comparator):
-    """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
-
-    name = "gainers"
-
-    def index(self, d1, d2):
-        return int(d1.counts[d1.oriented > d2.oriented].sum())
+from pymoo_anon.properties import BreachProbability, SensitiveCount
 
 
 def test_section_3():

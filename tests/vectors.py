@@ -1,4 +1,4 @@
-"""Random property vectors for hypothesis, and the slow, obvious twins of the comparators' indices."""
+"""Property vectors: random ones for hypothesis and those of the paper; slow, obvious twins of the comparators."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import dewri2009_tables as paper
 import numpy as np
 from hypothesis import strategies as st
 
+from pymoo_anon.comparators import Comparator
 from pymoo_anon.equivalence import DistinctTuples
-from pymoo_anon.properties import PropertyVector
+from pymoo_anon.properties import ClassSize, PropertyVector, TupleUtility
 
 WHOLE = st.integers(0, 9).map(float)
 POSITIVE = st.integers(1, 9).map(float)
@@ -81,3 +83,21 @@ def log_of(number: Fraction) -> float:
     if number == 0:
         return -math.inf
     return math.log(number.numerator) - math.log(number.denominator)
+
+
+def measured(prop, name):
+    """A property of one of the paper's anonymizations."""
+    return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
+
+
+SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
+UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
+
+
+class Gainers(Comparator):
+    """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
+
+    name = "gainers"
+
+    def index(self, d1, d2):
+        return int(d1.counts[d1.oriented > d2.oriented].sum())

@@ -106,6 +106,22 @@ class Comparator:
         return f"{type(self).__name__}()"
 
 
+class ByTournament(Comparator):
+    """A comparator that plays whole tournaments; its index is that of a tournament of two."""
+
+    def index(self, d1: Any, d2: Any) -> float:
+        """The index of the first vector, or set of vectors, against the second.
+
+        Args:
+            d1: What `tournament` compares: a `PropertyVector`, an (N,) array, or a set with one for each property.
+            d2: Another one of the same properties and table, or as long.
+
+        Raises:
+            ValueError: The two are not comparable, empty or not finite.
+        """
+        return float(self.tournament([d1, d2]).indices[0, 1])
+
+
 class SetComparator(Comparator):
     """A way to tell which of two sets of property vectors is better (Dewri et al. 2009, section 5).
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon.comparators.base import (
+    ByTournament,
     Comparator,
     SetComparator,
     Tournament,
@@ -21,7 +22,7 @@ from pymoo_anon.comparators.base import (
 from pymoo_anon.properties.vectors import finite_values
 
 
-class _BySingle(SetComparator):
+class _BySingle(ByTournament, SetComparator):
     """A comparator of sets that puts together what comparators of vectors say of each property.
 
     Args:
@@ -44,18 +45,6 @@ class _BySingle(SetComparator):
                 f"got {len(own)}"
             )
         self.comparators = tuple(own)
-
-    def index(self, d1: Any, d2: Any) -> float:
-        """The index of the first set against the second.
-
-        Args:
-            d1: A sequence of vectors, one for each property.
-            d2: Another one, its vectors of the same properties and table.
-
-        Raises:
-            ValueError: The two do not have a vector for each property, or these are not comparable.
-        """
-        return float(self.tournament([d1, d2]).indices[0, 1])
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         """Compare every set with every other.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pymoo_anon._values import is_number
 from pymoo_anon.comparators.base import (
     Aligned,
-    Comparator,
+    ByTournament,
     Outcomes,
     Tournament,
     Values,
@@ -26,20 +26,8 @@ from pymoo_anon.comparators.base import (
 from pymoo_anon.kernels.vectors import coverages, distances, hypervolumes, spreads
 
 
-class _Compiled(Comparator):
-    """A comparator that plays whole tournaments; its index is a tournament of two."""
-
-    def index(self, d1: Any, d2: Any) -> float:
-        """The index of the first vector against the second.
-
-        Args:
-            d1: A `PropertyVector` or an (N,) array.
-            d2: Another one of the same property and table, or as long an array.
-
-        Raises:
-            ValueError: The two are not comparable, empty or not finite.
-        """
-        return float(self.tournament([d1, d2]).indices[0, 1])
+class _Compiled(ByTournament):
+    """A comparator of vectors that are brought into line."""
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         """Compare every vector with every other.
@@ -72,25 +60,15 @@ class _Unary(_Compiled):
         return float(self.tournament([d1] if d2 is None else [d1, d2]).indices[0, 0])
 
 
-class _Dominance(Comparator):
+class _Dominance(ByTournament):
     """Whatever a comparator of dominance asks, its verdict is the relation of the two, from both directions.
+
+    The index is 1.0 where the first is so related to the second, else 0.0.
 
     Sets are compared by Table 4 of Dewri et al. 2009: one weakly dominates another if each of its vectors does.
     """
 
     takes_sets = True
-
-    def index(self, d1: Any, d2: Any) -> float:
-        """1.0 where the first is so related to the second, else 0.0.
-
-        Args:
-            d1: A `PropertyVector`, an (N,) array, or a set of such vectors, one for each property.
-            d2: Another one of the same property and table, or as long an array, or such a set.
-
-        Raises:
-            ValueError: The two are not comparable, empty or not finite.
-        """
-        return float(self.tournament([d1, d2]).indices[0, 1])
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         """Compare every vector or set with every other.

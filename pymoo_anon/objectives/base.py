@@ -118,7 +118,7 @@ class Objective:
 
     @property
     def has_floor(self) -> bool:
-        """Whether values are known not to be below something, where lower is better."""
+        """Whether minimised values are known not to be below something."""
         return self.floor_rises or type(self).attribute_terms is not Objective.attribute_terms
 
     @property

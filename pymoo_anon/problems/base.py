@@ -246,8 +246,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         points = self._checked(X)
         out["F"], out["G"] = self._minimised(self._memory.recall(points, self._measure))
-        if not self.constraints:
-            del out["G"]
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         """Points as an (n, n_var) array of the search space's own dtype, or an error."""

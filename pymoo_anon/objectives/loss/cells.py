@@ -252,42 +252,38 @@ def _sum_in_order(terms: Values) -> Values:
 
 @njit(cache=True, nogil=True)
 def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    extents = group_extents(maps, offsets)
-    losses = np.empty((len(extents), len(offsets) - 1), dtype=np.float64)
-    for i in range(len(extents)):
-        for j in range(len(offsets) - 1):
-            numerator = np.int64(0)
-            for v in range(offsets[j], offsets[j + 1]):
-                numerator += marginals[v] * extents[i, v]
-            losses[i, j] = numerator / max(offsets[j + 1] - offsets[j] - 1, 1)
-    return losses
+    numerators, _, denominators = _numerators(maps, offsets, marginals)
+    return numerators / denominators
 
 
 @njit(cache=True, nogil=True)
 def _attribute_losses(  # type: ignore[no-untyped-def]
     maps, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
 ):
-    n_attributes = len(offsets) - 1
-    extents = group_extents(maps, offsets)
-    losses = np.empty((len(starts) - 1, n_attributes), dtype=np.float64)
-    numerators = np.empty(n_attributes, dtype=np.int64)
-    # A domain of one value loses nothing by generalization and 1 by suppression.
-    denominators = np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
-    for i in range(len(losses)):
+    numerators, extents, denominators = _numerators(maps, offsets, marginals)
+    for i in range(len(numerators)):
         kept = smallest_kept[i]
-        for j in range(n_attributes):
+        for c in range(starts[i], starts[i + 1]):
+            if sizes[c] < kept:
+                for j in range(len(denominators)):
+                    extent = extents[i, offsets[j] + codes[representatives[c], j]]
+                    numerators[i, j] += sizes[c] * (denominators[j] - extent)
+    return numerators / denominators
+
+
+@njit(cache=True, nogil=True)
+def _numerators(maps, offsets, marginals):  # type: ignore[no-untyped-def]
+    """Unsuppressed losses before they are divided, the extents of groups, and what to divide by."""
+    extents = group_extents(maps, offsets)
+    numerators = np.empty((len(maps), len(offsets) - 1), dtype=np.int64)
+    for i in range(len(maps)):
+        for j in range(len(offsets) - 1):
             numerator = np.int64(0)
             for v in range(offsets[j], offsets[j + 1]):
                 numerator += marginals[v] * extents[i, v]
-            numerators[j] = numerator
-        for c in range(starts[i], starts[i + 1]):
-            if sizes[c] < kept:
-                for j in range(n_attributes):
-                    extent = extents[i, offsets[j] + codes[representatives[c], j]]
-                    numerators[j] += sizes[c] * (denominators[j] - extent)
-        for j in range(n_attributes):
-            losses[i, j] = numerators[j] / denominators[j]
-    return losses
+            numerators[i, j] = numerator
+    # A domain of one value loses nothing by generalization and 1 by suppression.
+    return numerators, extents, np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
 
 
 @njit(cache=True, nogil=True)

@@ -97,12 +97,12 @@ class TCloseness(MonotoneWorstClass):
         """(n_classes,) float array: the distance of each class."""
         own, totals = (sizes, counts.starts, counts.values, counts.counts), table.totals(self.column)
         n_values = len(totals)
-        if isinstance(self.distance, Hierarchy) and self.distance.length == 0:
-            t = np.zeros(len(sizes))
-        elif self.distance == "equal":
+        if self.distance == "equal":
             t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], table.n_rows)
         elif isinstance(self.distance, Hierarchy):
-            levels = self.distance.groups[:-1, _places(self.distance, table.values[self.column])]
+            # Up to the one below the root; a hierarchy of the root alone has that.
+            below_root = max(self.distance.length, 1)
+            levels = self.distance.groups[:below_root, _places(self.distance, table.values[self.column])]
             t = _distances_in_tree(*own, totals, levels, table.n_rows)
         elif isinstance(self.distance, tuple):
             places = _places(self.distance, table.values[self.column])
