@@ -21,27 +21,33 @@ from matplotlib.patches import Circle, Rectangle
 from pymoo.optimize import minimize
 from scipy import stats
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.bias import distribution, gains, worst_off
-from pymoo_anon.comparators import (
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.comparison import (
+    BreachProbability,
+    ClassSize,
+    Comparison,
     Coverage,
     Goal,
     Hypervolume,
     Lexicographic,
     Minimum,
     NonDominance,
+    PropertyVector,
     Rank,
+    SensitiveCount,
     Spread,
     StrongDominance,
+    TupleUtility,
     WeakDominance,
     Weighted,
+    compare,
+    distribution,
+    gains,
+    worst_off,
 )
-from pymoo_anon.comparison import Comparison, compare
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, KAnonymity, SensitiveCountSum
-from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.properties import BreachProbability, ClassSize, PropertyVector, SensitiveCount, TupleUtility
+from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric, KAnonymity, SensitiveCountSum
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.visualization import plot_quantiles, plot_tuples
 
 SUPPRESSION = 0.01

@@ -22,8 +22,8 @@ from pymoo.optimize import minimize
 from scipy import stats
 from tables import preference_table
 
-from pymoo_anon.algorithms.preference import PreferenceNSGA2
-from pymoo_anon.problems.preference import PreferenceProblem
+from pymoo_anon.algorithms import PreferenceNSGA2
+from pymoo_anon.problems import PreferenceProblem
 
 SEEDS = range(1, 11)
 KS = (2, 5, 10, 25, 50, 100)

@@ -8,9 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
 T1 = pd.DataFrame(
     {

@@ -15,12 +15,18 @@ import numpy as np
 import record
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.indicators import ConvergenceError, RepresentationRatio
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.fronts import ConvergenceError, RepresentationRatio
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    SensitiveCountSum,
+)
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.visualization import plot_fronts
 
 SEEDS = range(1, 21)

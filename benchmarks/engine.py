@@ -24,21 +24,20 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.optimize import minimize
 from tables import crossover_problem, preference_table
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
-from pymoo_anon.algorithms.genitor import GENITOR
-from pymoo_anon.algorithms.pbgea import PBGEA
-from pymoo_anon.algorithms.preference import PreferenceNSGA2
+from pymoo_anon.algorithms import GENITOR, PBGEA, BranchAndBound, ExhaustiveSearch, PreferenceNSGA2
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.problems.preference import PreferenceProblem
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    SensitiveCountSum,
+)
+from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem, PreferenceProblem
+from pymoo_anon.table import Microdata
 
 N_NODES = 200
 REPEATS = 7

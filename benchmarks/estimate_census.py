@@ -17,7 +17,7 @@ import numpy as np
 
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.table import Microdata
 
 COLUMNS = (*QUASI_IDENTIFIERS, "occupation")
 TARGET = Path(__file__).parents[1] / "pymoo_anon" / "datasets" / "census.json"

@@ -17,13 +17,18 @@ from pymoo.optimize import minimize
 from pymoo.termination.max_time import TimeBasedTermination
 from tables import large_table
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.indicators import RepresentationRatio
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.fronts import RepresentationRatio
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    SensitiveCountSum,
+)
+from pymoo_anon.problems import LatticeProblem
 
 k, s_k, glm = KAnonymity(), ClassSizeSum(), GeneralLossMetric()
 l, s_l, cm = DistinctLDiversity("occupation"), SensitiveCountSum("occupation"), ClassificationMetric("salary-class")  # noqa: E741

@@ -24,10 +24,8 @@ from pymoo.optimize import minimize
 from scipy import stats
 from tables import crossover_problem
 
-from pymoo_anon.algorithms.genitor import GENITOR
-from pymoo_anon.operators.crossover import ReducedSurrogateCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation
-from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.algorithms import GENITOR
+from pymoo_anon.operators import ClosestValidRepair, PerAttributeBitMutation, ReducedSurrogateCrossover
 
 POPULATIONS = (200, 500, 1000)
 TRIALS = 15

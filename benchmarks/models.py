@@ -17,16 +17,16 @@ import pandas as pd
 import record
 
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import Discernibility
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
     AlphaKAnonymity,
     BasicBetaLikeness,
+    Discernibility,
     DistinctLDiversity,
     KAnonymity,
+    Objective,
     TCloseness,
 )
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 
 N_NODES = 50
 # pycanon walks over all classes and values in Python.

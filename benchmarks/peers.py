@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon.datasets import fetch_adult_frame
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.table import Microdata
 
 
 class ByPandas:

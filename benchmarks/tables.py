@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pymoo_anon.datasets import fetch_adult_frame
-from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES, load_hierarchy, load_taxonomy
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.datasets import fetch_adult_frame, load_hierarchy, load_taxonomy
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
+from pymoo_anon.objectives import GeneralLossMetric
+from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.table import Below, Hierarchy, Microdata
 
 
 def preference_table() -> Microdata:
@@ -50,7 +49,7 @@ def crossover_problem() -> PartitionProblem:
         "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
     }
     table = Microdata.from_frame(frame, hierarchies)
-    return PartitionProblem(table, [GeneralLossMetric()], suppress_below=15, taxonomies=taxonomies)
+    return PartitionProblem(table, [GeneralLossMetric()], suppression=Below(15), taxonomies=taxonomies)
 
 
 def large_table() -> Microdata:

@@ -7,14 +7,11 @@ from pymoo.mcdm.high_tradeoff import HighTradeoffPoints
 from pymoo.mcdm.pseudo_weights import PseudoWeights
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.comparators import Coverage, Weighted
-from pymoo_anon.comparison import compare
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.comparison import ClassSize, Coverage, TupleUtility, Weighted, compare
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import KAnonymity, TCloseness
-from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.properties import ClassSize, TupleUtility
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, TCloseness
+from pymoo_anon.problems import LatticeProblem
 
 table = make_census()
 problem = LatticeProblem(

@@ -2,15 +2,25 @@
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.bias import distribution, gains, worst_off
-from pymoo_anon.comparators import Comparator, Coverage, Hypervolume, Minimum, Spread, StrongDominance, Weighted
-from pymoo_anon.comparison import compare
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.comparison import (
+    ClassSize,
+    Comparator,
+    Coverage,
+    Hypervolume,
+    Minimum,
+    Spread,
+    StrongDominance,
+    TupleUtility,
+    Weighted,
+    compare,
+    distribution,
+    gains,
+    worst_off,
+)
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.properties import ClassSize, TupleUtility
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
 
 
 class Typical(Comparator):

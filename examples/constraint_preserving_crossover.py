@@ -2,21 +2,20 @@
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.genitor import GENITOR
-from pymoo_anon.datasets import make_census
-from pymoo_anon.datasets.adult import TAXONOMIES, load_taxonomy
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.operators.crossover import ReducedSurrogateCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation
-from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.algorithms import GENITOR
+from pymoo_anon.datasets import load_taxonomy, make_census
+from pymoo_anon.datasets.adult import TAXONOMIES
+from pymoo_anon.objectives import GeneralLossMetric
+from pymoo_anon.operators import ClosestValidRepair, PerAttributeBitMutation, ReducedSurrogateCrossover
+from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.table import Below
 
 table = make_census(5000)
 taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
 
 
 def problem():
-    return PartitionProblem(table, [GeneralLossMetric()], suppress_below=15, taxonomies=taxonomies)
+    return PartitionProblem(table, [GeneralLossMetric()], suppression=Below(15), taxonomies=taxonomies)
 
 
 print(f"{problem().n_var} bits, {problem().n_strings:,} valid strings")

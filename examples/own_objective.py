@@ -3,11 +3,10 @@
 import numpy as np
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.objectives import GeneralLossMetric, Objective
+from pymoo_anon.problems import LatticeProblem
 
 
 class TypicalRisk(Objective):

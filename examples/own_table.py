@@ -3,12 +3,10 @@
 import pandas as pd
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.algorithms import ExhaustiveSearch
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
 
 patients = pd.DataFrame(
     {

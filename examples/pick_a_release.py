@@ -2,11 +2,10 @@
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
 
 table = make_census()
 problem = LatticeProblem(

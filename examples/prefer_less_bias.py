@@ -2,9 +2,9 @@
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.preference import PreferenceNSGA2
+from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.datasets import make_census
-from pymoo_anon.problems.preference import PreferenceProblem
+from pymoo_anon.problems import PreferenceProblem
 
 # At least k = 5, a loss (NWP) near 0.3, and class sizes that differ (NECD) as they like, somewhat, or little.
 problem = PreferenceProblem(make_census(10_000), k=5, preferences=[(0.3, 1.0), (0.3, 0.2), (0.3, 0.05)])

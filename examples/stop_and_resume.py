@@ -6,11 +6,10 @@ from tempfile import TemporaryDirectory
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric
+from pymoo_anon.problems import LatticeProblem
 
 table = make_census()
 

@@ -4,15 +4,12 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.indicators import ConvergenceError, RepresentationRatio
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.crossover import LevelCrossover
-from pymoo_anon.operators.mutation import SingleStepMutation
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.fronts import ConvergenceError, RepresentationRatio
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem
 
 table = make_census()
 operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}

@@ -12,11 +12,8 @@ import pandas as pd
 from hypothesis import strategies as st
 from plain import Levels, PlainTable
 
-from pymoo_anon.equivalence import EquivalenceClasses
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.engine import EquivalenceClasses
+from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata, Taxonomy
 
 
 @dataclass
@@ -136,7 +133,7 @@ def drawn_classes(
 ) -> tuple[EquivalenceClasses, list[tuple[int, ...]], dict[str, int]]:
     """The classes of some nodes, in arrays of their own, with the nodes and the policy."""
     some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=5)), data.draw(policies(table))
-    (batch,) = table.microdata.tuples.classes(*table.group_maps(some), columns=COLUMNS, **policy)
+    (batch,) = table.microdata.grouper.classes(*table.group_maps(some), columns=COLUMNS, **policy)
     return batch.copy(), some, policy
 
 
@@ -152,7 +149,7 @@ def raw(table: Microdata, limit: int = 0, below: int = 0) -> EquivalenceClasses:
     """The classes of a table whose quasi-identifiers stay as they are."""
     domains = table.tuples.domain_sizes
     maps = np.concatenate([np.arange(n) for n in domains])[np.newaxis]
-    (classes,) = table.tuples.classes(
+    (classes,) = table.grouper.classes(
         maps, np.array([domains]), columns=tuple(table.tuples.columns), limit=limit, below=below
     )
     return classes.copy()
@@ -259,3 +256,8 @@ def renamed(tree: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     if not tree.get("children"):
         return {"name": next(left)}
     return {"name": tree["name"], "children": [renamed(child, left) for child in tree["children"]]}
+
+
+def rule_of(policy):
+    """The rule of suppression that the engine's policy stands for."""
+    return Below(policy["below"]) if policy.get("below") else AtMost(policy.get("limit", 0))

@@ -10,37 +10,34 @@ import pandas as pd
 from hypothesis import strategies as st
 from strategies import populations, tables
 
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import (
-    AverageClassSize,
-    ClassificationMetric,
-    Discernibility,
-    GeneralLossMetric,
-    KLDivergence,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Precision,
-)
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
     AlphaKAnonymity,
+    AverageClassSize,
     AverageRisk,
     BasicBetaLikeness,
+    ClassificationMetric,
     ClassSizeSum,
     DeltaDisclosure,
+    Discernibility,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    GeneralLossMetric,
     KAnonymity,
+    KLDivergence,
     KMap,
     MaximumRisk,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Objective,
+    Precision,
     RecursiveCLDiversity,
     SensitiveCountSum,
     TCloseness,
 )
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
 
 KINDS = (
     KAnonymity(),

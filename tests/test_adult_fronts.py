@@ -13,9 +13,15 @@ from plain import PlainTable, read_levels
 import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    SensitiveCountSum,
+)
+from pymoo_anon.problems import LatticeProblem
 
 SUPPRESSION = 301
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"

@@ -14,14 +14,12 @@ from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from pymoo.termination.default import DefaultMultiObjectiveTermination
 
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
-from pymoo_anon.algorithms.pbgea import PBGEA
-from pymoo_anon.archive import BoxArchive
+from pymoo_anon.algorithms import PBGEA, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import LatticeSampling
+from pymoo_anon.problems import LatticeProblem
 
 CENSUS = make_census(300, seed=5)
 
@@ -274,8 +272,7 @@ def test_exhaustive_search_wants_a_lattice():
 
 
 def test_swapping_the_algorithm_changes_one_line(capsys):
-    from pymoo_anon.operators.crossover import LevelCrossover
-    from pymoo_anon.operators.mutation import SingleStepMutation
+    from pymoo_anon.operators import LevelCrossover, SingleStepMutation
 
     nsga2 = NSGA2(pop_size=25, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
     small = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])

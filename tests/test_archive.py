@@ -13,7 +13,8 @@ from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 
-from pymoo_anon.archive import BoxArchive, boxes, merge_front
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.fronts.archive import boxes, merge_front
 
 
 @st.composite

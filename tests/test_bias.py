@@ -12,16 +12,21 @@ from strategies import nodes, tables
 from test_properties import by_rows, drawn, of_rows
 from vectors import REAL, WHOLE, groups, table_of
 
-from pymoo_anon.bias import distribution, gains, gini, lorenz_curve, worst_off
-from pymoo_anon.datasets import make_census
-from pymoo_anon.properties import (
+from pymoo_anon.comparison import (
     BreachProbability,
     ClassSize,
     DistinctValues,
     PropertyVector,
     SensitiveCount,
     TupleLoss,
+    distribution,
+    gains,
+    gini,
+    lorenz_curve,
+    worst_off,
 )
+from pymoo_anon.datasets import make_census
+from pymoo_anon.table import Below
 
 SIZES = {
     name: ClassSize().measure(paper.TABLE.equivalence_classes(generalization))
@@ -102,8 +107,8 @@ def test_who_is_worst_off(data, table):
     node = data.draw(nodes(table))
     below = data.draw(st.integers(1, len(table.frame)))
     generalization = table.generalization(node)
-    found = worst_off(table.microdata, generalization, prop, suppress_below=below)
-    classes = table.microdata.equivalence_classes(generalization, suppress_below=below)
+    found = worst_off(table.microdata, generalization, prop, suppression=Below(below))
+    classes = table.microdata.equivalence_classes(generalization, suppression=Below(below))
     vector = prop.measure(classes)
     released = classes.class_of[0][table.tuple_of_row]
     suppressed = classes.suppressed[released]

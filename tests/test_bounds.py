@@ -7,18 +7,17 @@ from hypothesis import strategies as st
 from pymoo.optimize import minimize
 from tasks import BOUNDED, KINDS, Task, found, invented, minimal, sorted_rows, tasks, values_of
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
-from pymoo_anon.archive import boxes
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import (
+from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
+from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
     GeneralLossMetric,
+    KAnonymity,
     NormalizedWeightedPenalty,
+    Objective,
 )
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 

@@ -10,16 +10,22 @@ from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from strategies import tables
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.pbgea import PBGEA
-from pymoo_anon.archive import BoxArchive, boxes
+from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.indicators import RepresentationRatio
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.fronts import BoxArchive, RepresentationRatio
+from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    SensitiveCountSum,
+)
+from pymoo_anon.operators import LatticeSampling
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Below
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -225,8 +231,8 @@ def test_what_has_no_bounds_is_refused_by_name():
         minimize(census_problem([KAnonymity(), Largest()]), BranchAndBound())
     assert str(caught.value) == "Largest() states no bounds; ExhaustiveSearch or PBGEA search without any"
     with pytest.raises(ValueError) as caught:
-        minimize(LatticeProblem(CENSUS, [KAnonymity()], suppress_below=5), BranchAndBound())
-    assert str(caught.value) == "suppress_below has no bounds; ExhaustiveSearch or PBGEA search without any"
+        minimize(LatticeProblem(CENSUS, [KAnonymity()], suppression=Below(5)), BranchAndBound())
+    assert str(caught.value) == "Below has no bounds; ExhaustiveSearch or PBGEA search without any"
     from pymoo.problems import get_problem
 
     with pytest.raises(TypeError) as caught:

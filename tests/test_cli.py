@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pymoo_anon._shorthand import OBJECTIVES
-from pymoo_anon.cli import app
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.options import OBJECTIVES
 
 SMALL = ["--rows", "300", "--generations", "5"]
 

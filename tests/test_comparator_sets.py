@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vectors import POSITIVE, WHOLE, coverage, groups, spread, strongly_dominates, volume, weakly_dominates
 
-from pymoo_anon.comparators import (
+from pymoo_anon.comparison import (
     Comparator,
     Coverage,
     Goal,
@@ -178,7 +178,7 @@ def test_a_tournament_is_all_of_its_pairs(comparator, given_sets):
 @given(two_sets(of=POSITIVE))
 def test_a_set_that_strongly_dominates_is_never_worse(given_sets):
     (d1, d2), _ = given_sets
-    higher = [type(a)(np.maximum(a.values, b.values), a.table, a.name, True) for a, b in zip(d1, d2, strict=True)]
+    higher = [type(a)(np.maximum(a.values, b.values), a.tuples, a.name, True) for a, b in zip(d1, d2, strict=True)]
     if StrongDominance().index(higher, d2):
         single = [Coverage(), Spread(), Hypervolume()]
         assert Weighted(HALVES, single, normalize=True).compare(higher, d2) == "better"

@@ -28,18 +28,19 @@ from vectors import (
     weakly_dominates,
 )
 
-from pymoo_anon.comparators import (
+from pymoo_anon.comparison import (
     Comparator,
     Coverage,
     Hypervolume,
     Minimum,
     NonDominance,
+    PropertyVector,
     Rank,
     Spread,
     StrongDominance,
+    TupleLoss,
     WeakDominance,
 )
-from pymoo_anon.properties import PropertyVector, TupleLoss
 
 DOMINANCE = [WeakDominance(), StrongDominance(), NonDominance()]
 INDICES = [Minimum(), Rank(point=100), Coverage(), Spread(), Hypervolume()]
@@ -144,7 +145,7 @@ def test_a_product_of_zero_is_a_volume_of_zero():
 @given(groups(of=st.one_of(POSITIVE, REAL.filter(bool))))
 def test_who_strongly_dominates_is_better(group):
     d1, d2 = group.vectors
-    higher = PropertyVector(np.maximum(d1.values, d2.values), d1.table, "drawn", True)
+    higher = PropertyVector(np.maximum(d1.values, d2.values), d1.tuples, "drawn", True)
     assume((higher.values > d2.values).any())
     for comparator in (*DOMINANCE, Coverage(), Spread(), Hypervolume(), Gainers()):
         assert comparator.compare(higher, d2) == "better"
@@ -159,7 +160,7 @@ def test_who_strongly_dominates_is_better(group):
 @given(groups(of=WHOLE))
 def test_who_strongly_dominates_is_nearer_to_an_ideal_above(group):
     d1, d2 = group.vectors
-    higher = PropertyVector(np.maximum(d1.values, d2.values), d1.table, "drawn", True)
+    higher = PropertyVector(np.maximum(d1.values, d2.values), d1.tuples, "drawn", True)
     assume((higher.values > d2.values).any())
     assert Rank(point=9).compare(higher, d2) == "better"
     assert Rank(point=9, tolerance=1000).compare(higher, d2) == "equal"
@@ -226,7 +227,7 @@ def test_a_tournament_is_all_of_its_pairs(comparator, group):
 @pytest.mark.parametrize("comparator", [*DOMINANCE, Minimum(), Rank(0), Coverage(), Spread(), Gainers()], ids=repr)
 @given(groups(maximize=False))
 def test_what_is_better_when_lower_is_compared_as_its_negative(comparator, group):
-    negative = [PropertyVector(-one.values, one.table, "drawn", True) for one in group.vectors]
+    negative = [PropertyVector(-one.values, one.tuples, "drawn", True) for one in group.vectors]
     assert comparator.index(*group.vectors) == comparator.index(*negative)
     assert comparator.compare(*group.vectors) == comparator.compare(*negative)
 

@@ -4,16 +4,17 @@ import dewri2009_tables as paper
 import pytest
 from vectors import SIZES, UTILITIES, Gainers, measured
 
-from pymoo_anon.comparators import (
+from pymoo_anon.comparison import (
+    BreachProbability,
     Coverage,
     Hypervolume,
     Minimum,
     NonDominance,
+    SensitiveCount,
     Spread,
     StrongDominance,
     Weighted,
 )
-from pymoo_anon.properties import BreachProbability, SensitiveCount
 
 
 def test_section_3():

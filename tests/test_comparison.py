@@ -10,20 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import nodes, tables
 
-from pymoo_anon.comparators import (
+from pymoo_anon.comparison import (
+    ClassSize,
+    Comparison,
     Coverage,
+    DistinctValues,
     Goal,
     Hypervolume,
     Minimum,
     NonDominance,
     Rank,
+    SensitiveCount,
     Spread,
     StrongDominance,
     Tournament,
+    TupleLoss,
+    TupleUtility,
     Weighted,
+    compare,
 )
-from pymoo_anon.comparison import Comparison, compare
-from pymoo_anon.properties import ClassSize, DistinctValues, SensitiveCount, TupleLoss, TupleUtility
+from pymoo_anon.table import Below
 
 SIZE, UTILITY = ClassSize(), TupleUtility()
 EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
@@ -144,7 +150,7 @@ def test_suppression_reaches_the_classes():
     by_limit = compared(Minimum(), suppression=3).vectors["class size"]
     assert [vector.values.min() for vector in by_limit] == [3, 3, 4]
     assert by_limit[0].values[paper.ROWS].tolist() == [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]
-    below = compared(Minimum(), suppress_below=4).vectors["class size"]
+    below = compared(Minimum(), suppression=Below(4)).vectors["class size"]
     assert below[0].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
 
 

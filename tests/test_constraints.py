@@ -13,26 +13,27 @@ from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from tasks import Task, found, invented, minimal, sorted_rows, tasks, values_of
 
-from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
-from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
     DistinctLDiversity,
     EnhancedBetaLikeness,
+    GeneralLossMetric,
     KAnonymity,
     KMap,
+    Objective,
     TCloseness,
 )
-from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation, SingleStepMutation
-from pymoo_anon.operators.sampling import LatticeSampling, ValidSampling
-from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.operators import (
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    SingleStepMutation,
+    ValidSampling,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import Hierarchy, Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 

@@ -7,10 +7,10 @@ import numpy as np
 import pooch
 import pytest
 
-from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, make_census
-from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, load_hierarchy
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, load_hierarchy, make_census
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
+from pymoo_anon.objectives import KAnonymity
+from pymoo_anon.problems import LatticeProblem
 
 # Dewri et al. 2010, Table 1(a): number of values and length of the hierarchy.
 TABLE_1A = {

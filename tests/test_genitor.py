@@ -23,16 +23,18 @@ from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 from pymoo.termination import get_termination
 
-from pymoo_anon.algorithms.genitor import GENITOR
-from pymoo_anon.datasets import make_census
-from pymoo_anon.datasets.adult import load_hierarchy
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.crossover import PartitionCrossover, ReducedSurrogateCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation, RandomImmigrantMutation
-from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.algorithms import GENITOR
+from pymoo_anon.datasets import load_hierarchy, make_census
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import (
+    ClosestValidRepair,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+)
+from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.table import Below, Taxonomy
 
 CENSUS = make_census(300, seed=5)
 EDUCATION = load_hierarchy("education").domain
@@ -44,9 +46,9 @@ TREE = {
 }
 
 
-def problem(suppress_below=5):
+def problem(below=5):
     taxonomies = {"education": Taxonomy.from_nested(TREE)}
-    return PartitionProblem(CENSUS, [GeneralLossMetric()], suppress_below=suppress_below, taxonomies=taxonomies)
+    return PartitionProblem(CENSUS, [GeneralLossMetric()], suppression=Below(below), taxonomies=taxonomies)
 
 
 def trad():
@@ -133,7 +135,7 @@ def test_it_ends_where_there_is_nothing_new_to_find():
     """A space of fewer strings than births, and of fewer than the population holds."""
     table = CENSUS.recoded({})
     names = {"sex": {"name": "any", "children": [{"name": "Female"}, {"name": "Male"}]}}
-    own = PartitionProblem(table, [GeneralLossMetric()], suppress_below=5, taxonomies={
+    own = PartitionProblem(table, [GeneralLossMetric()], suppression=Below(5), taxonomies={
         name: Taxonomy.from_nested(
             names.get(name) or {"name": name, "children": [{"name": str(value)} for value in hierarchy.domain]}
         )

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import hierarchies, level_columns
 
-from pymoo_anon.hierarchy import Hierarchy
+from pymoo_anon.table import Hierarchy
 
 CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
 # All that UTF-8 holds but the mark at the beginning of a file, which is no text, and NUL, which Python 3.10 does not

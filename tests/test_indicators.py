@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from moocore import is_nondominated
 
-from pymoo_anon.indicators import ConvergenceError, RepresentationRatio
+from pymoo_anon.fronts import ConvergenceError, RepresentationRatio
 
 PF = np.array([[-100.0, 50.0], [-10.0, 20.0], [-2.0, 0.0]])
 

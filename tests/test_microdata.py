@@ -18,10 +18,8 @@ from pandas.testing import assert_frame_equal
 from plain import assert_same_classes
 from strategies import nodes, tables
 
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata, suppression_policy
-from pymoo_anon.objectives.privacy import ClassSizeSum
+from pymoo_anon.objectives import ClassSizeSum
+from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata
 
 NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype(), pa.string(): pd.StringDtype()}
 FRAMES = {
@@ -247,41 +245,14 @@ def test_tables_that_are_refused(changes, error, message):
     assert caught.value.args == (message,)
 
 
-SHARE = (
-    "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 to 9, got {}"
-)
-BELOW = "suppress_below must be a whole number from 1 to 10, the rows, got {}"
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        *(((bad,), SHARE.format(repr(bad))) for bad in (-1, 10, -0.1, 1.0, float("nan"), True, "1", None)),
-        *(((0, bad), BELOW.format(repr(bad))) for bad in (0, -1, 11, 2.0, True, "1")),
-        ((1, 2), "suppression and suppress_below must not both be given"),
-    ],
-)
-def test_suppression_policies_that_are_refused(policy, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        suppression_policy(10, *policy)
-
-
-def test_suppression_policies_are_numbers_of_tuples():
-    assert suppression_policy(30162, 0.01) == (301, 0)
-    assert suppression_policy(100, 0.29) == (29, 0)
-    assert suppression_policy(100, np.float64(0.0)) == suppression_policy(100) == (0, 0)
-    assert suppression_policy(100, np.int64(99)) == (99, 0)
-    assert suppression_policy(100, 0, np.int64(100)) == (0, 100)
-
-
 @given(data=st.data(), table=tables())
 def test_equivalence_classes_are_those_of_the_rows(data, table):
     node, n_rows = data.draw(nodes(table)), len(table.frame)
     share = data.draw(st.fractions(0, 1).filter(lambda share: share < 1).map(float).filter(lambda share: share < 1))
     below = data.draw(st.none() | st.integers(1, n_rows))
-    policy = {"suppression": share} if below is None else {"suppress_below": below}
-    classes = table.microdata.equivalence_classes(table.generalization(node), **policy)
-    limit, below = suppression_policy(n_rows, **policy)
+    rule = AtMost(share) if below is None else Below(below)
+    classes = table.microdata.equivalence_classes(table.generalization(node), rule)
+    limit, below = rule.grouping(n_rows)
     assert_same_classes(classes, table.tuple_of_row, table.plain.measure(node, limit=limit, below=below))
     assert set(classes.columns) == {"s0", "s1", table.microdata.label}
 
@@ -313,7 +284,7 @@ def test_values_name_the_columns_of_histograms():
 
 def test_a_pickled_table_is_the_same_and_a_copy_is_itself():
     table = Microdata.from_frame(persons(), QUASI, "diagnosis", label="salary")
-    list(table.tuples.classes(np.array([[0, 1, 2, 3, 0, 1]]), np.array([[4, 2]]), columns=("diagnosis",)))
+    list(table.grouper.classes(np.array([[0, 1, 2, 3, 0, 1]]), np.array([[4, 2]]), columns=("diagnosis",)))
     again = pickle.loads(pickle.dumps(table))
     assert contents(again) == contents(table)
     assert copy.deepcopy(table) is table
@@ -332,7 +303,7 @@ def test_more_rows_than_sums_of_squares_can_count_are_refused():
     hierarchies, most = {"q": Hierarchy.flat([0])}, 3_037_000_499
     tuples = np.zeros((1, 1), dtype=np.int64)
     table = Microdata(hierarchies, tuples, np.array([most]), {}, {})
-    (classes,) = table.tuples.classes(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
+    (classes,) = table.grouper.classes(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
     assert ClassSizeSum().evaluate(classes).tolist() == [float(most**2)]
     with pytest.raises(ValueError, match=r"^a table must have at most 3,037,000,499 rows, got 3,037,000,500$"):
         Microdata(hierarchies, tuples, np.array([most + 1]), {}, {})

@@ -7,19 +7,18 @@ import pandas as pd
 import pytest
 from strategies import one_class_each
 
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
     AlphaKAnonymity,
     BasicBetaLikeness,
     DeltaDisclosure,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    GeneralLossMetric,
     KMap,
     RecursiveCLDiversity,
     TCloseness,
 )
+from pymoo_anon.table import Hierarchy, Microdata
 
 
 def refused(error, make):

@@ -24,29 +24,26 @@ from strategies import (
     tables,
 )
 
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import (
-    AverageClassSize,
-    Discernibility,
-    GeneralLossMetric,
-    KLDivergence,
-    NonUniformEntropy,
-    Precision,
-)
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
     AlphaKAnonymity,
+    AverageClassSize,
     AverageRisk,
     BasicBetaLikeness,
     DeltaDisclosure,
+    Discernibility,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    GeneralLossMetric,
+    KLDivergence,
     KMap,
     MaximumRisk,
+    NonUniformEntropy,
+    Precision,
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.table import Hierarchy, Microdata
 
 OF_A_COLUMN = {
     EntropyLDiversity: plain.entropy_l,
@@ -331,7 +328,7 @@ def test_losses_worked_by_hand():
 def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
     n_rows, n_cells = len(table.frame), int(np.prod(table.microdata.tuples.domain_sizes))
     frame, population = data.draw(populations(table))
-    (classes,) = table.microdata.tuples.classes(*table.group_maps([table.top]), columns=COLUMNS, below=n_rows + 1)
+    (classes,) = table.microdata.grouper.classes(*table.group_maps([table.top]), columns=COLUMNS, below=n_rows + 1)
     for column in COLUMNS:
         q = table.frame[column].value_counts() / n_rows
         assert AlphaKAnonymity(column).evaluate(classes) == [q.max()]

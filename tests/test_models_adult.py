@@ -12,29 +12,26 @@ from plain_models import PlainRelease
 import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import (
-    AverageClassSize,
-    Discernibility,
-    GeneralLossMetric,
-    KLDivergence,
-    NonUniformEntropy,
-    Precision,
-)
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
     AlphaKAnonymity,
+    AverageClassSize,
     AverageRisk,
     BasicBetaLikeness,
     DeltaDisclosure,
+    Discernibility,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    GeneralLossMetric,
+    KLDivergence,
     KMap,
     MaximumRisk,
+    NonUniformEntropy,
+    Precision,
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
 
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
 N_NODES = 50

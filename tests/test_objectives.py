@@ -15,37 +15,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import COLUMNS, drawn_classes, tables
 
-from pymoo_anon.equivalence import EquivalenceClasses
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import ColumnObjective, Objective
-from pymoo_anon.objectives.loss import (
-    AverageClassSize,
-    ClassificationMetric,
-    Discernibility,
-    GeneralLossMetric,
-    KLDivergence,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Precision,
-)
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.engine import EquivalenceClasses
+from pymoo_anon.objectives import (
     AlphaKAnonymity,
+    AverageClassSize,
     AverageRisk,
     BasicBetaLikeness,
+    ClassificationMetric,
     ClassSizeSum,
+    ColumnObjective,
     DeltaDisclosure,
+    Discernibility,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    GeneralLossMetric,
     KAnonymity,
+    KLDivergence,
     KMap,
     MaximumRisk,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Objective,
+    Precision,
     RecursiveCLDiversity,
     SensitiveCountSum,
     TCloseness,
 )
+from pymoo_anon.table import Hierarchy, Microdata
 
 
 @dataclass(frozen=True)
@@ -111,9 +109,9 @@ CASES = {
 
 def arrays_of(classes):
     """Every array that an objective can reach."""
-    holders = [classes, classes.table, *classes.columns.values(), *classes.table.columns.values()]
+    holders = [classes, classes.tuples, *classes.columns.values(), *classes.tuples.columns.values()]
     found = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
-    return [*found, classes.table.marginals]
+    return [*found, classes.tuples.marginals]
 
 
 @pytest.mark.parametrize(("shown", "case"), CASES.items(), ids=list(CASES))
@@ -150,7 +148,7 @@ def two_tables():
 
 def raw_and_general(table):
     """The classes of a table of `two_tables` with its rows as they are, and wholly generalized."""
-    (batch,) = table.tuples.classes(np.array([[0, 1], [0, 0]]), np.array([[2], [1]]), columns=("s0", "s1"))
+    (batch,) = table.grouper.classes(np.array([[0, 1], [0, 0]]), np.array([[2], [1]]), columns=("s0", "s1"))
     return batch
 
 
@@ -190,7 +188,7 @@ def test_values_are_those_of_the_rows(data, table):
 def test_where_every_tuple_is_suppressed_the_table_is_one_class(table):
     n_rows, columns = len(table.frame), list(table.levels)
     everything = {"below": n_rows + 1}
-    (classes,) = table.microdata.tuples.classes(*table.group_maps([table.top]), columns=COLUMNS, **everything)
+    (classes,) = table.microdata.grouper.classes(*table.group_maps([table.top]), columns=COLUMNS, **everything)
     assert KAnonymity().evaluate(classes) == [n_rows]
     assert ClassSizeSum().evaluate(classes) == [n_rows**2]
     assert GeneralLossMetric().evaluate(classes) == [n_rows * len(columns)]
@@ -236,7 +234,7 @@ def test_what_is_no_objective_says_so():
     class Empty(Objective):
         name, maximize = "nothing", True
 
-    (batch,) = two_tables()[0].tuples.classes(np.array([[0, 1]]), np.array([[2]]))
+    (batch,) = two_tables()[0].grouper.classes(np.array([[0, 1]]), np.array([[2]]))
     with pytest.raises(NotImplementedError, match=r"^Empty must define evaluate_one or evaluate$"):
         Empty().evaluate(batch)
     with pytest.raises(TypeError, match=r"^column must be the name of a column, got 5$"):

@@ -15,14 +15,10 @@ from pymoo.optimize import minimize
 from pymoo.util.ref_dirs import get_reference_directions
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.kernels.dominance import dominance_fitness
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.crossover import LevelCrossover
-from pymoo_anon.operators.mutation import SingleStepMutation
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.operators.selection import DominanceCountTournament
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.fronts.dominance import dominance_fitness
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import DominanceCountTournament, LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem
 
 
 def box(lengths):

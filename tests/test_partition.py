@@ -13,25 +13,22 @@ from plain import PlainTable
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
-from strategies import cuts, every_string, partitions, policies
+from strategies import cuts, every_string, partitions, policies, rule_of
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import (
+from pymoo_anon.objectives import (
     ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
     GeneralLossMetric,
+    KAnonymity,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
+    SensitiveCountSum,
 )
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.operators.crossover import PartitionCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation
-from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.operators.sampling import ValidSampling
-from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation, ValidSampling
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import Below, Hierarchy, Microdata, Taxonomy
 
 WORK = {
     "name": "Any work",
@@ -138,8 +135,7 @@ def test_values_are_those_of_the_rows(data, partition):
     own = PartitionProblem(
         table.microdata,
         [*EVERY_KIND, NormalizedWeightedPenalty(weights)],
-        suppression=policy.get("limit", 0),
-        suppress_below=policy.get("below"),
+        suppression=rule_of(policy),
         **partition.arguments,
     )
     X = own.sample(4, np.random.default_rng(data.draw(st.integers(0, 99))))
@@ -242,7 +238,7 @@ def test_leaves_that_no_row_holds_count_in_the_domain():
 def test_the_finest_and_the_coarsest_string_are_those_of_the_lattice():
     census = make_census(400, seed=3)
     every = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NormalizedClassDispersion()]
-    for policy in ({"suppression": 0.1}, {"suppress_below": 3}):
+    for policy in ({"suppression": 0.1}, {"suppression": Below(3)}):
         bits, levels = PartitionProblem(census, every, **policy), LatticeProblem(census, every, **policy)
         for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
             np.testing.assert_array_equal(bits.evaluate(x), levels.evaluate(node))

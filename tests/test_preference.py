@@ -15,19 +15,14 @@ from pymoo.core.result import Result
 from pymoo.decomposition.asf import ASF
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.preference import PreferenceNSGA2, prefer_feasible
+from pymoo_anon.algorithms import PreferenceNSGA2
+from pymoo_anon.algorithms.preference import prefer_feasible
 from pymoo_anon.datasets import make_census
-from pymoo_anon.decomposition import Achievement, preference_deviation
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.crossover import PartitionCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation
-from pymoo_anon.operators.sampling import ValidSampling
-from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.problems.preference import PreferenceProblem
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
+from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ValidSampling
+from pymoo_anon.problems import Achievement, PartitionProblem, PreferenceProblem
+from pymoo_anon.problems.achievement import preference_deviation
+from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
 CENSUS = make_census(300, seed=5)
 TABLE = Microdata.from_frame(

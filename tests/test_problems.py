@@ -13,24 +13,23 @@ from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
-from strategies import nodes, policies, tables
+from strategies import nodes, policies, rule_of, tables
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import (
+from pymoo_anon.objectives import (
     ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
     GeneralLossMetric,
+    KAnonymity,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
+    Objective,
+    SensitiveCountSum,
 )
-from pymoo_anon.objectives.privacy import ClassSizeSum, DistinctLDiversity, KAnonymity, SensitiveCountSum
-from pymoo_anon.operators.crossover import LevelCrossover
-from pymoo_anon.operators.mutation import SingleStepMutation
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.problems import base
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem, base
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 
 SIX = [
     KAnonymity(),
@@ -116,7 +115,7 @@ def test_any_number_of_objectives_in_any_order(census):
         assert np.array_equal(alone.evaluate(X)[:, 0], straight.evaluate(X)[:, column])
 
 
-@pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppress_below": 3}])
+@pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppression": Below(3)}])
 def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy, monkeypatch):
     own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
     X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
@@ -145,8 +144,7 @@ def test_a_batch_is_worth_what_the_rows_say(data, table):
             SensitiveCountSum("s0"),
             ClassificationMetric("s1"),
         ],
-        suppression=policy.get("limit", 0),
-        suppress_below=policy.get("below"),
+        suppression=rule_of(policy),
     )
     own.n_threads = data.draw(st.integers(1, 2))
     plain = table.plain
@@ -246,9 +244,9 @@ def test_names_of_objectives_are_unique():
     assert own.objective_names == ("l of diagnosis", "l of sex", "k")
 
 
-def test_suppress_below_is_the_second_policy():
+def test_all_classes_below_a_size_are_suppressed():
     table = small_table()
-    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppress_below=4)
+    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(4))
     X = own.nodes(0, 24)
     k = own.natural(own.evaluate(X))[:, 0]
     assert (k >= 4).all()
@@ -291,24 +289,28 @@ def test_bad_problems_are_refused():
     assert refused(TypeError, lambda: LatticeProblem(pd.DataFrame(), [KAnonymity()])) == (
         "table must be a Microdata, got DataFrame; Microdata.from_frame makes one"
     )
-    for bad in (-1, 60, 1.0, -0.1, True, float("nan"), "1"):
+    for bad in (-1, 60, 1.0, -0.1, True, float("nan")):
         assert refused(ValueError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppression=bad)) == (
-            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 "
-            f"to 59, got {bad!r}"
+            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0"
+            f"{' to 59' if bad == 60 else ''}, got {bad!r}"
         )
-    for bad in (0, 61, 2.5):
-        assert refused(ValueError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppress_below=bad)) == (
-            f"suppress_below must be a whole number from 1 to 60, the rows, got {bad!r}"
+    for bad in ("1", None, AtMost):
+        assert refused(TypeError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppression=bad)) == (
+            f"suppression must be a number, AtMost, Below or Violating, got {bad!r}"
         )
-    assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity()], suppression=3, suppress_below=3)) == (
-        "suppression and suppress_below must not both be given"
+    for bad in (0, 2.5):
+        assert refused(ValueError, lambda bad=bad: Below(bad)) == (
+            f"k of Below must be a positive whole number, got {bad!r}"
+        )
+    assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity()], suppression=Below(61))) == (
+        "k of Below must be at most 60, the rows, got 61"
     )
 
 
 def test_a_share_is_of_the_decimal_that_was_written():
     table = small_table(100)
-    assert LatticeProblem(table, [KAnonymity()], suppression=0.29).limit == 29
-    assert LatticeProblem(table, [KAnonymity()], suppression=np.int64(29)).limit == 29
+    assert LatticeProblem(table, [KAnonymity()], suppression=0.29).suppression.limit_of(100) == 29
+    assert LatticeProblem(table, [KAnonymity()], suppression=np.int64(29)).suppression.limit_of(100) == 29
 
 
 def test_bad_points_are_refused(problem):

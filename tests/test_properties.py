@@ -13,15 +13,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import nodes, policies, tables
+from strategies import nodes, policies, rule_of, tables
 from vectors import groups, table_of
 
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import ClassSizeSum, SensitiveCountSum
-from pymoo_anon.properties import (
+from pymoo_anon.comparison import (
     BreachProbability,
     ClassSize,
     DistinctValues,
@@ -32,6 +27,8 @@ from pymoo_anon.properties import (
     TupleUtility,
     released,
 )
+from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric, SensitiveCountSum
+from pymoo_anon.table import Below, Generalization, Hierarchy, Microdata
 
 # Name, label, words, whether higher is better.
 PROPERTIES = {
@@ -56,7 +53,7 @@ every_property = pytest.mark.parametrize("prop", PROPERTIES, ids=repr)
 
 
 def policy_of(policy):
-    return {"suppression": policy.get("limit", 0), "suppress_below": policy.get("below")}
+    return {"suppression": rule_of(policy)}
 
 
 def drawn(data, table):
@@ -122,15 +119,15 @@ def test_values_are_those_of_the_rows(data, table):
 @given(data=st.data(), table=tables(max_attributes=2))
 def test_the_contract_of_every_property(prop, data, table):
     classes, _, _ = drawn(data, table)
-    columns = [classes.table.columns[name] for name in ("s0", "q0")]
-    holders = [classes, classes.table, *columns]
+    columns = [classes.tuples.columns[name] for name in ("s0", "q0")]
+    holders = [classes, classes.tuples, *columns]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
     for array in arrays:
         array.flags.writeable = False
     vector = prop.measure(classes)
     assert (repr(prop), prop.label, vector.words, prop.maximize) == PROPERTIES[prop]
     assert (vector.name, vector.maximize, vector.unit) == (prop.label, prop.maximize, prop.unit)
-    assert vector.table is table.microdata.tuples
+    assert vector.tuples is table.microdata.tuples
     assert (vector.values.dtype, vector.counts.dtype) == (np.float64, np.int64)
     assert vector.counts.sum() == vector.n_rows == len(table.frame) == len(vector.expand())
     assert not vector.values.flags.writeable
@@ -151,7 +148,7 @@ def test_sums_over_the_tuples_are_the_objectives(data, table):
 @given(tables())
 def test_the_ideal_is_what_no_generalization_or_one_class_gives(table):
     raw, top = (
-        table.microdata.equivalence_classes(table.generalization(node), suppress_below=below)
+        table.microdata.equivalence_classes(table.generalization(node), suppression=Below(below))
         for node, below in (([0] * len(table.top), 1), (table.top, len(table.frame)))
     )
     for prop in (TupleLoss(), TupleUtility()):
@@ -167,7 +164,7 @@ def small():
     frame = pd.DataFrame({"q": [0, 0, 1, 2, 2, 2], "s": list("aababb")})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat(range(5))}, "s")
     raw = Generalization({"q": range(5)}, {"q": range(5)})
-    return table, table.equivalence_classes(raw, suppress_below=3)
+    return table, table.equivalence_classes(raw, suppression=Below(3))
 
 
 def test_suppressed_tuples_are_one_class_wholly_generalized():
@@ -287,7 +284,7 @@ def test_wrong_questions():
     text = "classes must be those of one generalization with the class of each distinct tuple"
     with pytest.raises(ValueError, match=f"^{text}.* got 1 generalizations without"):
         ClassSize().measure(dataclasses.replace(classes, class_of=None))
-    (batch,) = paper.TABLE.tuples.classes(
+    (batch,) = paper.TABLE.grouper.classes(
         np.array([np.concatenate(list(g.groups.values())) for g in paper.GENERALIZATIONS.values()]),
         np.array([g.n_groups for g in paper.GENERALIZATIONS.values()]),
         class_of=True,

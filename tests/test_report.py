@@ -13,12 +13,11 @@ from pymoo.optimize import minimize
 from rich.console import Console
 
 import pymoo_anon
-from pymoo_anon import report
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms import ExhaustiveSearch
+from pymoo_anon.cli import report
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +94,7 @@ def test_the_record(searched):
     assert record["objectives"] == ["KAnonymity()", "DistinctLDiversity('occupation')", "GeneralLossMetric()"]
     assert (record["n_rows"], record["n_distinct"]) == (2000, problem.table.n_distinct)
     assert (record["n_nodes"], record["n_unique"], record["n_front"]) == (17_920, 17_920, len(res.F))
-    assert (record["suppression_limit"], record["suppress_below"]) == (20, 0)
+    assert record["suppression"] == "AtMost(limit=0.05)"
     assert (record["compile_seconds"], record["search_seconds"]) == (0.123, 2.0)
     assert record["versions"]["pymoo_anon"] == pymoo_anon.__version__
     assert record["versions"]["numpy"] == np.__version__
@@ -152,7 +151,7 @@ def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkey
 
         monkeypatch.setattr(os, "replace", fail_once)
     else:
-        monkeypatch.setattr(f"pymoo_anon.report.{stage}", fail)
+        monkeypatch.setattr(f"pymoo_anon.cli.report.{stage}", fail)
     with pytest.raises(error, match="stop"):
         report.write_report(problem, res, record, folder)
     if existing:

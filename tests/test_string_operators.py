@@ -17,16 +17,17 @@ from pymoo.optimize import minimize
 from strategies import Partition, cuts, every_string, partitions
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.loss import GeneralLossMetric
-from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.crossover import PartitionCrossover, ReducedSurrogateCrossover
-from pymoo_anon.operators.mutation import PerAttributeBitMutation, RandomImmigrantMutation
-from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.operators.sampling import ValidSampling
-from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import (
+    ClosestValidRepair,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+    ValidSampling,
+)
+from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.table import Below, Hierarchy, Microdata, Taxonomy
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -382,7 +383,7 @@ def test_any_algorithm_of_pymoo_keeps_strings_boolean_and_valid(algorithm, opera
             *({"name": name} for name in ("Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
         ],
     }
-    own = PartitionProblem(CENSUS, objectives, suppress_below=5, taxonomies={"race": Taxonomy.from_nested(nested)})
+    own = PartitionProblem(CENSUS, objectives, suppression=Below(5), taxonomies={"race": Taxonomy.from_nested(nested)})
     res = minimize(own, algorithm(pop_size=12, sampling=ValidSampling(), **operators), ("n_gen", 8), seed=1)
     assert res.pop.get("X").dtype == bool
     assert own.is_valid(res.pop.get("X")).all()

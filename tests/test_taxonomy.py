@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cuts, every_string, grown, renamed, trees
 
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.table import Hierarchy, Taxonomy
 
 PACKAGED = {"workclass": (8, 9), "education": (16, 46), "marital-status": (7, 11), "native-country": (41, 4135)}
 

@@ -10,16 +10,17 @@ import pytest
 from pymoo.core.result import Result
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import ClassificationMetric, GeneralLossMetric
-from pymoo_anon.objectives.privacy import (
+from pymoo_anon.objectives import (
+    ClassificationMetric,
     ClassSizeSum,
     DistinctLDiversity,
     EnhancedBetaLikeness,
+    GeneralLossMetric,
     KAnonymity,
+    Objective,
     SensitiveCountSum,
 )
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
 
 TABLE = make_census(n_rows=200)

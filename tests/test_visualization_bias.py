@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from vectors import REAL, groups, table_of
 
-from pymoo_anon.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
+from pymoo_anon.comparison import BreachProbability, ClassSize, PropertyVector, TupleLoss
 from pymoo_anon.visualization import plot_quantiles, plot_tuples, quantile_picture, tuple_picture
 
 
@@ -61,8 +61,8 @@ def test_words_direction_and_scale():
     assert not picture.whole
     wide = PropertyVector([1, 101], table_of([2, 1]), "x", True)
     assert quantile_picture({"a": wide}).log
-    assert not quantile_picture({"a": PropertyVector([1, 100], wide.table, "x", True)}).log
-    assert not quantile_picture({"a": PropertyVector([0, 1e9], wide.table, "x", True)}).log
+    assert not quantile_picture({"a": PropertyVector([1, 100], wide.tuples, "x", True)}).log
+    assert not quantile_picture({"a": PropertyVector([0, 1e9], wide.tuples, "x", True)}).log
 
 
 @pytest.mark.parametrize("draw", [plot_tuples, plot_quantiles])

@@ -11,9 +11,8 @@ import dewri2009_tables as paper
 import numpy as np
 from hypothesis import strategies as st
 
-from pymoo_anon.comparators import Comparator
-from pymoo_anon.equivalence import DistinctTuples
-from pymoo_anon.properties import ClassSize, PropertyVector, TupleUtility
+from pymoo_anon.comparison import ClassSize, Comparator, PropertyVector, TupleUtility
+from pymoo_anon.engine import DistinctTuples
 
 WHOLE = st.integers(0, 9).map(float)
 POSITIVE = st.integers(1, 9).map(float)

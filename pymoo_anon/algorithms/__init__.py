@@ -1,1 +1,15 @@
-"""Algorithms, through pymoo's own loop."""
+"""Algorithms for generalizations, under `pymoo.optimize.minimize`."""
+
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms.genitor import GENITOR
+from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms.preference import PreferenceNSGA2
+
+__all__ = [
+    "GENITOR",
+    "PBGEA",
+    "BranchAndBound",
+    "ExhaustiveSearch",
+    "PreferenceNSGA2",
+]

@@ -18,9 +18,9 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.archive import BoxArchive, evaluated, fit_epsilon, merge_front
-from pymoo_anon.equivalence import EquivalenceClasses
-from pymoo_anon.kernels.lattice import inherit_bounds, next_open
+from pymoo_anon.algorithms.settling import inherit_bounds, next_open
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.fronts.archive import BoxArchive, evaluated, fit_epsilon, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -79,8 +79,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         without = [repr(objective) for objective in problem.objectives if not objective.has_bounds]
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
-        if problem.below:
-            raise ValueError("suppress_below has no bounds; ExhaustiveSearch or PBGEA search without any")
+        if problem.suppression.limit_of(problem.table.n_rows) is None:
+            raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = NoTermination()
         super().setup(problem, **kwargs)
@@ -220,15 +220,16 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     def _learn(self, node: int, classes: EquivalenceClasses) -> None:
         """Note what the classes of an evaluated node say about its specializations and generalizations."""
         problem = self.problem
+        limit = problem.suppression.limit_of(problem.table.n_rows)
         gone, most = np.array([0]), np.array([problem.table.n_rows])
         if self._k >= 0:
             # The k of a specialization lies between two sizes of classes here: the smaller ones are suppressed in it.
-            k = classes.smallest_kept[0]
+            k = classes.sizes[classes.kept].min()
             smaller = np.unique(classes.sizes[classes.sizes < k])
             gone, most = np.append(0, smaller), np.append(smaller, k)
         cases = np.where(self._floors, 0.0, -np.inf)[np.newaxis].repeat(len(gone), axis=0)
         for column, measure in enumerate(problem.measured):
-            best = measure.best_of_specializations(classes, problem.limit, gone, most)
+            best = measure.best_of_specializations(classes, limit, gone, most)
             if best is not None:
                 cases[:, column] = -best if measure.maximize and not self._floors[column] else best
         self._keep(cases)

@@ -13,7 +13,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.archive import evaluated, merge_front
+from pymoo_anon.fronts.archive import evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
 
 

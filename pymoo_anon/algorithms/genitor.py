@@ -21,7 +21,7 @@ from pymoo.termination import get_termination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from pymoo_anon.archive import evaluated
+from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import ValidSampling

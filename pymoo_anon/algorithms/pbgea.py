@@ -19,7 +19,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon.archive import BoxArchive, fit_epsilon
+from pymoo_anon.fronts.archive import BoxArchive, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling

@@ -1,6 +1,12 @@
 """Tables to start with: the real Adult, and an invented census like it."""
 
-from pymoo_anon.datasets.adult import fetch_adult, fetch_adult_frame
+from pymoo_anon.datasets.adult import fetch_adult, fetch_adult_frame, load_hierarchy, load_taxonomy
 from pymoo_anon.datasets.census import make_census
 
-__all__ = ["fetch_adult", "fetch_adult_frame", "make_census"]
+__all__ = [
+    "fetch_adult",
+    "fetch_adult_frame",
+    "load_hierarchy",
+    "load_taxonomy",
+    "make_census",
+]

@@ -10,9 +10,9 @@ from io import StringIO
 import pandas as pd
 import pooch
 
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.taxonomy import Taxonomy
 
 #: The quasi-identifiers of Dewri et al. 2010, Table 1(a), in its order.
 QUASI_IDENTIFIERS = (

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, load_hierarchy
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata
 
 _SENSITIVE = "occupation"
 

@@ -1,1 +1,62 @@
 """Objectives: what a generalization is worth, as reductions over its equivalence classes."""
+
+from pymoo_anon.objectives.base import ColumnObjective, Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss import (
+    AverageClassSize,
+    ClassificationMetric,
+    Discernibility,
+    GeneralLossMetric,
+    KLDivergence,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Precision,
+    attribute_losses,
+)
+from pymoo_anon.objectives.privacy import (
+    AlphaKAnonymity,
+    AverageRisk,
+    BasicBetaLikeness,
+    ClassSizeSum,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    MaximumRisk,
+    RecursiveCLDiversity,
+    SensitiveCountSum,
+    TCloseness,
+)
+
+__all__ = [
+    "AlphaKAnonymity",
+    "AverageClassSize",
+    "AverageRisk",
+    "BasicBetaLikeness",
+    "ClassSizeSum",
+    "ClassificationMetric",
+    "ColumnObjective",
+    "Constraint",
+    "DeltaDisclosure",
+    "Discernibility",
+    "DistinctLDiversity",
+    "EnhancedBetaLikeness",
+    "EntropyLDiversity",
+    "GeneralLossMetric",
+    "KAnonymity",
+    "KLDivergence",
+    "KMap",
+    "MaximumRisk",
+    "NonUniformEntropy",
+    "NormalizedClassDispersion",
+    "NormalizedWeightedPenalty",
+    "Objective",
+    "Precision",
+    "RecursiveCLDiversity",
+    "SensitiveCountSum",
+    "TCloseness",
+    "attribute_losses",
+]

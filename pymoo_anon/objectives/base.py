@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NoReturn
-
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon._values import is_number, is_whole
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.objectives.constraint import Boundable
+from pymoo_anon.table.microdata import Microdata
 
 Values = NDArray[np.float64]
 
 
-class Objective:
+class Objective(Boundable):
     """A number for each generalization, from the equivalence classes that it makes.
 
     An objective of one's own is a subclass with a `name`, a direction, a `step` where values are small, and one method:
@@ -70,20 +68,20 @@ class Objective:
             ValueError: It cannot.
         """
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The least and the greatest value that any generalization of a table can have."""
         return -np.inf, np.inf
 
     # What branch and bound needs to know, with at most `limit` tuples suppressed. An objective states what it can; the
     # defaults say that nothing is known.
 
-    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values | None:
+    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values | None:
         """(n, n_attributes) float array whose row sums no value of n generalizations is below; needs no grouping.
 
         Where higher is better, values are negated: no negated value is below.
 
         Args:
-            table: The distinct tuples.
+            tuples: The distinct tuples.
             maps: (n, n_codes) int64 array, the group of every domain value.
         """
         return None
@@ -126,20 +124,6 @@ class Objective:
         """Whether anything is known of the values of nodes that were not evaluated."""
         return self.has_floor or type(self).best_of_specializations is not Objective.best_of_specializations
 
-    def __ge__(self, bound: float) -> Constraint:
-        """The constraint that the value is at least a bound: `KAnonymity() >= 5`."""
-        return Constraint(self, bound, at_least=True)
-
-    def __le__(self, bound: float) -> Constraint:
-        """The constraint that the value is at most a bound: `TCloseness("diagnosis") <= 0.3`."""
-        return Constraint(self, bound, at_least=False)
-
-    def __gt__(self, bound: float) -> NoReturn:
-        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} > {bound!r}")
-
-    def __lt__(self, bound: float) -> NoReturn:
-        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} < {bound!r}")
-
     def __eq__(self, other: object) -> bool:
         """Whether both measure the same: of one class, with equal arguments."""
         if not isinstance(other, Objective):
@@ -159,47 +143,6 @@ class Objective:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """A bound on the value of an objective; what `KAnonymity() >= 5` makes.
-
-    Args:
-        objective: What is bounded.
-        bound: The smallest or the greatest value that is allowed.
-        at_least: Whether it is the smallest.
-
-    Raises:
-        TypeError: `bound` is no number.
-        ValueError: It is not finite.
-    """
-
-    objective: Objective
-    bound: float
-    at_least: bool
-
-    def __post_init__(self) -> None:
-        if not is_number(self.bound):
-            raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
-        if not np.isfinite(self.bound):
-            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
-        object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
-
-    def violation(self, values: Values) -> Values:
-        """(n,) float array, pymoo's G: at most 0 where the constraint is satisfied.
-
-        Args:
-            values: (n,) float array, values of the objective with their natural sign.
-        """
-        return self.bound - values if self.at_least else values - self.bound
-
-    def __bool__(self) -> NoReturn:
-        # Python reads `1 <= objective <= 5` as two comparisons and would drop the first.
-        raise TypeError(f"{self!r} has no truth value; give each bound as a constraint of its own")
-
-    def __repr__(self) -> str:
-        return f"{self.objective!r} {'>=' if self.at_least else '<='} {self.bound!r}"
 
 
 class ColumnObjective(Objective):

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.base import ColumnObjective, Values
 
 Ints = NDArray[np.int64]
@@ -15,24 +16,24 @@ Ints = NDArray[np.int64]
 class WorstClassObjective(ColumnObjective):
     """The value of the worst equivalence class that is not suppressed; of the whole table where all are."""
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
         """(n_classes,) float array: the value of each class.
 
         Args:
             sizes: (n_classes,) int64 array.
             counts: The values in each class.
-            table: The table, for the distribution of the column in it.
+            tuples: The table, for the distribution of the column in it.
         """
         raise NotImplementedError
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of the worst class of each of n generalizations."""
-        of_classes = self.of_classes(classes.sizes, self._counts(classes), classes.table)
+        of_classes = self.of_classes(classes.sizes, self._counts(classes), classes.tuples)
         sign = 1.0 if self.maximize else -1.0
-        worst: Values = sign * _least(classes.starts, classes.sizes, classes.smallest_kept, sign * of_classes)
+        worst: Values = sign * _least(classes.starts, classes.kept, sign * of_classes)
         none_kept = np.isnan(worst)
         if none_kept.any():
-            worst[none_kept] = self.of_classes(*_one_class(classes.table, self.column), classes.table)
+            worst[none_kept] = self.of_classes(*_one_class(classes.tuples, self.column), classes.tuples)
         return worst + 0.0
 
 
@@ -42,13 +43,15 @@ class MonotoneWorstClass(WorstClassObjective):
     def best_of_specializations(self, classes: EquivalenceClasses, limit: int, gone: Ints, most: Ints) -> Values:
         """The value of the worst class, once the tuples that may be suppressed are gone from where it helps most."""
         counts = self._counts(classes)
-        of_classes = self.of_classes(classes.sizes, counts, classes.table)
+        of_classes = self.of_classes(classes.sizes, counts, classes.tuples)
         best = of_classes.min() if self.maximize else of_classes.max()
         if limit > 0:
-            best = self._best_without(limit, best, classes.sizes, counts, classes.table)
+            best = self._best_without(limit, best, classes.sizes, counts, classes.tuples)
         return np.full(len(gone), best)
 
-    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+    def _best_without(
+        self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples
+    ) -> float:
         """What the worst class is never better than, with at most `limit` tuples gone from all classes together.
 
         Args:
@@ -56,7 +59,7 @@ class MonotoneWorstClass(WorstClassObjective):
             worst: The value of the worst class with all tuples.
             sizes: (n_classes,) int64 array.
             counts: The values in each class.
-            table: The table, for the distribution of the column in it.
+            tuples: The table, for the distribution of the column in it.
         """
         raise NotImplementedError
 
@@ -114,19 +117,19 @@ def _can_be_removed(value, held, starts, offsets, slopes, caps, floors, sizes, l
     return True
 
 
-def _one_class(table: DistinctTuples, column: str) -> tuple[Ints, ValueCounts]:
+def _one_class(tuples: DistinctTuples, column: str) -> tuple[Ints, ValueCounts]:
     """The whole table as one class."""
-    totals = table.totals(column)
+    totals = tuples.totals(column)
     present = np.flatnonzero(totals)
     starts = np.array([0, len(present)], dtype=np.int64)
-    return np.array([table.n_rows], dtype=np.int64), ValueCounts(starts, present, totals[present], len(totals))
+    return np.array([tuples.n_rows], dtype=np.int64), ValueCounts(starts, present, totals[present], len(totals))
 
 
 @njit(cache=True, nogil=True)
-def _least(starts, sizes, smallest_kept, values):  # type: ignore[no-untyped-def]
+def _least(starts, kept, values):  # type: ignore[no-untyped-def]
     least = np.full(len(starts) - 1, np.nan)
     for i in range(len(least)):
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] >= smallest_kept[i] and not values[c] >= least[i]:
+            if kept[c] and not values[c] >= least[i]:
                 least[i] = values[c]
     return least

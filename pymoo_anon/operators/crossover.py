@@ -6,11 +6,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
-from pymoo_anon.kernels.strings import cross_at_shared_ones
+Bits = NDArray[np.bool_]
 
 
 class LevelCrossover(Crossover):  # type: ignore[misc]
@@ -114,3 +115,63 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
         place = np.cumsum(differ, axis=1) - 1
         swapped = differ & (place >= low[:, np.newaxis]) & (place < high[:, np.newaxis])
         return np.where(swapped & (n_differ >= 2)[:, np.newaxis], X[::-1], X)
+
+
+def cross_at_shared_ones(parents: Bits, between: NDArray[np.int64], n_points: int, draws: NDArray[np.float64]) -> Bits:
+    """Cross pairs of bit strings where both hold a 1, after a stretch of agreement and then one of disagreement.
+
+    Args:
+        parents: (2, n, n_bits) Boolean array.
+        between: Ascending positions before which no bit, and so a 1 that both share, stands between two attributes.
+        n_points: At how many of the admissible places of a pair the children change parents.
+        draws: (n, n_bits) float array of draws from [0, 1).
+
+    Returns:
+        (2, n, n_bits) Boolean array.
+    """
+    children: Bits = _cross_at_shared_ones(parents, between, n_points, draws)
+    return children
+
+
+@njit(cache=True, nogil=True)
+def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
+    _, n, n_bits = parents.shape
+    children = parents.copy()
+    places = np.empty(n_bits + len(between), dtype=np.int64)
+    for m in range(n):
+        # 0: nothing yet, 1: a stretch of agreement, 2: one of disagreement after it.
+        stretch = 0
+        n_places = 0
+        gap = 0
+        for bit in range(n_bits):
+            if gap < len(between) and between[gap] == bit:
+                gap += 1
+                if stretch == 2:
+                    places[n_places] = bit
+                    n_places += 1
+                stretch = 1
+            a, b = parents[0, m, bit], parents[1, m, bit]
+            if a != b:
+                stretch = min(2 * stretch, 2)
+            elif stretch < 2:
+                stretch = 1
+            elif a:
+                places[n_places] = bit
+                n_places += 1
+                stretch = 1
+        # Selection sampling: each place is taken with the share of points that are left among the places that are.
+        wanted = min(n_points, n_places)
+        other = 0
+        at = 0
+        for p in range(n_places):
+            if draws[m, p] * (n_places - p) < wanted:
+                wanted -= 1
+                for bit in range(at, places[p]):
+                    children[0, m, bit] = parents[other, m, bit]
+                    children[1, m, bit] = parents[1 - other, m, bit]
+                at = places[p]
+                other = 1 - other
+        for bit in range(at, n_bits):
+            children[0, m, bit] = parents[other, m, bit]
+            children[1, m, bit] = parents[1 - other, m, bit]
+    return children

@@ -14,10 +14,12 @@ from pymoo.core.problem import Problem
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import repeated
-from pymoo_anon.equivalence import EquivalenceClasses
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.microdata import Microdata, suppression_policy
-from pymoo_anon.objectives.base import Constraint, Objective
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import Suppression, suppression_rule
 
 Matrix = NDArray[np.float64]
 
@@ -37,8 +39,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         n_var: Number of variables.
         xu: (n_var,) array, the largest value of each variable; the smallest is 0.
         vtype: Type of a variable, for pymoo.
-        suppression: At most so many tuples are suppressed, a number (int) or a share (float).
-        suppress_below: Every class smaller than this is suppressed instead.
+        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
         constraints: Bounds on objectives, `KAnonymity() >= 5`, in the order of the columns of G.
 
     Attributes:
@@ -65,8 +66,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         n_var: int,
         xu: ArrayLike,
         vtype: type,
-        suppression: float = 0,
-        suppress_below: int | None = None,
+        suppression: float | Suppression = 0,
         constraints: Sequence[Constraint] = (),
     ) -> None:
         check_table(table)
@@ -95,7 +95,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         self._measure_names = _unique_names(self.measured, table)
         self.objective_names = self._measure_names[: len(self.objectives)]
-        self.limit, self.below = suppression_policy(table.n_rows, suppression, suppress_below)
+        self.suppression = suppression_rule(suppression)
+        self._grouping = self.suppression.grouping(table.n_rows)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = _Memory(len(self.measured))
@@ -226,14 +227,15 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         rows = given if asked is None else given[asked]
         values = np.empty((len(X), len(self.measured)))
         done = 0
-        for classes in self.table.tuples.classes(
+        limit, below = self._grouping
+        for classes in self.table.grouper.classes(
             maps,
             n_groups,
             sources=sources,
             asked=asked,
             columns=self._columns,
-            limit=self.limit,
-            below=self.below,
+            limit=limit,
+            below=below,
         ):
             own = rows[done : done + len(classes)]
             for column, measure in enumerate(self.measured):

@@ -12,13 +12,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.archive import merge_front
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.kernels.lattice import level_maps
-from pymoo_anon.kernels.rollup import plan_roll_up
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Constraint, Objective
+from pymoo_anon.engine.roll_up import plan_roll_up
+from pymoo_anon.fronts.archive import merge_front
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.base import AnonymizationProblem, check_table
+from pymoo_anon.problems.nodes import level_maps
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import Suppression
 
 Nodes = NDArray[np.int64]
 
@@ -37,9 +39,8 @@ class LatticeProblem(AnonymizationProblem):
     Args:
         table: The table.
         objectives: One or more objectives, in the order of the columns of F.
-        suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
-            rounded down).
-        suppress_below: Every class smaller than this is suppressed instead, without limit.
+        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
+            all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
 
     Raises:
@@ -52,8 +53,7 @@ class LatticeProblem(AnonymizationProblem):
         self,
         table: Microdata,
         objectives: Sequence[Objective],
-        suppression: float = 0,
-        suppress_below: int | None = None,
+        suppression: float | Suppression = 0,
         constraints: Sequence[Constraint] = (),
     ) -> None:
         check_table(table)
@@ -65,7 +65,6 @@ class LatticeProblem(AnonymizationProblem):
             xu=[hierarchy.length for hierarchy in hierarchies],
             vtype=int,
             suppression=suppression,
-            suppress_below=suppress_below,
             constraints=constraints,
         )
         rootless = [name for name, hierarchy in table.quasi_identifiers.items() if not hierarchy.has_root]
@@ -176,7 +175,7 @@ class LatticeProblem(AnonymizationProblem):
         X = np.zeros((len(levels), self.n_var), dtype=np.int64)
         X[np.arange(len(levels)), attributes] = levels
         weights = np.zeros((self.n_var, int(self.lengths.max()) + 1))
-        n_classes = [np.diff(classes.starts) for classes in self.table.tuples.classes(*self._group_maps(X))]
+        n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self._group_maps(X))]
         if n_classes:
             weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
         return weights

@@ -11,13 +11,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.generalization import Generalization
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.kernels.strings import closest_cuts, random_cuts, valid_cuts
-from pymoo_anon.microdata import Microdata
-from pymoo_anon.objectives.base import Constraint, Objective
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.base import AnonymizationProblem, check_table
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.table.cuts import closest_cuts, random_cuts, valid_cuts
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.table.taxonomy import Taxonomy
 
 Bits = NDArray[np.bool_]
 
@@ -33,9 +35,8 @@ class PartitionProblem(AnonymizationProblem):
     Args:
         table: The table.
         objectives: One or more objectives, in the order of the columns of F.
-        suppression: At most so many tuples are suppressed: a number of them (int), or a share of all (float below 1,
-            rounded down).
-        suppress_below: Every class smaller than this is suppressed instead, without limit.
+        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
+            all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
         orders: Per quasi-identifier all its values in another order; values that the table does not hold count in the
             domain.
@@ -59,8 +60,7 @@ class PartitionProblem(AnonymizationProblem):
         self,
         table: Microdata,
         objectives: Sequence[Objective],
-        suppression: float = 0,
-        suppress_below: int | None = None,
+        suppression: float | Suppression = 0,
         constraints: Sequence[Constraint] = (),
         *,
         orders: Mapping[str, Sequence[Hashable]] | None = None,
@@ -86,7 +86,6 @@ class PartitionProblem(AnonymizationProblem):
             xu=np.ones(int((sizes - 1).sum())),
             vtype=bool,
             suppression=suppression,
-            suppress_below=suppress_below,
             constraints=constraints,
         )
         self.taxonomies = taxonomies

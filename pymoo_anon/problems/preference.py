@@ -11,12 +11,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.result import Result
 
-from pymoo_anon.decomposition import Achievement, preference_deviation
-from pymoo_anon.microdata import Microdata
 from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.problems.achievement import Achievement, preference_deviation
 from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.taxonomy import Taxonomy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.taxonomy import Taxonomy
 
 Matrix = NDArray[np.float64]
 

@@ -1,12 +1,6 @@
 """Pictures: the data of a picture is collected first, then drawn."""
 
-from pymoo_anon.visualization.bias import (
-    VectorPicture,
-    plot_quantiles,
-    plot_tuples,
-    quantile_picture,
-    tuple_picture,
-)
+from pymoo_anon.visualization.bias import VectorPicture, plot_quantiles, plot_tuples, quantile_picture, tuple_picture
 from pymoo_anon.visualization.fronts import Axis, FrontPicture, front_picture, plot_front, plot_fronts
 
 __all__ = [

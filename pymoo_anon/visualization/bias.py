@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from pymoo_anon.comparators.base import align
-from pymoo_anon.properties import PropertyVector
+from pymoo_anon.comparison.comparator import align
+from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, new_figure, save, tick
 
 Values = NDArray[np.float64]

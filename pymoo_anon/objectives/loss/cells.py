@@ -8,10 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
-from pymoo_anon.kernels.grouping import group_extents
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.extents import group_extents
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.table.microdata import Microdata
 
 
 class _CellObjective(Objective):
@@ -73,9 +74,9 @@ class GeneralLossMetric(_CellObjective):
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
         return _sum_in_order(self._weighed(attribute_losses(classes)))
 
-    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
-        return self._weighed(unsuppressed_losses(table, maps))
+        return self._weighed(unsuppressed_losses(tuples, maps))
 
     def best_of_specializations(
         self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
@@ -84,20 +85,20 @@ class GeneralLossMetric(_CellObjective):
 
         In a specialization their tuples have lost no more by generalization than here.
         """
-        table = classes.table
-        extents = group_extents(classes.maps, table.offsets)[0]
+        tuples = classes.tuples
+        extents = group_extents(classes.maps, tuples.offsets)[0]
         small = np.flatnonzero(classes.sizes <= gone[-1])
-        cells = extents[table.offsets[:-1] + table.codes[classes.representatives[small]]]
-        left = self._weighed(1 - cells / np.maximum(np.diff(table.offsets) - 1, 1)).sum(axis=1) * classes.sizes[small]
+        cells = extents[tuples.offsets[:-1] + tuples.codes[classes.representatives[small]]]
+        left = self._weighed(1 - cells / np.maximum(np.diff(tuples.offsets) - 1, 1)).sum(axis=1) * classes.sizes[small]
         return np.array([left[classes.sizes[small] <= size].sum() for size in gone])
 
     def _weighed(self, losses: Values) -> Values:
         return losses if self.weights is None else losses * self.weights
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the number of cells or what all of them cost."""
-        n = len(table.domain_sizes) if self.weights is None else float(self.weights.sum())
-        return 0, table.n_rows * n
+        n = len(tuples.domain_sizes) if self.weights is None else float(self.weights.sum())
+        return 0, tuples.n_rows * n
 
 
 class NormalizedWeightedPenalty(_CellObjective):
@@ -131,10 +132,10 @@ class NormalizedWeightedPenalty(_CellObjective):
         penalty: Values = _sum_in_order(self._weighed(attribute_losses(classes))) / classes.n_rows
         return penalty
 
-    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The penalty of each attribute if nothing is suppressed, which only adds to it."""
         # A little less, so that the rounding of the sum proves nothing.
-        terms: Values = self._weighed(unsuppressed_losses(table, maps)) / table.n_rows * (1 - 1e-12)
+        terms: Values = self._weighed(unsuppressed_losses(tuples, maps)) / tuples.n_rows * (1 - 1e-12)
         return terms
 
     def _weighed(self, losses: Values) -> Values:
@@ -142,7 +143,7 @@ class NormalizedWeightedPenalty(_CellObjective):
         weighed: Values = losses * (np.full(n, 1 / n) if self.weights is None else self.weights)
         return weighed
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -160,29 +161,29 @@ class NonUniformEntropy(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the bits lost by each of n generalizations."""
-        table = classes.table
-        lost = _unsuppressed_bits(classes.maps, table.offsets, table.marginals)
+        tuples = classes.tuples
+        lost = _unsuppressed_bits(classes.maps, tuples.offsets, tuples.marginals)
         lost += _bits_of_suppression(
             classes.maps,
-            table.offsets,
-            table.marginals,
-            table.codes,
+            tuples.offsets,
+            tuples.marginals,
+            tuples.codes,
             classes.starts,
             classes.sizes,
             classes.representatives,
-            classes.smallest_kept,
+            classes.kept,
         )
         return _sum_in_order(lost)
 
-    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The bits of each attribute if nothing is suppressed, which only adds to them."""
-        terms: Values = _unsuppressed_bits(maps, table.offsets, table.marginals)
+        terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits lost where every tuple is suppressed."""
-        everything = np.zeros((1, table.offsets[-1]), dtype=np.int64)
-        return 0, float(self.attribute_terms(table, everything).sum()) * (1 + 1e-12)
+        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
+        return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
 
 
 class Precision(Objective):
@@ -198,49 +199,49 @@ class Precision(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the precision of each of n generalizations."""
-        heights = self._heights(classes.table, classes.maps)
+        heights = self._heights(classes.tuples, classes.maps)
         heights += (1 - heights) * (classes.n_suppressed / classes.n_rows)[:, np.newaxis]
         precision: Values = 1 - _sum_in_order(heights) / heights.shape[1]
         return precision
 
-    def attribute_terms(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
         # A little less, so that the rounding of the sum proves nothing.
-        return (self._heights(table, maps) - 1 - 1e-12) / len(table.domain_sizes)
+        return (self._heights(tuples, maps) - 1 - 1e-12) / len(tuples.domain_sizes)
 
-    def _heights(self, table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def _heights(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_attributes) float array: the level of each attribute over the height of its hierarchy."""
-        heights = np.zeros((len(maps), len(table.levels)))
-        for j, levels in enumerate(table.levels):
+        heights = np.zeros((len(maps), len(tuples.levels)))
+        for j, levels in enumerate(tuples.levels):
             if len(levels) > 1:
-                own = np.ascontiguousarray(maps[:, table.offsets[j] : table.offsets[j + 1]])
+                own = np.ascontiguousarray(maps[:, tuples.offsets[j] : tuples.offsets[j + 1]])
                 heights[:, j] = _lowest_levels(own, levels) / (len(levels) - 1)
         return heights
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
 
 def attribute_losses(classes: EquivalenceClasses) -> Values:
     """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
-    table = classes.table
+    tuples = classes.tuples
     losses: Values = _attribute_losses(
         classes.maps,
-        table.offsets,
-        table.marginals,
-        table.codes,
+        tuples.offsets,
+        tuples.marginals,
+        tuples.codes,
         classes.starts,
         classes.sizes,
         classes.representatives,
-        classes.smallest_kept,
+        classes.kept,
     )
     return losses
 
 
-def unsuppressed_losses(table: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
-    losses: Values = _unsuppressed_losses(maps, table.offsets, table.marginals)
+    losses: Values = _unsuppressed_losses(maps, tuples.offsets, tuples.marginals)
     return losses
 
 
@@ -258,13 +259,12 @@ def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True)
 def _attribute_losses(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
+    maps, offsets, marginals, codes, starts, sizes, representatives, kept
 ):
     numerators, extents, denominators = _numerators(maps, offsets, marginals)
     for i in range(len(numerators)):
-        kept = smallest_kept[i]
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] < kept:
+            if not kept[c]:
                 for j in range(len(denominators)):
                     extent = extents[i, offsets[j] + codes[representatives[c], j]]
                     numerators[i, j] += sizes[c] * (denominators[j] - extent)
@@ -303,7 +303,7 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _bits_of_suppression(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, smallest_kept
+    maps, offsets, marginals, codes, starts, sizes, representatives, kept
 ):
     n_attributes = len(offsets) - 1
     bits = np.zeros((len(maps), n_attributes), dtype=np.float64)
@@ -314,7 +314,7 @@ def _bits_of_suppression(  # type: ignore[no-untyped-def]
         suppressed[:] = 0
         n_suppressed = 0
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] < smallest_kept[i]:
+            if not kept[c]:
                 n_suppressed += sizes[c]
                 for j in range(n_attributes):
                     suppressed[offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] += sizes[c]

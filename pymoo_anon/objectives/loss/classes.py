@@ -6,9 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
-from pymoo_anon.kernels.grouping import group_extents
-from pymoo_anon.kernels.sums import add_times
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.extents import group_extents
+from pymoo_anon.engine.sums import add_times
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 
 
@@ -30,9 +31,7 @@ class ClassificationMetric(ColumnObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the number of penalised tuples of each of n generalizations."""
         counts = self._counts(classes)
-        penalised: Values = _outside_majority(
-            classes.starts, classes.sizes, classes.smallest_kept, counts.starts, counts.counts
-        )
+        penalised: Values = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
         return penalised
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
@@ -51,9 +50,9 @@ class ClassificationMetric(ColumnObjective):
         largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[: counts.starts[-1]], counts.starts[:-1])
         return largest
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the number of rows."""
-        return 0, table.n_rows
+        return 0, tuples.n_rows
 
 
 class NormalizedClassDispersion(Objective):
@@ -70,10 +69,10 @@ class NormalizedClassDispersion(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the dispersion of each of n generalizations."""
-        dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.smallest_kept)
+        dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.kept)
         return dispersion / max(classes.n_rows - 1, 1)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -92,16 +91,16 @@ class Discernibility(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the discernibility of each of n generalizations."""
-        total: Values = _discernibility(classes.starts, classes.sizes, classes.smallest_kept, classes.n_rows)
+        total: Values = _discernibility(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
         """Merging classes raises the sum of squares, and suppression costs more than any class."""
         return float((classes.sizes**2).sum())
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
-        return table.n_rows, float(table.n_rows) ** 2
+        return tuples.n_rows, float(tuples.n_rows) ** 2
 
 
 class AverageClassSize(Objective):
@@ -125,9 +124,9 @@ class AverageClassSize(Objective):
         """Neither merging classes nor suppressing them makes more of them."""
         return classes.n_rows / len(classes.sizes)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of rows."""
-        return 1, table.n_rows
+        return 1, tuples.n_rows
 
 
 class KLDivergence(Objective):
@@ -144,40 +143,41 @@ class KLDivergence(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the divergence of each of n generalizations."""
-        return self._divergence(classes, classes.smallest_kept)
+        return self._divergence(classes, classes.kept)
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
         """What is spread over classes before suppression is the nearest to the original of all that is even in them."""
         # A little less, so that the rounding of the sum proves nothing.
-        return float(self._divergence(classes, np.zeros(len(classes), dtype=np.int64))[0]) * (1 - 1e-9)
+        return float(self._divergence(classes, np.ones(len(classes.sizes), dtype=np.bool_))[0]) * (1 - 1e-9)
 
-    def _divergence(self, classes: EquivalenceClasses, smallest_kept: NDArray[np.int64]) -> Values:
-        table = classes.table
+    def _divergence(self, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Values:
+        tuples = classes.tuples
         divergence: Values = _divergence(
-            np.log2(group_extents(classes.maps, table.offsets) + 1),
-            table.offsets,
-            table.codes,
+            np.log2(group_extents(classes.maps, tuples.offsets) + 1),
+            tuples.offsets,
+            tuples.codes,
             classes.starts,
             classes.sizes,
             classes.representatives,
-            smallest_kept,
-            table.count_bits,
+            kept,
+            tuples.count_bits,
         )
-        return np.maximum(divergence / table.n_rows, 0)
+        # Rounding leads neither below what is perfect nor above what is worst.
+        return np.clip(divergence / tuples.n_rows, *self.bounds(tuples))
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits of a combination of domain values."""
-        return 0, float(np.log2(table.domain_sizes).sum())
+        return 0, float(np.log2(tuples.domain_sizes).sum())
 
 
 @njit(cache=True, nogil=True)
-def _dispersion(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
+def _dispersion(starts, sizes, kept):  # type: ignore[no-untyped-def]
     dispersion = np.zeros(len(starts) - 1, dtype=np.float64)
     for i in range(len(dispersion)):
         largest = np.int64(0)
         smallest = np.iinfo(np.int64).max
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] >= smallest_kept[i]:
+            if kept[c]:
                 largest = max(largest, sizes[c])
                 smallest = min(smallest, sizes[c])
         if largest > 0:
@@ -186,47 +186,48 @@ def _dispersion(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _outside_majority(starts, sizes, smallest_kept, value_starts, counts):  # type: ignore[no-untyped-def]
+def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
-        own, begins = sizes[starts[i] : starts[i + 1]], value_starts[starts[i] : starts[i + 1] + 1]
+        first, last = starts[i], starts[i + 1]
+        own, begins, stays = sizes[first:last], value_starts[first : last + 1], kept[first:last]
         total = np.int64(0)
         for c in range(len(own)):
             # The first and the last without a loop, whose end would be mispredicted where a label has two values.
             majority = max(counts[begins[c]], counts[begins[c + 1] - 1])
             for e in range(begins[c] + 1, begins[c + 1] - 1):
                 majority = max(majority, counts[e])
-            total += own[c] - (majority if own[c] >= smallest_kept[i] else 0)
+            total += own[c] - (majority if stays[c] else 0)
         penalised[i] = total
     return penalised
 
 
 @njit(cache=True, nogil=True)
-def _discernibility(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-untyped-def]
+def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(sums)):
         total = np.int64(0)
         for c in range(starts[i], starts[i + 1]):
-            total += sizes[c] * (sizes[c] if sizes[c] >= smallest_kept[i] else n_rows)
+            total += sizes[c] * (sizes[c] if kept[c] else n_rows)
         sums[i] = total
     return sums
 
 
 @njit(cache=True, nogil=True)
-def _divergence(log_extents, offsets, codes, starts, sizes, representatives, smallest_kept, original):  # type: ignore[no-untyped-def]
+def _divergence(log_extents, offsets, codes, starts, sizes, representatives, kept, original):  # type: ignore[no-untyped-def]
     n_attributes = len(offsets) - 1
     log_domain = np.log2((offsets[1:] - offsets[:-1]).astype(np.float64)).sum()
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(sums)):
         n_suppressed = np.int64(0)
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] < smallest_kept[i]:
+            if not kept[c]:
                 n_suppressed += sizes[c]
         everywhere = np.log2(np.float64(n_suppressed)) - log_domain if n_suppressed > 0 else -np.inf
         high, low = original, 0.0
         for c in range(starts[i], starts[i + 1]):
             density = everywhere
-            if sizes[c] >= smallest_kept[i]:
+            if kept[c]:
                 log_cells = 0.0
                 for j in range(n_attributes):
                     log_cells += log_extents[i, offsets[j] + codes[representatives[c], j]]

@@ -4,12 +4,7 @@ Suppressed tuples form one class of their own, wholly generalized. It counts in 
 class. Where every tuple is suppressed the table is that one class.
 """
 
-from pymoo_anon.objectives.privacy.closeness import (
-    BasicBetaLikeness,
-    DeltaDisclosure,
-    EnhancedBetaLikeness,
-    TCloseness,
-)
+from pymoo_anon.objectives.privacy.closeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness, TCloseness
 from pymoo_anon.objectives.privacy.diversity import (
     AlphaKAnonymity,
     DistinctLDiversity,

@@ -12,13 +12,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon._values import is_number, same_as
-from pymoo_anon.equivalence import DistinctTuples, ValueCounts
-from pymoo_anon.hierarchy import Hierarchy
-from pymoo_anon.kernels.sums import add
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.engine.sums import add
+from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.base import Values
 from pymoo_anon.objectives.worst_class import MonotoneWorstClass, WorstClassObjective, least_worst_share
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.values import is_number, same_as
 
 Ints = NDArray[np.int64]
 
@@ -93,44 +93,46 @@ class TCloseness(MonotoneWorstClass):
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
         """(n_classes,) float array: the distance of each class."""
-        own, totals = (sizes, counts.starts, counts.values, counts.counts), table.totals(self.column)
+        own, totals = (sizes, counts.starts, counts.values, counts.counts), tuples.totals(self.column)
         n_values = len(totals)
         if self.distance == "equal":
-            t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], table.n_rows)
+            t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], tuples.n_rows)
         elif isinstance(self.distance, Hierarchy):
             # Up to the one below the root; a hierarchy of the root alone has that.
             below_root = max(self.distance.length, 1)
-            levels = self.distance.groups[:below_root, _places(self.distance, table.values[self.column])]
-            t = _distances_in_tree(*own, totals, levels, table.n_rows)
+            levels = self.distance.groups[:below_root, _places(self.distance, tuples.values[self.column])]
+            t = _distances_in_tree(*own, totals, levels, tuples.n_rows)
         elif isinstance(self.distance, tuple):
-            places = _places(self.distance, table.values[self.column])
-            t = _distances_in_order(*own, totals, places, len(self.distance), table.n_rows)
+            places = _places(self.distance, tuples.values[self.column])
+            t = _distances_in_order(*own, totals, places, len(self.distance), tuples.n_rows)
         else:
             # A quasi-identifier's domain stands in any order, and has values that nobody has.
-            ascending = np.argsort(_places(self.distance, table.values[self.column]))
+            ascending = np.argsort(_places(self.distance, tuples.values[self.column]))
             places = np.zeros(n_values, dtype=np.int64)
             places[ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
-            t = _distances_in_order(*own, totals, places, np.count_nonzero(totals), table.n_rows)
+            t = _distances_in_order(*own, totals, places, np.count_nonzero(totals), tuples.n_rows)
         distances: Values = t
         return distances
 
-    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+    def _best_without(
+        self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples
+    ) -> float:
         ones = np.ones(len(sizes))
         if self.distance == "equal":
             # The distance is what the values that are too frequent have too much together, or the others too little.
             held, offsets, present = _surpluses(
-                sizes, counts.starts, counts.values, counts.counts, table.totals(self.column), table.n_rows
+                sizes, counts.starts, counts.values, counts.counts, tuples.totals(self.column), tuples.n_rows
             )
             floors = 1 - present
         else:
             # A class is a mixture of what is left of it and of what is gone, and nothing is farther away than 1.
-            held, offsets, floors = self.of_classes(sizes, counts, table) * sizes, 0 * ones, 0 * ones
+            held, offsets, floors = self.of_classes(sizes, counts, tuples) * sizes, 0 * ones, 0 * ones
         starts = np.arange(len(sizes) + 1)
         return float(least_worst_share(held, starts, offsets, ones, ones, floors, sizes, limit, worst))
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -155,15 +157,19 @@ class BasicBetaLikeness(MonotoneWorstClass):
 
     _enhanced = False
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
         """(n_classes,) float array: the greatest gain in each class."""
-        totals = table.totals(self.column)
-        gains: Values = _gains(sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows, self._enhanced)
+        totals = tuples.totals(self.column)
+        gains: Values = _gains(
+            sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows, self._enhanced
+        )
         return gains
 
-    def _best_without(self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> float:
+    def _best_without(
+        self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples
+    ) -> float:
         first, last = counts.starts[0], counts.starts[-1]
-        shares = table.totals(self.column)[counts.values[first:last]] / table.n_rows
+        shares = tuples.totals(self.column)[counts.values[first:last]] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
         held = counts.counts[first:last].astype(float)
         # Where only some values are left, they have to share what the others have in the table.
@@ -172,11 +178,11 @@ class BasicBetaLikeness(MonotoneWorstClass):
             least_worst_share(held, counts.starts - first, shares, shares, caps, 1 / present - 1, sizes, limit, worst)
         )
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the gain of a class of the rarest value alone."""
-        totals = table.totals(self.column)
+        totals = tuples.totals(self.column)
         rarest = totals[totals > 0].min()
-        return 0, (table.n_rows - rarest) / rarest
+        return 0, (tuples.n_rows - rarest) / rarest
 
 
 class EnhancedBetaLikeness(BasicBetaLikeness):
@@ -194,7 +200,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
 
     _enhanced = True
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and infinity."""
         return 0, np.inf
 
@@ -221,18 +227,18 @@ class DeltaDisclosure(WorstClassObjective):
         super().__init__(column)
         self.strict = strict
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, table: DistinctTuples) -> Values:
+    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
         """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
-        totals = table.totals(self.column)
-        delta: Values = _disclosures(sizes, counts.starts, counts.values, counts.counts, totals, table.n_rows)
+        totals = tuples.totals(self.column)
+        delta: Values = _disclosures(sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows)
         if self.strict:
             lacking = np.diff(counts.starts) < np.count_nonzero(totals)
             delta[lacking] = np.inf
         return delta
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and log2 of the number of rows, as shares are from 1 / rows to 1; infinity if strict."""
-        return 0, np.inf if self.strict else float(np.log2(table.n_rows))
+        return 0, np.inf if self.strict else float(np.log2(tuples.n_rows))
 
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"

@@ -8,12 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pymoo_anon._values import is_number
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses, ValueCounts
-from pymoo_anon.kernels.sums import add
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.sums import add
+from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.base import ColumnObjective, Values
 from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
 from pymoo_anon.objectives.worst_class import MonotoneWorstClass, least_worst_share
+from pymoo_anon.table.values import is_number
 
 
 class DistinctLDiversity(ColumnObjective):
@@ -33,10 +34,10 @@ class DistinctLDiversity(ColumnObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""
         counts = self._counts(classes)
-        fewest: Values = _fewest_values(classes.starts, classes.sizes, classes.smallest_kept, counts.starts)
+        fewest: Values = _fewest_values(classes.starts, classes.kept, counts.starts)
         none_kept = fewest == np.inf
         if none_kept.any():
-            fewest[none_kept] = np.count_nonzero(classes.table.totals(self.column))
+            fewest[none_kept] = np.count_nonzero(classes.tuples.totals(self.column))
         return fewest
 
     def best_of_specializations(
@@ -45,9 +46,9 @@ class DistinctLDiversity(ColumnObjective):
         """No class has more values after it was split."""
         return fewest_unavoidable(np.diff(self._counts(classes).starts), classes.sizes, gone, limit)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of values of the column."""
-        return 1, table.columns[self.column].n_values
+        return 1, tuples.columns[self.column].n_values
 
 
 class SensitiveCountSum(ColumnObjective):
@@ -70,8 +71,7 @@ class SensitiveCountSum(ColumnObjective):
         counts = self._counts(classes)
         total: Values = _sum_of_squared_counts(
             classes.starts,
-            classes.sizes,
-            classes.smallest_kept,
+            classes.kept,
             counts.starts,
             counts.values,
             counts.counts,
@@ -87,9 +87,9 @@ class SensitiveCountSum(ColumnObjective):
         squares = np.add.reduceat(counts.counts[: counts.starts[-1]] ** 2, counts.starts[:-1])
         return sums_of_larger(classes.sizes, squares, gone, limit)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and the sum of the squared counts in the table."""
-        return table.n_rows, float((table.totals(self.column).astype(float) ** 2).sum())
+        return tuples.n_rows, float((tuples.totals(self.column).astype(float) ** 2).sum())
 
 
 class _WorstDiversity(MonotoneWorstClass):
@@ -97,7 +97,7 @@ class _WorstDiversity(MonotoneWorstClass):
 
     maximize = True
 
-    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples) -> Values:
+    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples) -> Values:
         """(n_classes,) float array: the diversity of each class."""
         return self._diversity(sizes, counts, 0)
 
@@ -114,13 +114,13 @@ class _WorstDiversity(MonotoneWorstClass):
         return np.minimum(best, fewest_unavoidable(distinct, classes.sizes, gone, limit))
 
     def _best_without(
-        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples
+        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples
     ) -> float:
         return float(self._diversity(sizes, counts, limit).min())
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of values of the column."""
-        return 1, table.columns[self.column].n_values
+        return 1, tuples.columns[self.column].n_values
 
 
 class EntropyLDiversity(_WorstDiversity):
@@ -192,13 +192,13 @@ class AlphaKAnonymity(MonotoneWorstClass):
     maximize = False
     step = 0.001
 
-    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples) -> Values:
+    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples) -> Values:
         """(n_classes,) float array: the share of the most frequent value in each class."""
         share: Values = _most_frequent(counts.starts, counts.counts) / sizes
         return share
 
     def _best_without(
-        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, table: DistinctTuples
+        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples
     ) -> float:
         n, ones = len(sizes), np.ones(len(sizes))
         most = _most_frequent(counts.starts, counts.counts).astype(float)
@@ -207,20 +207,21 @@ class AlphaKAnonymity(MonotoneWorstClass):
         (fewest,) = fewest_unavoidable(np.diff(counts.starts), sizes, np.zeros(1, dtype=np.int64), limit)
         return max(float(least), 1 / float(fewest))
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / (number of values of the column), and 1."""
-        return 1 / table.columns[self.column].n_values, 1
+        return 1 / tuples.columns[self.column].n_values, 1
 
 
 @njit(cache=True, nogil=True)
-def _fewest_values(starts, sizes, smallest_kept, value_starts):  # type: ignore[no-untyped-def]
+def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
     fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
     for i in range(len(fewest)):
         most = np.iinfo(np.int64).max
-        own, begins = sizes[starts[i] : starts[i + 1]], value_starts[starts[i] : starts[i + 1] + 1]
+        first, last = starts[i], starts[i + 1]
+        begins, stays = value_starts[first : last + 1], kept[first:last]
         distinct = most
-        for c in range(len(own)):
-            distinct = min(distinct, begins[c + 1] - begins[c] if own[c] >= smallest_kept[i] else most)
+        for c in range(len(stays)):
+            distinct = min(distinct, begins[c + 1] - begins[c] if stays[c] else most)
         if distinct < most:
             fewest[i] = distinct
     return fewest
@@ -228,7 +229,7 @@ def _fewest_values(starts, sizes, smallest_kept, value_starts):  # type: ignore[
 
 @njit(cache=True, nogil=True)
 def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
-    starts, sizes, smallest_kept, value_starts, values, counts, n_values
+    starts, kept, value_starts, values, counts, n_values
 ):
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
@@ -239,7 +240,7 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
             total += count * count
         suppressed[:] = 0
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] < smallest_kept[i]:
+            if not kept[c]:
                 for e in range(value_starts[c], value_starts[c + 1]):
                     total -= counts[e] * counts[e]
                     suppressed[values[e]] += counts[e]

@@ -7,12 +7,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon._values import same_as
-from pymoo_anon.equivalence import DistinctTuples, EquivalenceClasses
-from pymoo_anon.kernels.joins import row_ids
-from pymoo_anon.microdata import Microdata
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.values import same_as
 
 
 class KAnonymity(Objective):
@@ -28,7 +29,7 @@ class KAnonymity(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k of each of n generalizations."""
-        k: Values = _smallest_size(classes.starts, classes.sizes, classes.smallest_kept, classes.n_rows)
+        k: Values = _smallest_size(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return k
 
     def best_of_specializations(
@@ -37,9 +38,9 @@ class KAnonymity(Objective):
         """Splitting classes does not raise k."""
         return most.astype(float)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of rows."""
-        return 1, table.n_rows
+        return 1, tuples.n_rows
 
 
 class ClassSizeSum(Objective):
@@ -56,7 +57,7 @@ class ClassSizeSum(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, S_k of each of n generalizations."""
-        total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.smallest_kept)
+        total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.kept)
         return total
 
     def best_of_specializations(
@@ -65,9 +66,9 @@ class ClassSizeSum(Objective):
         """The sum over the classes that are not gone, and as if the limit were suppressed as one class."""
         return sums_of_larger(classes.sizes, classes.sizes**2, gone, limit)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
-        return table.n_rows, float(table.n_rows) ** 2
+        return tuples.n_rows, float(tuples.n_rows) ** 2
 
 
 class MaximumRisk(Objective):
@@ -93,9 +94,9 @@ class MaximumRisk(Objective):
         """Splitting classes does not raise k."""
         return 1 / most
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / rows, and 1."""
-        return 1 / table.n_rows, 1
+        return 1 / tuples.n_rows, 1
 
 
 class AverageRisk(Objective):
@@ -121,9 +122,9 @@ class AverageRisk(Objective):
         n_suppressed = int(np.searchsorted(np.cumsum(np.sort(classes.sizes)), limit, side="right"))
         return np.full(len(gone), max(len(classes.sizes) - n_suppressed, 1) / classes.n_rows)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / rows, and 1."""
-        return 1 / table.n_rows, 1
+        return 1 / tuples.n_rows, 1
 
 
 class KMap(Objective):
@@ -172,8 +173,8 @@ class KMap(Objective):
         """(n,) float array, k in the population of each of n generalizations."""
         k: Values = _smallest_size(
             classes.starts,
-            np.where(classes.suppressed, -1, self._persons(classes)),
-            np.zeros(len(classes), dtype=np.int64),
+            self._persons(classes),
+            classes.kept,
             self.population.n_rows,
         )
         return k
@@ -186,13 +187,13 @@ class KMap(Objective):
 
     def _persons(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """(n_classes,) int64 array: how many persons of the population fit each class."""
-        firsts = classes.table.offsets[:-1]
+        firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
-        own_cells = firsts + classes.table.codes[classes.representatives]
+        own_cells = firsts + classes.tuples.codes[classes.representatives]
         cells = firsts + self.population.tuples.codes
         found = []
         done = 0
-        for batch in self.population.tuples.classes(classes.maps, n_groups):
+        for batch in self.population.grouper.classes(classes.maps, n_groups):
             for theirs in batch:
                 groups = classes.maps[done]
                 mine = groups[own_cells[classes.starts[done] : classes.starts[done + 1]]]
@@ -204,7 +205,7 @@ class KMap(Objective):
                 done += 1
         return np.concatenate(found)
 
-    def bounds(self, table: DistinctTuples) -> tuple[float, float]:
+    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the rows of the population."""
         return 0, self.population.n_rows
 
@@ -213,24 +214,25 @@ class KMap(Objective):
 
 
 @njit(cache=True, nogil=True)
-def _smallest_size(starts, sizes, smallest_kept, n_rows):  # type: ignore[no-untyped-def]
+def _smallest_size(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
     k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
     for i in range(len(k)):
         smallest = n_rows
-        for size in sizes[starts[i] : starts[i + 1]]:
-            smallest = min(smallest, size if size >= smallest_kept[i] else n_rows)
+        own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
+        for c in range(len(own)):
+            smallest = min(smallest, own[c] if stays[c] else n_rows)
         k[i] = smallest
     return k
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_squared_sizes(starts, sizes, smallest_kept):  # type: ignore[no-untyped-def]
+def _sum_of_squared_sizes(starts, sizes, kept):  # type: ignore[no-untyped-def]
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(sums)):
         total = np.int64(0)
         suppressed = np.int64(0)
         for c in range(starts[i], starts[i + 1]):
-            if sizes[c] >= smallest_kept[i]:
+            if kept[c]:
                 total += sizes[c] * sizes[c]
             else:
                 suppressed += sizes[c]

@@ -1,0 +1,5 @@
+"""The command line, `pymoo-anon`."""
+
+from pymoo_anon.cli.app import app
+
+__all__ = ["app"]

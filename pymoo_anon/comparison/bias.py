@@ -1,0 +1,213 @@
+"""The bias of an anonymization: how a property is spread over the tuples, and who is worst off.
+
+Dewri et al. 2009 (*On the comparison of microdata disclosure control algorithms*, section 2) name it and ask for
+measures of it. Everything here counts tuples (rows of the table): a value of a distinct tuple as often as it occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.comparison.comparator import Vector, align
+from pymoo_anon.comparison.property import Property, released
+from pymoo_anon.comparison.vectors import PropertyVector, finite_values, quantiles
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.hierarchy import ROOT
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import ClassConstraint, Suppression
+
+Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+#: The shares of the tuples at which a distribution is read.
+SHARES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "maximum": 1.0}
+
+
+def lorenz_curve(vector: Vector) -> Values:
+    """How much of the sum of all values belongs to the tuples that have least (Lorenz 1905).
+
+    Args:
+        vector: A `PropertyVector` or an (N,) array of non-negative values.
+
+    Returns:
+        (n + 1, 2) float array of a curve from (0, 0) to (1, 1): the share of the tuples, by ascending value, and the
+        share of the sum that is theirs; one point for each of the n different values. The diagonal where all are 0.
+
+    Raises:
+        ValueError: A value is negative, or the vector is empty or not finite.
+    """
+    values, counts = _ascending(vector)
+    if values[0] < 0:
+        raise ValueError(f"values for a Lorenz curve must not be negative, got {examples(values[values < 0].tolist())}")
+    tuples = np.concatenate([[0], np.cumsum(counts)])
+    # Divided by the largest, so that no sum is beyond the floats.
+    held = np.concatenate([[0], np.cumsum(values / (values[-1] or 1) * counts)])
+    if values[-1] == 0:
+        held = tuples
+    return np.column_stack([tuples / tuples[-1], held / held[-1]])
+
+
+def gini(vector: Vector) -> float:
+    """The Gini coefficient: how unequal the values of the tuples are, from 0 (all alike) to below 1 (one has all).
+
+    Twice the area between the Lorenz curve and the diagonal.
+
+    Args:
+        vector: A `PropertyVector` or an (N,) array of non-negative values.
+
+    Raises:
+        ValueError: A value is negative, or the vector is empty or not finite.
+    """
+    share, held = lorenz_curve(vector).T
+    return max(0.0, float(1 - (np.diff(share) * (held[1:] + held[:-1])).sum()))
+
+
+def distribution(vectors: Mapping[Hashable, Vector]) -> pd.DataFrame:
+    """The distributions of one property under several anonymizations, one beside the other.
+
+    Args:
+        vectors: By name of an anonymization, its vector: a `PropertyVector` or an (N,) array.
+
+    Returns:
+        One row for each anonymization. Columns: the mean; the minimum, the 5 %, 25 %, 50 %, 75 % and 95 % quantiles and
+        the maximum; the Gini coefficient (NaN where values are negative); and how many tuples have the worst value
+        ("worst off"), which is the greatest for a property that is better when lower.
+
+    Raises:
+        ValueError: There is no vector, or some are not comparable, empty or not finite.
+    """
+    if not vectors:
+        raise ValueError("vectors must name at least one vector, got none")
+    aligned = align(list(vectors.values()))
+    rows = []
+    for vector, oriented in zip(vectors.values(), aligned.values, strict=True):
+        values, counts = _ascending(vector)
+        worst = aligned.counts[oriented == oriented.min()].sum()
+        rows.append(
+            {
+                "mean": float((values * counts).sum() / counts.sum()),
+                **dict(zip(SHARES, quantiles(values, counts, np.array([*SHARES.values()])), strict=True)),
+                "Gini": gini(vector) if values[0] >= 0 else np.nan,
+                "worst off": int(worst),
+            }
+        )
+    return pd.DataFrame(rows, index=pd.Index(list(vectors), name="anonymization", tupleize_cols=False))
+
+
+def worst_off(
+    table: Microdata,
+    generalization: Generalization,
+    measured: Property,
+    suppression: float | Suppression = 0,
+    constraints: Sequence[ClassConstraint] = (),
+) -> pd.DataFrame:
+    """The equivalence classes whose tuples have the worst value of a property.
+
+    Args:
+        table: The table.
+        generalization: The generalization.
+        measured: The property.
+        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
+        constraints: What must hold of the release; only `Violating` reads them.
+
+    Returns:
+        One row for each class, the smallest first. The index holds its generalized quasi-identifiers, `*` throughout
+        for the class of all suppressed tuples. Columns: its size, how many of its tuples have the worst value, and that
+        value, under the property's label.
+
+    Raises:
+        ValueError: Something does not fit the table.
+    """
+    classes = table.equivalence_classes(generalization, suppression, constraints)
+    vector = measured.measure(classes)
+    class_of, sizes = released(classes)
+    worst = vector.oriented == vector.oriented.min()
+    members = np.bincount(class_of[vector.distinct_tuples[worst]], vector.counts[worst], len(sizes)).astype(np.int64)
+    chosen = np.flatnonzero(members)
+    chosen = chosen[np.argsort(sizes[chosen], kind="stable")]
+    kept = classes.representatives[~classes.suppressed]
+    labels = []
+    for j, (name, groups) in enumerate(generalization.groups.items()):
+        own = [generalization.labels[name][group] for group in groups[table.tuples.codes[kept, j]]]
+        labels.append([(own[c] if c < len(kept) else ROOT) for c in chosen])
+    index = pd.MultiIndex.from_arrays(labels, names=list(generalization.groups))
+    value = vector.values[worst][0]
+    return pd.DataFrame({"size": sizes[chosen], "tuples": members[chosen], vector.name: value}, index=index)
+
+
+def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: str, level: int = 0) -> pd.DataFrame:
+    """Who is better off with the first of two anonymizations, and who with the second.
+
+    Args:
+        table: The table of both.
+        d1: The property under the first.
+        d2: The same property under the second.
+        column: A column with a role, whose values are the groups of people.
+        level: For a quasi-identifier, the level of its hierarchy whose groups are taken instead of the values.
+
+    Returns:
+        One row for each group that occurs. Columns: its tuples; how many of them are better and worse off with the
+        first; and the mean difference, first less second, in units of the property.
+
+    Raises:
+        KeyError: The column has no role.
+        ValueError: The vectors are not comparable or of another table, the hierarchy lacks the level, or the vectors
+            tell tuples apart by another column than this, so that nobody knows who of them has which value.
+    """
+    aligned = align([d1, d2])
+    if d1.tuples is not table.tuples:
+        raise ValueError("d1 and d2 must be of the table, got vectors of another Microdata object")
+    names: tuple[Hashable, ...] = table.values(column)
+    own = table.tuples.columns[column]
+    if column in table.quasi_identifiers:
+        hierarchy = table.quasi_identifiers[column]
+        if not 0 <= level <= hierarchy.length:
+            raise ValueError(f"level must be from 0 to {hierarchy.length}, the levels of {column!r}, got {level!r}")
+        places = np.arange(len(aligned.counts))
+        names = hierarchy.labels[level]
+        groups, counts = hierarchy.groups[level][own.values][d1.distinct_tuples], aligned.counts
+    elif level != 0:
+        raise ValueError(f"level must be 0 for {column!r}, which has no hierarchy, got {level!r}")
+    elif d1.unit in (None, column):
+        rows = np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
+        places = rows if d1.unit is None else np.arange(len(rows))
+        groups, counts = own.values, own.counts
+    else:
+        raise ValueError(
+            f"column must be {d1.unit!r} or a quasi-identifier for {d1!r}, whose values are those of tuples with one "
+            f"{d1.unit!r}, got {column!r}"
+        )
+    better, worse = aligned.values[0] > aligned.values[1], aligned.values[0] < aligned.values[1]
+    difference = d1.values - d2.values
+
+    def added(weights: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(groups, weights, len(names))
+
+    found = pd.DataFrame(
+        {
+            "tuples": added(counts).astype(np.int64),
+            "better": added(counts * better[places]).astype(np.int64),
+            "worse": added(counts * worse[places]).astype(np.int64),
+            "difference": added(counts * difference[places]),
+        },
+        index=pd.Index(names, name=column, tupleize_cols=False),
+    )
+    found = found[found["tuples"] > 0]
+    return found.assign(difference=found["difference"] / found["tuples"])
+
+
+def _ascending(vector: Vector) -> tuple[Values, Ints]:
+    """The different values in ascending order, and how many tuples have each."""
+    if isinstance(vector, PropertyVector):
+        values, counts = vector.values, vector.counts
+    else:
+        values = finite_values(vector, "vector")
+        counts = np.ones(len(values), dtype=np.int64)
+    different, places = np.unique(values, return_inverse=True)
+    return different, np.bincount(places, counts).astype(np.int64)

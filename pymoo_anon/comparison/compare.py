@@ -1,0 +1,184 @@
+"""Which of several generalizations is better for the people in the table: every one against every other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.comparison.comparator import VERDICTS, Comparator, Tournament
+from pymoo_anon.comparison.property import Property
+from pymoo_anon.comparison.vectors import PropertyVector
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import ClassConstraint, Suppression
+
+#: What stands for the property in lines about all properties together.
+ALL = "all"
+
+_COUNTED = ("better", "worse", "equal", "incomparable")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Generalizations of one table, compared.
+
+    Attributes:
+        names: The generalizations.
+        vectors: By property its property vectors, in the order of the names.
+        tournaments: By property, or "all" for all together, and by comparator.
+    """
+
+    names: tuple[Hashable, ...]
+    vectors: dict[str, tuple[PropertyVector, ...]]
+    tournaments: dict[tuple[str, str], Tournament]
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """One row for each property, comparator and pair of generalizations.
+
+        Columns: property, comparator, first, second; the index of the first against the second, and that of the second
+        against the first; the verdict on the first: better, worse, equal or incomparable.
+        """
+        names = pd.Series(self.names, dtype=object)
+        first, second = np.triu_indices(len(names), 1)
+        frames = [
+            pd.DataFrame(
+                {
+                    "property": of,
+                    "comparator": comparator,
+                    "first": names.iloc[first].array,
+                    "second": names.iloc[second].array,
+                    "first_index": played.indices[first, second],
+                    "second_index": played.indices[second, first],
+                    "verdict": played.verdicts[first, second],
+                }
+            )
+            for (of, comparator), played in self.tournaments.items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def ranking(self) -> pd.DataFrame:
+        """One row for each property, comparator and generalization.
+
+        Columns: property, comparator, generalization; than how many others it is better and worse, to how many it is
+        equal and incomparable; its rank. Rank 1 is better than the most others and, among those, worse than the fewest,
+        as in a tournament (Dewri et al. 2009, section 5.4); equals share the smaller rank.
+        """
+        names = pd.Series(self.names, dtype=object)
+        frames = []
+        for (of, comparator), played in self.tournaments.items():
+            # Nobody plays against himself.
+            counts = {
+                verdict: (played.outcomes == code).sum(axis=1) - (verdict == "equal")
+                for code, verdict in zip((0, 1, 2, -1), VERDICTS, strict=True)
+            }
+            points = counts["better"] * len(names) - counts["worse"]
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "property": of,
+                        "comparator": comparator,
+                        "generalization": names.array,
+                        **{verdict: counts[verdict] for verdict in _COUNTED},
+                        "rank": _ranks(points),
+                    }
+                )
+            )
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """Ranks, one row for each generalization, one column for each property and comparator."""
+        columns = pd.MultiIndex.from_tuples(self.tournaments, names=["property", "comparator"])
+        ranks = self.ranking["rank"].to_numpy().reshape(len(columns), len(self.names)).T
+        return pd.DataFrame(ranks, index=pd.Index(self.names, name="generalization", dtype=object), columns=columns)
+
+    def __str__(self) -> str:
+        n = len(self.names)
+        # As narrow as it can be.
+        ranks = self.ranks.T if n <= len(self.tournaments) else self.ranks
+        return f"Ranks of {n} generalization{'s' if n > 1 else ''}, 1 is best:\n{ranks.to_string(max_rows=40)}"
+
+
+def compare(
+    table: Microdata,
+    generalizations: Mapping[Hashable, Generalization] | Sequence[Generalization],
+    properties: Sequence[Property],
+    comparators: Sequence[Comparator],
+    suppression: float | Suppression = 0,
+    constraints: Sequence[ClassConstraint] = (),
+) -> Comparison:
+    """Compare every generalization with every other (Dewri et al. 2009).
+
+    Comparators of vectors compare by each property, comparators of sets by all properties together, in their order;
+    those of dominance do both where there are several properties.
+
+    Args:
+        table: The table.
+        generalizations: By name, or a sequence, whose names are 0, 1, 2, ...
+        properties: What a generalization is worth to a tuple.
+        comparators: The comparators.
+        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
+        constraints: What must hold of the release; only `Violating` reads them.
+
+    Raises:
+        TypeError: A property is no Property, or a comparator no Comparator.
+        ValueError: There is no generalization, property or comparator, a property or comparator is given twice, or
+            something does not fit the table or the properties.
+    """
+    if isinstance(generalizations, Generalization):
+        raise TypeError("generalizations must be a dict or a list of them, got a single Generalization")
+    named = dict(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
+    _check(list(named.values()), Generalization, "generalizations")
+    _check(properties, Property, "properties")
+    _check(comparators, Comparator, "comparators")
+    labels = [one.label for one in properties]
+    if ALL in labels:
+        raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
+    if repeated(labels):
+        raise ValueError(f"properties must be given once each, got more than once: {examples(repeated(labels))}")
+    sets = []
+    for generalization in named.values():
+        classes = table.equivalence_classes(generalization, suppression, constraints)
+        sets.append([one.measure(classes) for one in properties])
+    vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
+    names = [one.name for one in comparators]
+    written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
+    if repeated(written):
+        raise ValueError(
+            f"comparators must differ by name or by what repr shows, got more than once: {examples(repeated(written))}"
+        )
+    by_name = dict(zip(written, comparators, strict=True))
+    tournaments = {
+        (label, name): comparator.tournament(own)
+        for label, own in vectors.items()
+        for name, comparator in by_name.items()
+        if comparator.takes_vectors
+    }
+    for name, comparator in by_name.items():
+        if comparator.takes_sets and (len(labels) > 1 or not comparator.takes_vectors):
+            tournaments[ALL, name] = comparator.tournament(sets)
+    return Comparison(tuple(named), vectors, tournaments)
+
+
+def _check(given: Sequence[object], kind: type, name: str) -> None:
+    if isinstance(given, kind):
+        raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
+    if len(given) == 0:
+        raise ValueError(f"{name} must hold at least one {kind.__name__}, got none")
+    for one in given:
+        if not isinstance(one, kind):
+            raise TypeError(f"{name} must hold objects of {kind.__name__}, got {one!r}")
+
+
+def _ranks(points: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) int64 array: 1 for the most points; equals share the smaller rank."""
+    ranks: NDArray[np.int64] = 1 + (points[:, np.newaxis] < points).sum(axis=1)
+    return ranks

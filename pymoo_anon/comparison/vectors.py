@@ -1,0 +1,161 @@
+"""Property vectors: one value for every tuple, equal tuples once with their count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.sums import total
+from pymoo_anon.engine.tuples import DistinctTuples
+
+Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+# Sums of squares of such values are finite.
+_LARGEST = 1e150
+
+
+@dataclass(frozen=True, eq=False)
+class PropertyVector:
+    """What every tuple of a table has of a property (Dewri et al. 2009, definition 1).
+
+    Equal tuples are kept once, with their count: a vector is as long as the table has distinct tuples, whatever the
+    number of rows. Vectors are comparable where they are of one property and one table. Instances do not change.
+
+    Attributes:
+        values: (m,) float array of finite values with their natural sign.
+        tuples: The distinct tuples that they belong to.
+        name: Name of the property.
+        maximize: Whether higher is better.
+        unit: None where there is one value for each distinct tuple. A column's name where tuples that are equal but for
+            that column differ: then there is one for each distinct tuple and value of the column that occur together,
+            in the order of `tuples.columns[unit]`.
+        ideal: The best value that any tuple could have, or None where nobody knows.
+        words: What a picture calls the property.
+
+    Raises:
+        ValueError: There is not one value for each distinct tuple or entry, one is not finite or above 1e150, or the
+            unit is no column of the table.
+    """
+
+    values: Values
+    tuples: DistinctTuples
+    name: str
+    maximize: bool
+    unit: str | None = None
+    ideal: float | None = None
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        if self.unit is not None and self.unit not in self.tuples.columns:
+            raise ValueError(
+                f"unit of {self.name!r} must be a column with a role, one of {examples(list(self.tuples.columns))}, "
+                f"got {self.unit!r}"
+            )
+        own = finite_values(self.values, f"values of {self.name!r}")
+        if len(own) != len(self.counts):
+            of = "distinct tuples" if self.unit is None else f"pairs of a distinct tuple and a value of {self.unit!r}"
+            raise ValueError(
+                f"values of {self.name!r} must be one for each of the {len(self.counts)} {of}, got {len(own)}"
+            )
+        own.flags.writeable = False
+        object.__setattr__(self, "values", own)
+        object.__setattr__(self, "words", self.words or self.name)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # A pickle forgets that they do not change.
+        self.values.flags.writeable = False
+
+    @property
+    def counts(self) -> Ints:
+        """(m,) int64 array: how many tuples (rows of the table) have each value."""
+        return self.tuples.counts if self.unit is None else self.tuples.columns[self.unit].counts
+
+    @property
+    def n_rows(self) -> int:
+        """Number of tuples (rows of the table), N."""
+        return self.tuples.n_rows
+
+    @property
+    def oriented(self) -> Values:
+        """(m,) float array of the values such that higher is better: the negative ones of what is better when lower."""
+        return self.values if self.maximize else -self.values
+
+    @property
+    def distinct_tuples(self) -> Ints:
+        """(m,) int64 array: the distinct tuple that each value belongs to."""
+        if self.unit is None:
+            return np.arange(len(self.tuples))
+        return np.repeat(np.arange(len(self.tuples)), np.diff(self.tuples.columns[self.unit].starts))
+
+    def expand(self) -> Values:
+        """(N,) float array, a value for each tuple, equal ones side by side, in the order of the distinct tuples."""
+        return np.repeat(self.values, self.counts)
+
+    def mean(self) -> float:
+        """Mean over all tuples."""
+        return float(total(self.values.copy(), self.counts.astype(float)) / self.n_rows)
+
+    def quantiles(self, q: ArrayLike) -> Values:
+        """Values that shares of the tuples do not exceed, as `numpy.quantile` finds them among all N.
+
+        Args:
+            q: (n,) array of shares from 0 to 1.
+
+        Returns:
+            (n,) float array.
+
+        Raises:
+            ValueError: A share is not from 0 to 1.
+        """
+        shares = np.atleast_1d(np.asarray(q, dtype=float))
+        if not ((shares >= 0) & (shares <= 1)).all():
+            raise ValueError(f"q must be shares from 0 to 1, got {q!r}")
+        order = np.argsort(self.values)
+        return quantiles(self.values[order], self.counts[order], shares)
+
+    def __repr__(self) -> str:
+        direction = "higher" if self.maximize else "lower"
+        return f"PropertyVector({self.name!r} of {self.n_rows} tuples, {direction} is better)"
+
+
+def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
+    """Quantiles as `numpy.quantile` finds them among values that are repeated.
+
+    Args:
+        ascending: (m,) float array of ascending values.
+        counts: (m,) int64 array, how often each is repeated.
+        shares: (n,) float array of shares from 0 to 1.
+
+    Returns:
+        (n,) float array.
+    """
+    last = np.cumsum(counts)
+    places = shares * (last[-1] - 1)
+    below = ascending[np.searchsorted(last, np.floor(places), side="right")]
+    above = ascending[np.searchsorted(last, np.ceil(places), side="right")]
+    found: Values = below + (above - below) * (places % 1)
+    return found
+
+
+def finite_values(values: ArrayLike, name: str) -> Values:
+    """(n,) float array, a copy of the values.
+
+    Raises:
+        ValueError: They are no vector, there are none, or one is not finite or above 1e150.
+    """
+    try:
+        own = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a vector of numbers, got {values!r:.80}") from None
+    if own.ndim != 1 or len(own) == 0:
+        raise ValueError(f"{name} must be a vector of at least one number, got shape {own.shape}")
+    bad = own[~(np.abs(own) <= _LARGEST)]
+    if len(bad):
+        raise ValueError(f"{name} must be finite and at most {_LARGEST:.0e}, got {examples(bad.tolist())}")
+    return own

@@ -1,0 +1,117 @@
+"""Equivalence classes: what a generalization makes of a table, as flat arrays for many generalizations at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalenceClasses:
+    """The equivalence classes of one or several generalizations of one table, laid end to end.
+
+    The classes of generalization i are `starts[i]:starts[i + 1]` of every per-class array.
+
+    Attributes:
+        tuples: The distinct tuples that were grouped.
+        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute.
+        starts: (n + 1,) int64 array.
+        sizes: (n_classes,) int64 array, number of tuples (rows of the table) in each class.
+        representatives: (n_classes,) int64 array, one distinct tuple of each class.
+        kept: (n_classes,) Boolean array, False for the classes whose tuples are suppressed.
+        columns: Per sensitive or label column the value counts of the classes.
+        class_of: (n, n_distinct) int64 array, the class of each distinct tuple, counted from 0 in each
+            generalization; None where nobody asked for it.
+    """
+
+    tuples: DistinctTuples
+    maps: Ints
+    starts: Ints
+    sizes: Ints
+    representatives: Ints
+    kept: NDArray[np.bool_]
+    columns: Mapping[str, ValueCounts] = field(default_factory=dict)
+    class_of: Ints | None = None
+
+    def __len__(self) -> int:
+        """Number of generalizations."""
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[EquivalenceClasses]:
+        """The classes of one generalization after the other."""
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: int) -> EquivalenceClasses:
+        """The classes of generalization i alone; its arrays are views."""
+        if not 0 <= i < len(self):
+            raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
+        a, b = self.starts[i], self.starts[i + 1]
+        columns = {
+            name: ValueCounts(counts.starts[a : b + 1], counts.values, counts.counts, counts.n_values)
+            for name, counts in self.columns.items()
+        }
+        return EquivalenceClasses(
+            self.tuples,
+            self.maps[i : i + 1],
+            self.starts[i : i + 2] - a,
+            self.sizes[a:b],
+            self.representatives[a:b],
+            self.kept[a:b],
+            columns,
+            None if self.class_of is None else self.class_of[i : i + 1],
+        )
+
+    def copy(self) -> EquivalenceClasses:
+        """The same classes in arrays of their own, which nothing overwrites."""
+        columns = {
+            name: ValueCounts(
+                counts.starts - counts.starts[0],
+                counts.values[counts.starts[0] : counts.starts[-1]].copy(),
+                counts.counts[counts.starts[0] : counts.starts[-1]].copy(),
+                counts.n_values,
+            )
+            for name, counts in self.columns.items()
+        }
+        return EquivalenceClasses(
+            self.tuples,
+            self.maps.copy(),
+            self.starts.copy(),
+            self.sizes.copy(),
+            self.representatives.copy(),
+            self.kept.copy(),
+            columns,
+            None if self.class_of is None else self.class_of.copy(),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of tuples in the table, suppressed ones included."""
+        return self.tuples.n_rows
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        """(n_classes,) Boolean array: the classes whose tuples are suppressed."""
+        return ~self.kept
+
+    @property
+    def n_suppressed(self) -> Ints:
+        """(n,) int64 array: the number of suppressed tuples of each generalization."""
+        return self._sums(np.where(self.kept, 0, self.sizes))
+
+    @property
+    def n_released(self) -> Ints:
+        """(n,) int64 array: the number of classes of each released table, all suppressed tuples being one."""
+        return self._sums(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
+
+    def _sums(self, of_classes: Ints) -> Ints:
+        """(n,) int64 array: sums over the classes of each generalization."""
+        totals = np.zeros(len(of_classes) + 1, dtype=np.int64)
+        np.cumsum(of_classes, out=totals[1:])
+        return totals[self.starts[1:]] - totals[self.starts[:-1]]

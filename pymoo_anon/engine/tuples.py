@@ -1,0 +1,145 @@
+"""A table as its distinct quasi-identifier tuples and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.sums import total
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """Sparse counts of one column's values: row r holds `values[starts[r]:starts[r + 1]]`, each with its count.
+
+    Attributes:
+        starts: (n + 1,) int64 array, where each row begins. Rows are distinct tuples or equivalence classes.
+        values: int64 array of value codes in 0..n_values - 1, each at most once in a row, in no particular order.
+        counts: int64 array of positive counts, as long as `values`.
+        n_values: Number of distinct values of the column in the whole table.
+    """
+
+    starts: Ints
+    values: Ints
+    counts: Ints
+    n_values: int
+
+    def histogram(self) -> Ints:
+        """(n, n_values) int64 array: how often each row holds each value."""
+        n = len(self.starts) - 1
+        dense = np.zeros((n, self.n_values), dtype=np.int64)
+        rows = np.repeat(np.arange(n), np.diff(self.starts))
+        first, last = self.starts[0], self.starts[-1]
+        dense[rows, self.values[first:last]] = self.counts[first:last]
+        return dense
+
+
+class DistinctTuples:
+    """The distinct quasi-identifier tuples of a table and how often each occurs: all that a search ever reads.
+
+    Args:
+        codes: (n_distinct, n_attributes) integer array of domain positions.
+        counts: (n_distinct,) integer array of positive counts.
+        domain_sizes: Number of domain values of each attribute.
+        columns: Per sensitive or label column its value counts in each distinct tuple.
+        values: Per such column, the values that the codes stand for.
+        levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
+            general.
+    """
+
+    def __init__(
+        self,
+        codes: Ints,
+        counts: Ints,
+        domain_sizes: tuple[int, ...],
+        columns: Mapping[str, ValueCounts] | None = None,
+        values: Mapping[str, Sequence[Hashable]] | None = None,
+        levels: Sequence[Ints] = (),
+    ) -> None:
+        self.codes = _frozen(codes)
+        self.counts = _frozen(counts)
+        self.domain_sizes = domain_sizes
+        self.columns = {
+            name: ValueCounts(_frozen(column.starts), _frozen(column.values), _frozen(column.counts), column.n_values)
+            for name, column in (columns or {}).items()
+        }
+        self.values = {name: tuple(known) for name, known in (values or {}).items()}
+        self.levels = tuple(_frozen(maps) for maps in levels)
+        self.n_rows = int(self.counts.sum())
+        self._totals: dict[str, Ints] = {}
+        #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
+        self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
+
+    def __len__(self) -> int:
+        """Number of distinct tuples."""
+        return len(self.counts)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DistinctTuples:
+        """Itself: nothing in it changes."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_totals": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        columns = self.columns.values()
+        arrays = [self.codes, self.counts, self.offsets, *self.levels]
+        # A pickle forgets that they do not change, and numba would compile everything again for arrays that do.
+        for array in arrays + [array for column in columns for array in (column.starts, column.values, column.counts)]:
+            array.flags.writeable = False
+
+    @cached_property
+    def marginals(self) -> Ints:
+        """(n_codes,) int64 array: how many tuples hold each domain value, attribute after attribute."""
+        totals = np.zeros(self.offsets[-1], dtype=np.int64)
+        for attribute, offset in enumerate(self.offsets[:-1]):
+            np.add.at(totals, offset + self.codes[:, attribute], self.counts)
+        return totals
+
+    def check_role(self, column: str, reader: object) -> None:
+        """Refuse a column without a role.
+
+        Args:
+            column: Its name.
+            reader: What wants to read it, for the error.
+
+        Raises:
+            ValueError: The table does not count the values of such a column.
+        """
+        if column not in self.columns:
+            raise ValueError(
+                f"{reader!r} reads column {column!r}, which has no role in the table; "
+                f"columns with a role: {examples(list(self.columns))}"
+            )
+
+    def totals(self, column: str) -> Ints:
+        """(n_values,) int64 array: how often each value of a sensitive or label column occurs in the table."""
+        if column not in self._totals:
+            counts = self.columns[column]
+            totals = np.zeros(counts.n_values, dtype=np.int64)
+            np.add.at(totals, counts.values, counts.counts)
+            self._totals[column] = _frozen(totals)
+        return self._totals[column]
+
+    @cached_property
+    def count_bits(self) -> float:
+        """Sum over the distinct tuples of their count times its logarithm to base 2."""
+        return float(total(np.log2(self.counts), self.counts.astype(float)))
+
+
+def _frozen(array: Any) -> Ints:
+    """The array if it is of int64 and does not change, else such a copy."""
+    if isinstance(array, np.ndarray) and array.dtype == np.int64 and not array.flags.writeable:
+        return array
+    copy = np.array(array, dtype=np.int64)
+    copy.flags.writeable = False
+    return copy

@@ -1,0 +1,163 @@
+"""Archives of minimal generalizations, for any number of objectives and any algorithm of pymoo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from moocore import is_nondominated
+from numpy.typing import ArrayLike, NDArray
+from pymoo.core.individual import Individual
+from pymoo.core.population import Population
+
+from pymoo_anon.fronts.dominance import update_boxes
+
+Matrix = NDArray[np.float64]
+
+
+class BoxArchive:
+    """The best individuals seen so far, one per non-dominated box of objective space (Dewri et al. 2010, Algorithm 1).
+
+    A box is `floor(F / epsilon)` of the minimised F. Of two individuals in different boxes one box-dominates where its
+    box dominates the other's; in the same box, where its F does. A candidate that is box-dominated by a member, or
+    shares a box with one that it does not dominate, is refused; members that it dominates leave. So every member is
+    minimal among all that was ever offered (Theorem 1), and the size is bounded by the number of boxes (Theorem 2).
+    With whole-numbered objectives and an epsilon of 1, boxes are points.
+
+    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. Infeasible
+    individuals are passed over.
+
+    Args:
+        epsilon: Side of the boxes, one positive number or one per objective: the difference that is worth telling
+            apart. The paper's 1 suits k and GLM; an objective between 0 and 1 needs less, or all of it is one box.
+
+    Raises:
+        ValueError: `epsilon` is not positive and finite.
+    """
+
+    def __init__(self, epsilon: float | Sequence[float] | NDArray[np.float64] = 1.0) -> None:
+        self.epsilon = checked_epsilon(epsilon)
+        self._members: list[Individual] = []
+        self._F: Matrix = np.empty((0, 0))
+
+    def add(self, pop: Population) -> BoxArchive:
+        """Offer evaluated individuals in their order; returns the archive itself.
+
+        Args:
+            pop: Individuals with F.
+
+        Raises:
+            ValueError: An individual is not evaluated, its F holds NaN, or `epsilon` has another number of objectives.
+        """
+        candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
+        if any(len(one.G) + len(one.H) for one in candidates):
+            candidates = [one for one in candidates if one.FEAS.all()]
+        if not candidates:
+            return self
+        F = np.array([one.F for one in candidates], dtype=float)
+        n_obj = F.shape[1] if F.ndim == 2 else 0
+        if n_obj == 0:
+            raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+        if np.isnan(F).any():
+            raise ValueError("pop must have numbers in F, got nan")
+        fit_epsilon(self.epsilon, n_obj)
+        members = [*self._members, *candidates]
+        together = np.concatenate([self._F.reshape(-1, n_obj), F])
+        kept = update_boxes(together, boxes(together, self.epsilon), len(self._members))
+        self._members = [members[i] for i in kept]
+        self._F = together[kept]
+        return self
+
+    @property
+    def pop(self) -> Population:
+        """The members as a pymoo population, in the order in which they came."""
+        return Population(self._members)
+
+    @property
+    def F(self) -> Matrix:
+        """(n, n_obj) float array, a copy of the members' objective values."""
+        return self._F.copy()
+
+    def get(self, *names: str) -> Any:
+        """Attributes of the members, as pymoo's `Population.get`."""
+        return self.pop.get(*names)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Individual]:
+        return iter(self._members)
+
+    def __repr__(self) -> str:
+        return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
+
+
+def boxes(F: ArrayLike, epsilon: ArrayLike) -> Matrix:
+    """The box of every point, `floor(F / epsilon)` (Dewri et al. 2010, section 5, on minimised values).
+
+    Args:
+        F: (n, n_obj) array.
+        epsilon: One positive number or one per objective.
+
+    Returns:
+        (n, n_obj) float array of whole numbers.
+    """
+    return np.floor(np.asarray(F, dtype=float) / epsilon)
+
+
+def checked_epsilon(epsilon: ArrayLike) -> Matrix:
+    """Sides of boxes as an array of one number or one per objective.
+
+    Raises:
+        ValueError: They are not positive and finite.
+    """
+    sides = np.array(epsilon, dtype=float)
+    if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
+        raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
+    return sides
+
+
+def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
+    """Refuse sides of boxes that are neither one number nor one per objective.
+
+    Raises:
+        ValueError: They are another number.
+    """
+    if epsilon.size not in (1, n_obj):
+        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
+
+
+def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population:
+    """A pymoo population of points whose values are known, so that no evaluator computes them again.
+
+    Args:
+        X: (n, n_var) array.
+        F: (n, n_obj) float array of minimised values.
+        G: (n, n_constraints) float array, where there are constraints.
+    """
+    known = {"F": F} if G is None else {"F": F, "G": G}
+    pop = Population.new(X=X, **known)
+    pop.apply(lambda one: one.evaluated.update(known))
+    return pop
+
+
+def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
+    """The non-dominated points of a front and of further points; of equal ones the first.
+
+    Args:
+        X: (n, n_var) array, the front so far.
+        F: (n, n_obj) float array, its minimised objective values.
+        more_X: (m, n_var) array.
+        more_F: (m, n_obj) float array.
+
+    Returns:
+        X and F of the new front.
+    """
+    X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
+    ranks = F
+    if not np.isfinite(F).all():
+        # moocore loses points beside infinite ones; ranks have the same order and are finite.
+        ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
+    best = is_nondominated(ranks, keep_weakly=False)
+    return X[best], F[best]

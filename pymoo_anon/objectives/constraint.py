@@ -1,0 +1,72 @@
+"""Constraints: bounds on what a measure may be, written `KAnonymity() >= 5`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.table.values import is_number, is_whole
+
+Values = NDArray[np.float64]
+
+
+class Boundable:
+    """Something that `>=` and `<=` make a constraint of."""
+
+    def __ge__(self, bound: float) -> Constraint:
+        """The constraint that the value is at least a bound: `KAnonymity() >= 5`."""
+        return Constraint(self, bound, at_least=True)
+
+    def __le__(self, bound: float) -> Constraint:
+        """The constraint that the value is at most a bound: `TCloseness("diagnosis") <= 0.3`."""
+        return Constraint(self, bound, at_least=False)
+
+    def __gt__(self, bound: float) -> NoReturn:
+        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} > {bound!r}")
+
+    def __lt__(self, bound: float) -> NoReturn:
+        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} < {bound!r}")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A bound on the value of an objective; what `KAnonymity() >= 5` makes.
+
+    Args:
+        objective: What is bounded.
+        bound: The smallest or the greatest value that is allowed.
+        at_least: Whether it is the smallest.
+
+    Raises:
+        TypeError: `bound` is no number.
+        ValueError: It is not finite.
+    """
+
+    objective: Any
+    bound: float
+    at_least: bool
+
+    def __post_init__(self) -> None:
+        if not is_number(self.bound):
+            raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
+        if not np.isfinite(self.bound):
+            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
+        object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
+
+    def violation(self, values: Values) -> Values:
+        """(n,) float array, pymoo's G: at most 0 where the constraint is satisfied.
+
+        Args:
+            values: (n,) float array, values of the objective with their natural sign.
+        """
+        return self.bound - values if self.at_least else values - self.bound
+
+    def __bool__(self) -> NoReturn:
+        # Python reads `1 <= objective <= 5` as two comparisons and would drop the first.
+        raise TypeError(f"{self!r} has no truth value; give each bound as a constraint of its own")
+
+    def __repr__(self) -> str:
+        return f"{self.objective!r} {'>=' if self.at_least else '<='} {self.bound!r}"

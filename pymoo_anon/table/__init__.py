@@ -1,0 +1,18 @@
+"""Tables about persons: microdata, what its values generalize to, and what is suppressed."""
+
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
+from pymoo_anon.table.taxonomy import Taxonomy
+
+__all__ = [
+    "AtMost",
+    "Below",
+    "Generalization",
+    "Hierarchy",
+    "Microdata",
+    "Suppression",
+    "Taxonomy",
+    "Violating",
+]

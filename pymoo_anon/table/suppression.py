@@ -1,0 +1,223 @@
+"""Suppression: which equivalence classes are taken out of a release, and how many tuples that may cost.
+
+A suppressed tuple stays in the table, wholly generalized. A bare number in place of a rule means `AtMost`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pymoo_anon.engine.classes import EquivalenceClasses
+
+
+class ClassConstraint(Protocol):
+    """What a rule of suppression asks of a constraint."""
+
+    @property
+    def column(self) -> str | None:
+        """The column that the constraint reads, or None."""
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the constraint speaks of single equivalence classes."""
+
+    def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """(n_classes,) Boolean array: the classes that break the constraint."""
+
+
+class Suppression:
+    """A rule that says which equivalence classes of a generalization are suppressed."""
+
+    def limit_of(self, n_rows: int) -> int | None:
+        """At most so many of a table's tuples are suppressed; None where there is no limit.
+
+        Raises:
+            ValueError: The rule does not fit a table of so many rows.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define limit_of")
+
+    def grouping(self, n_rows: int) -> tuple[int, int]:
+        """What the engine itself suppresses: the limit of smallest first, and the smallest size that is kept or 0.
+
+        Raises:
+            ValueError: The rule does not fit a table of so many rows.
+        """
+        return 0, 0
+
+    def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
+        """The classes as this rule keeps them, after the engine did its part.
+
+        Args:
+            classes: The classes of one or several generalizations.
+            constraints: What must hold of the release.
+        """
+        return classes
+
+
+@dataclass(frozen=True)
+class AtMost(Suppression):
+    """The smallest classes are suppressed first, while they hold at most so many tuples together.
+
+    k is the smallest size for which the classes of at most that size hold more tuples than the limit; all smaller
+    classes are suppressed (Dewri et al. 2010, section 6).
+
+    Args:
+        limit: A number of tuples (int), or a share of all (float below 1, rounded down).
+
+    Raises:
+        ValueError: The limit is no such number.
+
+    >>> AtMost(0.01).limit_of(30_162)
+    301
+    """
+
+    limit: float = 0
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+
+    def limit_of(self, n_rows: int) -> int:
+        """The limit in tuples of a table of so many rows.
+
+        Raises:
+            ValueError: It is not below the number of rows.
+        """
+        return _limit_of(self.limit, n_rows)
+
+    def grouping(self, n_rows: int) -> tuple[int, int]:
+        """The limit in tuples, and no smallest size."""
+        return self.limit_of(n_rows), 0
+
+
+@dataclass(frozen=True)
+class Below(Suppression):
+    """Every class smaller than k is suppressed, without limit (Bayardo and Agrawal 2005).
+
+    Args:
+        k: The smallest size that is kept.
+
+    Raises:
+        ValueError: k is no positive whole number.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
+            raise ValueError(f"k of Below must be a positive whole number, got {self.k!r}")
+
+    def limit_of(self, n_rows: int) -> None:
+        """None: there is no limit.
+
+        Raises:
+            ValueError: k is above the number of rows.
+        """
+        if self.k > n_rows:
+            raise ValueError(f"k of Below must be at most {n_rows}, the rows, got {self.k!r}")
+
+    def grouping(self, n_rows: int) -> tuple[int, int]:
+        """No limit, and the smallest size that is kept."""
+        self.limit_of(n_rows)
+        return 0, int(self.k)
+
+
+@dataclass(frozen=True)
+class Violating(Suppression):
+    """Every class that breaks a constraint is suppressed, and nothing else; ARX's rule.
+
+    Only constraints that speak of single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that
+    would lose more tuples than the limit is infeasible.
+
+    Args:
+        limit: A number of tuples (int), or a share of all (float below 1, rounded down).
+
+    Raises:
+        ValueError: The limit is no such number.
+    """
+
+    limit: float
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+
+    def limit_of(self, n_rows: int) -> int:
+        """The limit in tuples of a table of so many rows.
+
+        Raises:
+            ValueError: It is not below the number of rows.
+        """
+        return _limit_of(self.limit, n_rows)
+
+    def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
+        """The classes, those that break a constraint suppressed.
+
+        Raises:
+            ValueError: No constraint speaks of single classes.
+        """
+        kept = np.ones(len(classes.sizes), dtype=bool)
+        for constraint in self.read(constraints):
+            kept &= ~constraint.broken(classes)
+        return replace(classes, kept=kept)
+
+    def read(self, constraints: Sequence[ClassConstraint]) -> list[ClassConstraint]:
+        """The constraints that speak of single classes.
+
+        Raises:
+            ValueError: None does.
+        """
+        of_classes = [constraint for constraint in constraints if constraint.of_classes]
+        if not of_classes:
+            raise ValueError(
+                "Violating needs a constraint that single classes can break, such as KAnonymity() >= 5, "
+                f"got {list(constraints) or 'none'}"
+            )
+        return of_classes
+
+
+def suppression_rule(given: Any) -> Suppression:
+    """The rule that was given, or `AtMost` of a bare number.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: The number is no limit.
+    """
+    if isinstance(given, Suppression):
+        return given
+    if isinstance(given, type) or not isinstance(given, Real):
+        raise TypeError(f"suppression must be a number, AtMost, Below or Violating, got {given!r}")
+    return AtMost(given)  # type: ignore[arg-type]
+
+
+def _check_limit(limit: Any) -> None:
+    share = isinstance(limit, Real) and not isinstance(limit, Integral)
+    if (
+        isinstance(limit, bool)
+        or not isinstance(limit, Real)
+        or not float(limit) >= 0
+        or (share and not float(limit) < 1)
+    ):
+        raise ValueError(
+            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
+            f"got {limit!r}"
+        )
+
+
+def _limit_of(limit: float, n_rows: int) -> int:
+    if isinstance(limit, Integral):
+        if int(limit) >= n_rows:
+            raise ValueError(
+                f"suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 "
+                f"to {n_rows - 1}, got {limit!r}"
+            )
+        return int(limit)
+    # A fraction of the decimal that was written, so that 0.29 of 100 tuples is 29.
+    return int(Fraction(str(float(limit))) * n_rows)

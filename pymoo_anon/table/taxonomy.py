@@ -1,0 +1,245 @@
+"""Taxonomies: trees over the values of an attribute, whose cuts are the generalizations that make sense of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.cuts import closest_cuts, random_cuts, valid_cuts
+
+Bits = NDArray[np.bool_]
+
+
+@dataclass
+class _Node:
+    """A node over the leaves first..last - 1, with the places of its children in preorder."""
+
+    name: str
+    depth: int
+    first: int
+    last: int
+    children: list[int]
+
+
+class Taxonomy:
+    """A labelled tree whose leaves, in preorder, are the ordered domain of an attribute (Iyengar 2002).
+
+    A generalization is a cut: a set of nodes with exactly one on each path from the root to a leaf. As a bit string,
+    bit i is 1 where leaves i and i + 1 stay apart (Lunacek et al. 2006, section 3.2). Instances do not change. The
+    builders are `from_nested` and `from_json`.
+
+    Args:
+        tree: A node: `{"name": "...", "children": [node, ...]}`; a leaf has no children.
+
+    Attributes:
+        leaves: Tuple of the names of the leaves.
+        n_bits: Number of bits of a string, one less than leaves.
+
+    Raises:
+        TypeError: A node is no such mapping, or a name is no text.
+        ValueError: A node is named twice, or an inner node has one child.
+    """
+
+    def __init__(self, tree: Mapping[str, Any]) -> None:
+        self._nodes: list[_Node] = []
+        self._add(tree, 0, 0)
+        self.leaves = tuple(node.name for node in self._nodes if not node.children)
+        self.n_bits = len(self.leaves) - 1
+        twice = repeated(self.leaves)
+        if twice:
+            raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
+        twice = repeated(node.name for node in self._nodes)
+        if twice:
+            # Two groups of one name would be one in a released table.
+            raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
+
+    def _add(self, tree: Any, depth: int, first: int) -> _Node:
+        """Append a node that begins at a leaf, and all below it, in preorder."""
+        children = (tree.get("children") or []) if isinstance(tree, Mapping) else None
+        if not isinstance(children, list | tuple) or not isinstance(tree.get("name"), str):
+            raise TypeError(f"taxonomy must be of nodes {{'name': text, 'children': [...]}}, got {tree!r:.80}")
+        node = _Node(tree["name"], depth, first, first + 1, [])
+        self._nodes.append(node)
+        if len(children) == 1:
+            raise ValueError(f"taxonomy must have no inner node with one child, got {node.name!r}")
+        for child in children:
+            node.children.append(len(self._nodes))
+            first = self._add(child, depth + 1, first).last
+            node.last = first
+        return node
+
+    @classmethod
+    def from_nested(cls, tree: Mapping[str, Any]) -> Taxonomy:
+        """Build a taxonomy from nested mappings.
+
+        Args:
+            tree: The root, as the class takes it.
+
+        Raises:
+            TypeError, ValueError: As the class.
+
+        >>> tree = {"name": "Work", "children": [{"name": "Public"}, {"name": "Private"}]}
+        >>> Taxonomy.from_nested(tree)
+        Taxonomy('Work', 2 leaves, 2 cuts)
+        """
+        return cls(tree)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Taxonomy:
+        """Read a taxonomy from a JSON file that holds the root, as the class takes it.
+
+        Raises:
+            TypeError: As the class.
+            ValueError: The file is no JSON, or as the class.
+        """
+        with open(path, encoding="utf-8") as file:
+            try:
+                tree = json.load(file)
+            except ValueError as error:
+                raise ValueError(f"{os.fspath(path)} must be a JSON file: {error}") from None
+        try:
+            return cls(tree)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{os.fspath(path)}: {error}") from None
+
+    @property
+    def name(self) -> str:
+        """Name of the root."""
+        return self._nodes[0].name
+
+    @cached_property
+    def n_cuts(self) -> int:
+        """Number of cuts, exact: 1 for a leaf, 1 + the product over the children for an inner node."""
+        return self._n_cuts_below[0]
+
+    def is_valid(self, bits: ArrayLike) -> Any:
+        """Whether bit strings are cuts.
+
+        Args:
+            bits: One string (n_bits,) or many (n, n_bits), Boolean.
+
+        Returns:
+            A bool for one string, an (n,) Boolean array for many.
+
+        Raises:
+            TypeError: They are not Boolean.
+            ValueError: They have another length.
+        """
+        strings = self._strings(bits)
+        valid = valid_cuts(strings, self.spans)
+        return bool(valid[0]) if np.ndim(bits) == 1 else valid
+
+    def closest(self, bits: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
+        """The cuts nearest to bit strings by Hamming distance, any of several nearest ones with equal probability.
+
+        Exact, by a dynamic program from the leaves to the root; a valid string is its own nearest.
+
+        Args:
+            bits: One string (n_bits,) or many (n, n_bits), Boolean.
+            random_state: Decides between several nearest ones; None takes the most general of them.
+
+        Returns:
+            Boolean array of the shape of `bits`.
+
+        Raises:
+            TypeError: They are not Boolean.
+            ValueError: They have another length.
+        """
+        strings = self._strings(bits)
+        shape = (len(strings), len(self._nodes))
+        draws = np.zeros(shape) if random_state is None else random_state.random(shape)
+        cuts = closest_cuts(strings, self.spans, draws)
+        return cuts[0] if np.ndim(bits) == 1 else cuts
+
+    def sample(self, n: int, random_state: np.random.Generator) -> Bits:
+        """Random cuts, each of all cuts with equal probability.
+
+        Args:
+            n: Number of strings.
+            random_state: Where the draws come from.
+
+        Returns:
+            (n, n_bits) Boolean array.
+        """
+        draws = random_state.random((n, len(self._nodes)))
+        return random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
+
+    def labels(self, bits: ArrayLike) -> tuple[str, ...]:
+        """The names of the groups of one cut: the nodes that they are.
+
+        Args:
+            bits: (n_bits,) Boolean array, a valid string.
+
+        Raises:
+            TypeError, ValueError: It is no Boolean string of the right length, or no cut.
+        """
+        valid = self.is_valid(bits)
+        if np.ndim(bits) != 1:
+            raise ValueError(f"bits must be one string of {self.n_bits} bits, got shape {np.shape(bits)}")
+        if not valid:
+            raise ValueError(f"bits must be a cut of {self.name!r}, got {np.asarray(bits).astype(int).tolist()}")
+        edges = [0, *(np.flatnonzero(np.asarray(bits)) + 1).tolist(), len(self.leaves)]
+        spans = {(node.first, node.last): node.name for node in reversed(self._nodes)}
+        return tuple(spans[span] for span in pairwise(edges))
+
+    def levels(self) -> list[list[str]]:
+        """Columns of a hierarchy from the leaves up to the root: at depth d stand the nodes of that depth.
+
+        A leaf that is nearer to the root stays itself until its own depth is reached.
+        """
+        height = max(node.depth for node in self._nodes)
+        columns = []
+        for depth in range(height, -1, -1):
+            column = [""] * len(self.leaves)
+            for node in self._nodes:
+                if node.depth == depth or (node.depth < depth and not node.children):
+                    column[node.first : node.last] = [node.name] * (node.last - node.first)
+            columns.append(column)
+        return columns
+
+    @cached_property
+    def _n_cuts_below(self) -> list[int]:
+        """Number of cuts of every node's own subtree."""
+        counts = [1] * len(self._nodes)
+        for place in range(len(self._nodes) - 1, -1, -1):
+            if self._nodes[place].children:
+                counts[place] = 1 + prod(counts[child] for child in self._nodes[place].children)
+        return counts
+
+    @cached_property
+    def merge_shares(self) -> NDArray[np.float64]:
+        """(n_nodes,) float array: the share of a node's own cuts in which it is one group; 1 for leaves."""
+        return np.array([1 / count for count in self._n_cuts_below])
+
+    @cached_property
+    def spans(self) -> NDArray[np.int64]:
+        """(n_nodes, 3) int64 array in preorder: first leaf, leaf after the last, place after the last node below."""
+        ends = [place + 1 for place in range(len(self._nodes))]
+        for place in range(len(self._nodes) - 1, -1, -1):
+            if self._nodes[place].children:
+                ends[place] = ends[self._nodes[place].children[-1]]
+        return np.array([(node.first, node.last, end) for node, end in zip(self._nodes, ends, strict=True)])
+
+    def _strings(self, bits: ArrayLike) -> Bits:
+        given = np.asarray(bits)
+        if given.dtype != bool:
+            raise TypeError(f"bits must be Boolean, got {given.dtype}")
+        if given.ndim not in (1, 2) or given.shape[-1] != self.n_bits:
+            raise ValueError(
+                f"bits must be one string of {self.n_bits} bits or an (n, {self.n_bits}) array, got shape {given.shape}"
+            )
+        return np.atleast_2d(given)
+
+    def __repr__(self) -> str:
+        cuts = str(self.n_cuts) if self.n_cuts < 10**15 else f"about 2^{self.n_cuts.bit_length() - 1}"
+        return f"Taxonomy({self.name!r}, {len(self.leaves)} leaves, {cuts} cuts)"

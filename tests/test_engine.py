@@ -1,0 +1,359 @@
+"""The kernel against the plain twin, through each of its paths and at its limits."""
+
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from plain import assert_same_classes
+from strategies import nodes, policies, tables
+
+from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, extents, grouper, grouping, workspace
+from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.roll_up import plan_roll_up
+from pymoo_anon.fronts.dominance import dominance_fitness, update_boxes
+from pymoo_anon.objectives import ClassSizeSum, KAnonymity, SensitiveCountSum
+
+COLUMNS = ("s0", "s1", "q0")
+BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS")
+
+
+def copies(groups, maps, n_groups, **asked):
+    """The classes of every generalization, by a grouper or a new one of tuples, and in how many batches they came."""
+    own = groups if isinstance(groups, Grouper) else Grouper(groups)
+    batches = [batch.copy() for batch in own.classes(maps, n_groups, **asked)]
+    return [one for batch in batches for one in batch], len(batches)
+
+
+def assert_equal_classes(ours, theirs):
+    for name in ("starts", "sizes", "representatives", "kept", "n_suppressed", "class_of"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
+    for name in ours.columns:
+        np.testing.assert_array_equal(ours.columns[name].histogram(), theirs.columns[name].histogram(), err_msg=name)
+
+
+def identity(tuples):
+    """The map that changes nothing."""
+    sizes = tuples.domain_sizes
+    return np.concatenate([np.arange(size) for size in sizes])[None, :], np.array([sizes])
+
+
+def uncounted(codes, sizes):
+    """A table of distinct tuples without further columns."""
+    distinct, counts = np.unique(codes, axis=0, return_counts=True)
+    return DistinctTuples(distinct, counts, sizes)
+
+
+@given(data=st.data(), table=tables())
+def test_classes_are_those_of_the_rows(data, table):
+    node, policy = data.draw(nodes(table)), data.draw(policies(table))
+    rows = table.tuple_of_row
+    ((classes,), _) = copies(
+        table.microdata.grouper, *table.group_maps([node]), columns=COLUMNS, class_of=True, **policy
+    )
+    measured = table.plain.measure(node, **policy)
+    assert_same_classes(classes, rows, measured)
+    assert classes.n_rows == len(table.frame)
+    for name in COLUMNS:
+        expected = np.zeros((len(classes.sizes), len(table.microdata.values(name))), dtype=int)
+        codes = table.frame[name].map(table.microdata.values(name).index)
+        np.add.at(expected, (classes.class_of[0][rows], codes), 1)
+        np.testing.assert_array_equal(classes.columns[name].histogram(), expected)
+
+
+@given(data=st.data(), table=tables())
+def test_many_at_once_are_as_one_by_one_however_small_the_buffers(data, table):
+    maps, n_groups = table.group_maps(data.draw(st.lists(nodes(table), min_size=1, max_size=8)))
+    asked = {"columns": COLUMNS, "class_of": True, **data.draw(policies(table))}
+    together, _ = copies(Grouper(table.microdata.tuples), maps, n_groups, **asked)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in BATCH_SIZES:
+            patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
+        tiny = Grouper(table.microdata.tuples)
+        split, _ = copies(tiny, maps, n_groups, **asked)
+        again, _ = copies(tiny, maps, n_groups, **asked)
+    for i, one in enumerate(together):
+        ((alone,), _) = copies(Grouper(table.microdata.tuples), maps[i : i + 1], n_groups[i : i + 1], **asked)
+        for other in (alone, split[i], again[i]):
+            assert_equal_classes(one, other)
+
+
+@given(data=st.data(), table=tables())
+def test_a_plan_makes_every_node_of_its_own_specializations_depth_first(data, table):
+    some = data.draw(st.lists(nodes(table), max_size=12))
+    X = np.array(some, dtype=np.int64).reshape(len(some), len(table.top))
+    weights = data.draw(arrays(float, (len(table.top), max(table.top) + 1), elements=st.floats(0, 2)))
+    steps, sources, given_rows = plan_roll_up(X, np.cumsum(weights, axis=1))
+    assert sorted(given_rows[given_rows >= 0].tolist()) == list(range(len(some)))
+    assert len(steps) <= 2 * len(some)
+    path = []
+    for i, (step, source, row) in enumerate(zip(steps, sources, given_rows, strict=True)):
+        if row >= 0:
+            np.testing.assert_array_equal(step, X[row])
+        while path and path[-1] != source:
+            path.pop()
+        assert source == (path[-1] if path else -1)
+        assert source < 0 or (steps[source] <= step).all()
+        path.append(i)
+
+
+@given(data=st.data(), table=tables())
+def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, table):
+    some = data.draw(st.lists(nodes(table), min_size=1, max_size=16))
+    # Every level promises much, so that common specializations are worth their tables.
+    promises = np.tile(10 * np.arange(max(table.top) + 1), (len(table.top), 1))
+    steps, sources, given_rows = plan_roll_up(np.array(some), promises.astype(float))
+    asked = {"columns": COLUMNS[: data.draw(st.integers(0, 3))], **data.draw(policies(table))}
+    expected = {}
+    for i, step in enumerate(steps):
+        ((expected[i],), _) = copies(Grouper(table.microdata.tuples), *table.group_maps([step]), **asked)
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans()):
+            for name in BATCH_SIZES:
+                patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
+        patch.setattr(workspace, "_KEPT_TABLES", data.draw(st.sampled_from([0, 0.3, 1, 2])))
+        tuples = Grouper(table.microdata.tuples)
+        for wanted in (given_rows >= 0, given_rows < 0, None):
+            got, _ = copies(tuples, *table.group_maps(steps), sources=sources, asked=wanted, **asked)
+            numbers = np.arange(len(steps)) if wanted is None else np.flatnonzero(wanted)
+            for i, one in zip(numbers, got, strict=True):
+                assert_equal_classes(one, expected[i])
+
+
+@pytest.mark.parametrize(("room", "rows_read"), [(2, [12, 6, 3, 6]), (0.5, [12, 6, 6, 6]), (0.3, [12, 12, 3, 12])])
+def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows_read):
+    """`group` runs uncompiled here, so that its calls can be watched."""
+    table = uncounted(np.arange(12)[:, None], (12,))
+    maps = np.arange(12) // np.array([[2], [4], [12], [6]])
+    n_groups = np.array([[6], [3], [1], [2]])
+    numbered, compiled = [], grouping._number_pairs
+
+    def watched(left, *others):
+        numbered.append(len(left))
+        return compiled(left, *others)
+
+    monkeypatch.setattr(workspace, "_KEPT_TABLES", room)
+    monkeypatch.setattr(grouping, "_number_pairs", watched)
+    monkeypatch.setattr(grouper, "group", grouping.group.py_func)
+    got, _ = copies(table, maps, n_groups, sources=np.array([-1, 0, 1, 0]))
+    assert numbered == rows_read
+    assert [one.sizes.tolist() for one in got] == [[2] * 6, [4] * 3, [12], [6] * 2]
+
+
+@pytest.mark.parametrize(
+    ("tiny", "path"),
+    [
+        (None, {"direct", "dense", "one batch"}),
+        ("_BATCH_CLASSES", {"direct", "dense", "many batches"}),
+        ("_BATCH_ENTRIES", {"direct", "dense", "many batches"}),
+        ("_SLOTS", {"open addressing", "dense", "one batch"}),
+        ("_CELLS", {"direct", "sorted by class", "one batch"}),
+    ],
+)
+def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
+    """`group` runs uncompiled here, so that its calls can be watched."""
+    rng = np.random.default_rng(1)
+    codes = np.unique(rng.integers(0, 12, size=(40, 3)), axis=0)
+    cells = rng.integers(0, 4, size=(len(codes), 5))
+    histogram = np.where(cells.any(axis=1)[:, None], cells, 1)
+    entries = np.nonzero(histogram)
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(histogram, axis=1))])
+    column = ValueCounts(starts, entries[1], histogram[entries], 5)
+    table = DistinctTuples(codes, histogram.sum(axis=1), (12, 12, 12), {"s": column})
+    maps = np.stack([np.tile(np.arange(12) // width, 3) for width in (1, 2, 3, 12)])
+    n_groups = np.repeat([[12], [6], [4], [1]], 3, axis=1)
+    asked = {"columns": ("s",), "limit": 5, "class_of": True}
+    expected, _ = copies(table, maps, n_groups, **asked)
+    finest = np.zeros((len(codes), 5), dtype=int)
+    finest[expected[0].class_of[0]] = histogram
+    np.testing.assert_array_equal(expected[0].columns["s"].histogram(), finest)
+
+    taken = set()
+
+    def watch(name, told):
+        compiled = getattr(grouping, name)
+
+        def watched(*arguments):
+            taken.add(told(*arguments))
+            return compiled(*arguments)
+
+        monkeypatch.setattr(grouping, name, watched)
+
+    if tiny is not None:
+        monkeypatch.setattr(workspace, tiny, 1)
+    watch("_number_pairs", lambda *a: "direct" if a[4] * a[5] <= len(a[6]) else "open addressing")
+    watch("add_values", lambda *a: "dense")
+    watch("merge_values", lambda *a: "sorted by class")
+    monkeypatch.setattr(grouper, "group", grouping.group.py_func)
+    got, n_batches = copies(Grouper(table), maps, n_groups, **asked)
+    taken.add("one batch" if n_batches == 1 else "many batches")
+    assert path <= taken
+    for ours, theirs in zip(got, expected, strict=True):
+        assert_equal_classes(ours, theirs)
+
+
+def test_numbers_start_again_before_they_outgrow_their_slots():
+    codes = np.stack(np.unravel_index(np.arange(64), (8, 8)), axis=1)
+    table = uncounted(codes, (8, 8))
+    expected, _ = copies(Grouper(table), *identity(table), class_of=True)
+    own = Grouper(table)
+    copies(own, *identity(table))
+    (space,) = own._workspaces
+    space.taken[0] = np.iinfo(np.uint32).max - 150
+    for _ in range(4):
+        got, _ = copies(own, *identity(table), class_of=True)
+        assert_equal_classes(got[0], expected[0])
+    assert space.taken[0] < 1000
+
+
+@pytest.mark.parametrize("sizes", [(4,) * 70, (300,) * 8, (9,), (2**31, 2**31, 2**31), (1, 5, 1)])
+def test_row_ids_number_rows_as_numpy_does(sizes):
+    rng = np.random.default_rng(2)
+    codes = np.column_stack([rng.integers(0, size, 30) for size in sizes])
+    codes = codes[rng.integers(0, len(codes), 100)]
+    ids, first = row_ids(codes, sizes)
+    rows, expected_first, expected_ids = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(ids, expected_ids.ravel())
+    np.testing.assert_array_equal(codes[first], rows)
+    assert sorted(first) == sorted(expected_first)
+
+
+@pytest.mark.parametrize("sizes", [(4,) * 70, (300,) * 8, (9,), (1, 5, 1)])
+def test_keys_beyond_64_bits_and_single_attributes(sizes):
+    rng = np.random.default_rng(3)
+    patterns = np.column_stack([rng.integers(0, size, 30) for size in sizes])
+    table = uncounted(patterns[rng.integers(0, len(patterns), 200)], sizes)
+    ((classes,), _) = copies(table, *identity(table), class_of=True)
+    np.testing.assert_array_equal(np.sort(classes.class_of[0]), np.arange(len(table)))
+    np.testing.assert_array_equal(classes.sizes[classes.class_of[0]], table.counts)
+    halves, (sizes_now,) = (
+        np.concatenate([np.arange(size) // 2 for size in sizes])[None, :],
+        [(np.array(sizes) + 1) // 2],
+    )
+    ((merged,), _) = copies(table, halves, sizes_now[None, :], class_of=True)
+    _, expected = np.unique(table.codes // 2, axis=0, return_inverse=True)
+    pairs = set(zip(merged.class_of[0].tolist(), expected.ravel().tolist(), strict=True))
+    assert len(pairs) == len(merged.sizes) == expected.max() + 1
+    assert merged.sizes.sum() == table.n_rows
+
+
+def billions():
+    """3·10⁹ rows of two tuples, each with a sensitive value of its own."""
+    counts = np.array([3 * 10**9 - 2, 2])
+    return DistinctTuples([[0], [1]], counts, (2,), {"s": ValueCounts(np.arange(3), np.arange(2), counts, 2)})
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_sums_of_squares_of_billions_are_exact(limit):
+    table = billions()
+    maps = np.array([[0, 1], [0, 0]])
+    (batch,) = Grouper(table).classes(maps, np.array([[2], [1]]), columns=("s",), limit=limit)
+    n, apart = 3 * 10**9, (3 * 10**9 - 2) ** 2 + 4
+    assert ClassSizeSum().evaluate(batch).tolist() == [float(apart), float(n**2)]
+    assert SensitiveCountSum("s").evaluate(batch).tolist() == [float(apart), float(apart)]
+    assert KAnonymity().evaluate(batch).tolist() == [n - 2 if limit else 2, n]
+    assert batch.n_suppressed.tolist() == [limit, 0]
+
+
+@given(st.lists(st.integers(1, 10**4), min_size=1, max_size=20), st.data())
+def test_the_smallest_kept_class_is_the_first_size_beyond_the_limit(counts, data):
+    limit = data.draw(st.integers(0, sum(counts) - 1))
+    table = DistinctTuples(np.arange(len(counts))[:, None], counts, (len(counts),))
+    ((classes,), _) = copies(table, *identity(table), limit=limit)
+    k = next(k for k in sorted(counts) if sum(count for count in counts if count <= k) > limit)
+    assert classes.sizes[classes.kept].min() == k
+    assert classes.n_suppressed.tolist() == [sum(count for count in counts if count < k)]
+    assert classes.n_suppressed[0] <= limit
+
+
+def test_a_large_limit_takes_no_memory_for_rows():
+    table = billions()
+    tracemalloc.start()
+    copies(table, *identity(table), limit=table.n_rows // 100)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_nothing_changes_its_input():
+    codes, counts = np.array([[0, 0], [0, 1], [1, 0]]), np.array([2, 1, 3])
+    column = ValueCounts(np.array([0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([1, 1, 1, 3]), 2)
+    maps, n_groups = np.array([[0, 1, 0, 1], [0, 0, 0, 0]]), np.array([[2, 2], [1, 1]])
+    F, boxes = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
+    inputs = [codes, counts, column.starts, column.values, column.counts, maps, n_groups, F, boxes]
+    for array in inputs:
+        array.flags.writeable = False
+    before = [array.copy() for array in inputs]
+    table = DistinctTuples(codes, counts, (2, 2), {"s": column})
+    copies(table, maps, n_groups, columns=("s",), limit=1, class_of=True)
+    row_ids(codes, (2, 2))
+    extents.group_extents(maps, table.offsets)
+    update_boxes(F, boxes, 1)
+    dominance_fitness(F)
+    for array, earlier in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(array, earlier)
+
+
+def test_a_table_keeps_no_array_of_its_caller():
+    codes, counts = np.array([[0], [1]]), np.array([1, 2])
+    table = DistinctTuples(codes, counts, (2,))
+    codes[:], counts[:] = 9, 9
+    assert table.codes.tolist() == [[0], [1]]
+    assert table.counts.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        table.counts[0] = 5
+
+
+def test_batches_overwrite_and_copies_stay():
+    table = billions()
+    maps, n_groups = np.array([[0, 1], [0, 0]]), np.array([[2], [1]])
+    own = Grouper(table)
+    kept = next(iter(own.classes(maps[:1], n_groups[:1]))).copy()
+    list(own.classes(maps[1:], n_groups[1:]))
+    assert kept.sizes.tolist() == [3 * 10**9 - 2, 2]
+    with pytest.raises(IndexError, match=r"^index must be in 0\.\.0, got 1$"):
+        kept[1]
+
+
+def test_marginals_and_extents_count_values():
+    table = DistinctTuples([[0, 2], [1, 2], [1, 0]], [5, 1, 2], (2, 3))
+    assert table.marginals.tolist() == [5, 3, 2, 0, 6]
+    assert extents.group_extents(np.array([[0, 0, 0, 1, 0]]), table.offsets).tolist() == [[1, 1, 1, 0, 1]]
+
+
+small_points = st.tuples(st.integers(0, 12), st.integers(1, 3)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.integers(-6, 6).map(float))
+)
+
+
+def dominates(a, b):
+    return all(x <= y for x, y in zip(a, b, strict=True)) and tuple(a) != tuple(b)
+
+
+@given(F=small_points, data=st.data())
+def test_update_boxes_is_algorithm_1(F, data):
+    boxes = np.floor(F / data.draw(st.sampled_from([1.0, 2.0, 3.5])))
+    n_members = data.draw(st.integers(0, len(F)))
+
+    def box_dominates(a, b):
+        return dominates(F[a], F[b]) if tuple(boxes[a]) == tuple(boxes[b]) else dominates(boxes[a], boxes[b])
+
+    archive = list(range(n_members))
+    for t in range(n_members, len(F)):
+        archive = [m for m in archive if not box_dominates(t, m)]
+        dominated = any(box_dominates(m, t) for m in archive)
+        in_the_box = any(tuple(boxes[m]) == tuple(boxes[t]) for m in archive)
+        if not dominated and not in_the_box:
+            archive.append(t)
+    assert update_boxes(F, boxes, n_members).tolist() == archive
+
+
+@given(small_points)
+def test_dominance_fitness_sums_the_counts_of_the_dominators(F):
+    pairs = [(a, b) for a in range(len(F)) for b in range(len(F)) if dominates(F[a], F[b])]
+    dominated_by = Counter(a for a, _ in pairs)
+    expected = [sum(dominated_by[a] for a, c in pairs if c == b) for b in range(len(F))]
+    assert dominance_fitness(F).tolist() == expected
