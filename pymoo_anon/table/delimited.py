@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 
 #: The separators that are recognised.
@@ -42,8 +43,8 @@ def decoded(data: bytes, name: str) -> str:
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise ValueError(
-            f"{name} must be text in UTF-8 or UTF-16, got a NUL in line {line}, as in UTF-16 without a byte order mark; "
-            "save it as UTF-8"
+            f"{name} must be text in UTF-8 or UTF-16, got a NUL in line {line}, as in UTF-16 without a byte order "
+            "mark; save it as UTF-8"
         )
     return text
 
@@ -62,12 +63,10 @@ def separator_of(text: str, otherwise: str = ",") -> str:
     for separator in (otherwise, *SEPARATORS):
         # Not strict: a quote that is not closed is named when the rows are read.
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        widths = []
-        try:
-            widths = [len(row) for row in islice(reader, _ROWS) if row]
-        except csv.Error:
-            # A field beyond the limit of csv: an unclosed quote. The rows before it tell enough, if there are any.
-            pass
+        widths: list[int] = []
+        # csv refuses a field that is too long, as after an unclosed quote: the rows before it tell enough.
+        with suppress(csv.Error):
+            widths.extend(len(row) for row in islice(reader, _ROWS) if row)
         first = widths[0] if widths else 1
         ranked[separator] = (first > 1 and min(widths) == max(widths), first)
     # max takes the first of equals, and `otherwise` is the first.
@@ -87,7 +86,8 @@ def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
     """
     number = 0
     try:
-        for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), 1):
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
+            number += 1
             yield row
     except csv.Error as error:
         raise ValueError(f"{name} must have quotes closed, got in row {number + 1}: {error}") from None
