@@ -57,6 +57,39 @@ def contents(table):
     }
 
 
+def test_persons_are_counted_like_sensitive_values():
+    whose = ["p1", "p2", "p1", "p3", "p2", "p2"]
+    table = Microdata.from_frame(persons(patient=whose), QUASI, "diagnosis", person="patient")
+    assert (table.person, table.sensitive) == ("patient", ("diagnosis",))
+    assert table.values("patient") == ("p1", "p2", "p3")
+    # The tuples 41 F and 41 M and 99 M are those of p2; 30 F holds p1 twice and p3.
+    assert table.tuples.columns["patient"].histogram().tolist() == [[0, 1, 0], [0, 1, 0], [0, 1, 0], [2, 0, 1]]
+    assert Microdata.from_frame(persons(), QUASI).person is None
+
+
+def test_a_table_with_persons_keeps_them_when_it_is_copied_recoded_and_grouped():
+    table = Microdata.from_frame(persons(patient=[1, 2, 1, 3, 2, 2]), QUASI, person="patient")
+    recoded = table.recoded({"age": Hierarchy.flat([17, 30, 41, 99])})
+    for one in (table, recoded, pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert one.person == "patient"
+        assert one.values("patient") == (1, 2, 3)
+        coarsest = Generalization(
+            {name: h.groups[1] for name, h in one.quasi_identifiers.items()},
+            {name: h.labels[1] for name, h in one.quasi_identifiers.items()},
+        )
+        assert one.equivalence_classes(coarsest).columns["patient"].histogram().tolist() == [[2, 3, 1]]
+
+
+def test_persons_that_are_missing_are_refused_dropped_or_kept():
+    frame = persons(patient=["p1", None, "p1", "p3", "p2", None])
+    with pytest.raises(ValueError, match="got 2 of 6 rows with some: 2 in 'patient'"):
+        Microdata.from_frame(frame, QUASI, person="patient")
+    assert Microdata.from_frame(frame, QUASI, person="patient", missing="drop").n_rows == 4
+    kept = Microdata.from_frame(frame, QUASI, person="patient", missing="keep")
+    assert kept.values("patient") == ("p1", "p2", "p3", None)
+    assert kept.tuples.totals("patient").tolist() == [2, 1, 1, 2]
+
+
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_frame_gives_the_same_table(kind):
     frame = FRAMES[kind](pa.table(PERSONS))
@@ -209,6 +242,18 @@ def test_the_frame_stays_as_it_was():
             "frame must have the columns 'illness', 'class', got columns 'age', 'sex', 'diagnosis', 'salary', 'name'",
         ),
         ({"sensitive": "age"}, ValueError, "column 'age' must not be both sensitive and a quasi-identifier"),
+        ({"person": "age"}, ValueError, "column 'age' must not be both the person and a quasi-identifier"),
+        (
+            {"sensitive": ["salary", "name"], "person": "name"},
+            ValueError,
+            "column 'name' must not be both the person and sensitive",
+        ),
+        ({"label": "name", "person": "name"}, ValueError, "column 'name' must not be both the person and the label"),
+        (
+            {"person": "patient"},
+            KeyError,
+            "frame must have the columns 'patient', got columns 'age', 'sex', 'diagnosis', 'salary', 'name'",
+        ),
         (
             {"sensitive": ["name", "name"]},
             ValueError,
