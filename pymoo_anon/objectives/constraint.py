@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.table.values import is_number, is_whole
+from pymoo_anon.table.domain_values import is_number, is_whole
 
 Values = NDArray[np.float64]
 

@@ -37,7 +37,7 @@ class Microdata:
         tuples: (n_distinct, n_quasi_identifiers) integer array, the distinct tuples as positions in the domains.
         counts: (n_distinct,) integer array, how many rows hold each.
         columns: Per column with another role, its value counts in each distinct tuple.
-        values: Per such column, the values that the codes of its counts stand for.
+        domains: Per such column, the values that the codes of its counts stand for.
         sensitive: Names of the sensitive columns.
         label: Name of the column with the class labels, if any.
         person: Name of the column that tells whose row it is, if any.
@@ -57,7 +57,7 @@ class Microdata:
         tuples: NDArray[np.int64],
         counts: NDArray[np.int64],
         columns: Mapping[str, ValueCounts],
-        values: Mapping[str, Sequence[Hashable]],
+        domains: Mapping[str, Sequence[Hashable]],
         sensitive: Sequence[str] = (),
         label: str | None = None,
         person: str | None = None,
@@ -68,15 +68,15 @@ class Microdata:
         self.sensitive = tuple(sensitive)
         self.label = label
         self.person = person
-        self._values = {name: tuple(known) for name, known in values.items()}
         domain_sizes = tuple(hierarchy.n_values for hierarchy in self.quasi_identifiers.values())
         # A class label may be a quasi-identifier too, so every quasi-identifier has counts of its values.
-        own = {}
+        own, own_domains = {}, {}
         for j, (name, hierarchy) in enumerate(self.quasi_identifiers.items()):
             own[name] = ValueCounts(np.arange(len(tuples) + 1), tuples[:, j].copy(), counts, hierarchy.n_values)
-            self._values[name] = hierarchy.domain
+            own_domains[name] = hierarchy.domain
         levels = [hierarchy.groups for hierarchy in self.quasi_identifiers.values()]
-        self.tuples = DistinctTuples(tuples, counts, domain_sizes, {**own, **columns}, self._values, levels)
+        named = {**domains, **own_domains}
+        self.tuples = DistinctTuples(tuples, counts, domain_sizes, {**own, **columns}, named, levels)
         self.grouper = Grouper(self.tuples)
 
     @classmethod
@@ -170,11 +170,11 @@ class Microdata:
                 # factorize gives -1 for what is missing: the last of the values.
                 values.append(None)
             codes.append(_encoded(name, hierarchies[name], values)[positions])
-        columns, value_names = {}, {}
+        columns, domains = {}, {}
         for name in wanted:
             if name not in quasi_identifiers:
-                columns[name], value_names[name] = _coded(combinations[name])
-        return cls._from_codes(hierarchies, codes, weights, columns, value_names, sensitive, label, person)
+                columns[name], domains[name] = _coded(combinations[name])
+        return cls._from_codes(hierarchies, codes, weights, columns, domains, sensitive, label, person)
 
     @classmethod
     def _from_codes(
@@ -183,7 +183,7 @@ class Microdata:
         codes: Sequence[NDArray[np.int64]],
         weights: NDArray[np.int64],
         columns: Mapping[str, NDArray[np.int64]],
-        values: Mapping[str, Sequence[Hashable]],
+        domains: Mapping[str, Sequence[Hashable]],
         sensitive: Sequence[str] = (),
         label: str | None = None,
         person: str | None = None,
@@ -195,13 +195,13 @@ class Microdata:
         np.add.at(counts, ids, weights)
         sparse = {}
         for name, column in columns.items():
-            n_values = len(values[name])
+            n_values = len(domains[name])
             cells, members = np.unique(ids * n_values + column, return_inverse=True)
             totals = np.zeros(len(cells), dtype=np.int64)
             np.add.at(totals, members, weights)
             starts = np.searchsorted(cells, np.arange(len(first) + 1) * n_values)
             sparse[name] = ValueCounts(starts, cells % n_values, totals, n_values)
-        return cls(quasi_identifiers, matrix[first], counts, sparse, values, sensitive, label, person)
+        return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[str, Hierarchy]) -> Microdata:
         """The same table with other hierarchies for some quasi-identifiers.
@@ -224,10 +224,10 @@ class Microdata:
         unknown = [name for name in quasi_identifiers if name not in hierarchies]
         if unknown:
             raise KeyError(f"quasi-identifiers must be among {examples(list(hierarchies))}, got {examples(unknown)}")
-        columns = {name: self.tuples.columns[name] for name in self._values if name not in hierarchies}
-        values_of = {name: self._values[name] for name in columns}
+        columns = {name: self.tuples.columns[name] for name in self.tuples.domains if name not in hierarchies}
+        domains = {name: self.tuples.domains[name] for name in columns}
         roles = (self.sensitive, self.label, self.person)
-        return Microdata(hierarchies, codes, self.tuples.counts, columns, values_of, *roles)
+        return Microdata(hierarchies, codes, self.tuples.counts, columns, domains, *roles)
 
     @property
     def n_rows(self) -> int:
@@ -239,15 +239,17 @@ class Microdata:
         """Number of distinct quasi-identifier tuples."""
         return len(self.tuples)
 
-    def values(self, column: str) -> tuple[Hashable, ...]:
+    def domain_of(self, column: str) -> tuple[Hashable, ...]:
         """The values of a column that has a role, in the order of the columns of its histograms.
 
         Raises:
             KeyError: The column has no role.
         """
-        if column not in self._values:
-            raise KeyError(f"column must be one of {examples(list(self._values))}, which have a role, got {column!r}")
-        return self._values[column]
+        if column not in self.tuples.domains:
+            raise KeyError(
+                f"column must be one of {examples(list(self.tuples.domains))}, which have a role, got {column!r}"
+            )
+        return self.tuples.domains[column]
 
     def equivalence_classes(
         self,

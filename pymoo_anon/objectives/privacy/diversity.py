@@ -14,7 +14,7 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.base import ColumnObjective, Values
 from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
 from pymoo_anon.objectives.worst_class import MonotoneWorstClass, least_worst_share
-from pymoo_anon.table.values import is_number
+from pymoo_anon.table.domain_values import is_number
 
 
 class DistinctLDiversity(ColumnObjective):

@@ -12,8 +12,8 @@ from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
+from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.values import same_as
 
 
 class KAnonymity(Objective):
