@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.table.values import is_number, is_whole
+from pymoo_anon.table.domain_values import is_number, is_whole
 
 Values = NDArray[np.float64]
 

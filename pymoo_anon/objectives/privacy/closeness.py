@@ -18,9 +18,9 @@ from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
 from pymoo_anon.objectives.worst_class import WorstClassObjective
+from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.values import is_number, same_as
 
 Ints = NDArray[np.int64]
 
@@ -81,7 +81,7 @@ class TCloseness(WorstClassObjective):
             ValueError: It has none, or they have.
         """
         super().check(table)
-        values = table.values(self.column)
+        values = table.domain_of(self.column)
         if self.distance == "ordered":
             # Days are not comparable with times.
             of_dates = isinstance(values[0], date) and len(set(map(type, values))) == 1
@@ -106,14 +106,14 @@ class TCloseness(WorstClassObjective):
         elif isinstance(self.distance, Hierarchy):
             # Up to the one below the root; a hierarchy of the root alone has that.
             below_root = max(self.distance.length, 1)
-            levels = self.distance.groups[:below_root, _places(self.distance, tuples.values[self.column])]
+            levels = self.distance.groups[:below_root, _places(self.distance, tuples.domains[self.column])]
             t = _distances_in_tree(*own, totals, levels, tuples.n_rows)
         elif isinstance(self.distance, tuple):
-            places = _places(self.distance, tuples.values[self.column])
+            places = _places(self.distance, tuples.domains[self.column])
             t = _distances_in_order(*own, totals, places, len(self.distance), tuples.n_rows)
         else:
             # A quasi-identifier's domain stands in any order, and has values that nobody has.
-            ascending = np.argsort(_places(self.distance, tuples.values[self.column]))
+            ascending = np.argsort(_places(self.distance, tuples.domains[self.column]))
             places = np.zeros(n_values, dtype=np.int64)
             places[ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
             t = _distances_in_order(*own, totals, places, np.count_nonzero(totals), tuples.n_rows)

@@ -15,7 +15,7 @@ from pymoo_anon.objectives.base import ColumnObjective, Values
 from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
 from pymoo_anon.objectives.worst_class import WorstClassObjective
-from pymoo_anon.table.values import is_number
+from pymoo_anon.table.domain_values import is_number
 
 
 class DistinctLDiversity(ColumnObjective):

@@ -17,8 +17,8 @@ from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
+from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.values import same_as
 
 
 class KAnonymity(Objective):
