@@ -76,7 +76,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         Raises:
             TypeError: The problem is no `LatticeProblem`.
-            ValueError: An objective states no bounds, the problem suppresses without limit, or its lattice is too large.
+            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice is too
+                large.
         """
         if not isinstance(problem, LatticeProblem):
             raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")

@@ -204,8 +204,8 @@ def check_room(problem: LatticeProblem) -> None:
     n_bytes = problem.n_nodes * (8 * len(problem.measured) + 4 + 1 + 24)
     if n_bytes > _MOST_BYTES:
         raise ValueError(
-            f"problem must have a lattice whose bounds fit into {_MOST_BYTES / 2**30:.0f} GiB, got {problem.n_nodes:.3g} "
-            f"nodes, which need {n_bytes / 2**30:.3g} GiB; PBGEA and pymoo's algorithms search without bounds"
+            f"problem must have a lattice whose bounds fit into {_MOST_BYTES >> 30} GiB, got {problem.n_nodes:.3g} nodes, "
+            f"which need {n_bytes / 2**30:.3g} GiB; PBGEA and pymoo's algorithms search without bounds"
         )
 
 

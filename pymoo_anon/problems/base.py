@@ -17,6 +17,7 @@ from pymoo_anon._messages import repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -105,7 +106,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self._limit = self.suppression.limit_of(table.n_rows)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
-        self._memory = _Memory(len(self.measured) + 1)
+        self._memory = Memory(len(self.measured) + 1)
         self.n_threads = 1
         super().__init__(
             n_var=n_var,
@@ -271,7 +272,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        points = self.checked(X)
+        # pymoo hands over one point at a time where `elementwise` is set.
+        points = self.checked(np.atleast_2d(X) if self.elementwise else X)
         out["F"], out["G"] = self._minimised(self._memory.recall(points, self._measure))
 
     def checked(self, X: ArrayLike) -> NDArray[Any]:
@@ -307,45 +309,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         raise NotImplementedError
 
 
-class _Memory:
-    """What was measured of every point, by the bytes of x. Copies are itself: a search has one memory."""
-
-    def __init__(self, n_measures: int) -> None:
-        self._rows: dict[bytes, int] = {}
-        self._values = np.empty((64, n_measures))
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_rows": self._rows, "_values": self._values[: len(self._rows)]}
-
-    def holds(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """(n,) Boolean array: which points were seen before."""
-        return np.array([key in self._rows for key in _keys(X)], dtype=bool)
-
-    def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
-        """(n, n_measures) float array, measured for the points that were not seen before, each once."""
-        rows = self._rows
-        known = len(rows)
-        keys = _keys(X)
-        found: dict[bytes, int] = {}
-        for i, key in enumerate(keys):
-            if key not in rows and key not in found:
-                found[key] = i
-        if found:
-            new = measure(X[list(found.values())])
-            total = known + len(found)
-            if total > len(self._values):
-                grown = np.empty((max(total, 2 * len(self._values)), self._values.shape[1]))
-                grown[:known] = self._values[:known]
-                self._values = grown
-            self._values[known:total] = new
-            # Last, so that an interrupted evaluation leaves nothing behind.
-            rows.update(zip(found, range(known, total), strict=True))
-        return self._values[[rows[key] for key in keys]]
-
-
 def check_table(table: Any) -> None:
     """Refuse what is no table before it is asked for anything.
 
@@ -354,12 +317,6 @@ def check_table(table: Any) -> None:
     """
     if not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
-
-
-def _keys(X: NDArray[Any]) -> list[bytes]:
-    X = np.ascontiguousarray(X)
-    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
-    return keys
 
 
 def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
