@@ -148,9 +148,11 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         if self.box_archive is not None:
             fit_epsilon(self.box_archive.epsilon, problem.n_obj)
             epsilon[:] = self.box_archive.epsilon
+            # On the grid of the natural values.
+            self.box_archive = BoxArchive(epsilon, [objective.maximize for objective in problem.objectives])
         self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
         self._least_infeasible = Population.empty()
-        self._proof = LatticeProof(problem, epsilon, self.random_state)
+        self._proof: Any = LatticeProof(problem, epsilon, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -191,7 +193,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         pop = Population.new(X=X)
         self.evaluator.eval(self.problem, pop, algorithm=self)
         if self.archive is not None:
-            self.archive = self.archive.add(pop)
+            self.archive: Any = self.archive.add(pop)
         if not len(self._X):
             together = Population.merge(self._least_infeasible, pop)
             self._least_infeasible = together[[int(np.argmin(together.get("CV")[:, 0]))]]

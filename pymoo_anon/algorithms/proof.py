@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,8 @@ class LatticeProof:
         members = np.full((len(F), len(self.limits)), -np.inf)
         members[:, : F.shape[1]] = F
         in_boxes = self.sides > 0
-        members[:, in_boxes] = boxes(members[:, in_boxes], self.sides[in_boxes], self.maximize[in_boxes])
+        if in_boxes.any():
+            members[:, in_boxes] = boxes(members[:, in_boxes], self.sides[in_boxes], self.maximize[in_boxes])
         known = Known(
             self.bounds,
             self.best,
@@ -159,17 +161,17 @@ class LatticeProof:
         # An attribute of one level is no axis: numpy has a limit of them.
         axes = problem.lengths > 0
         shape, place = problem.lengths[axes] + 1, x[axes]
-        grid = self.bounds.reshape(*shape, len(self.bounding))
+        grid: Any = self.bounds.reshape(*shape, len(self.bounding))
         below = tuple(slice(0, level + 1) for level in place)
         above = tuple(slice(level, None) for level in place)
-        best = self.best.reshape(shape)[below]
-        best[(grid[(*below, self.key)] < known[self.key]) | (best < 0)] = self.n_evaluated
+        best: Any = self.best.reshape(shape)[(*below, ...)]
+        best[(grid[(*below, ..., self.key)] < known[self.key]) | (best < 0)] = self.n_evaluated
         for column, family in enumerate(self.bounding):
             if not family.has_floor:
-                np.maximum(grid[(*below, column)], known[column], out=grid[(*below, column)])
+                np.maximum(grid[(*below, ..., column)], known[column], out=grid[(*below, ..., column)])
             floor = family.floor_of_generalizations(classes)
             if floor is not None:
-                np.maximum(grid[(*above, column)], floor, out=grid[(*above, column)])
+                np.maximum(grid[(*above, ..., column)], floor, out=grid[(*above, ..., column)])
 
     def _enter_next_layer(self) -> None:
         """Go on to the next layer: bounds come down from the one above, nodes of little loss come first."""
@@ -204,8 +206,8 @@ def check_room(problem: LatticeProblem) -> None:
     n_bytes = problem.n_nodes * (8 * len(problem.measured) + 4 + 1 + 24)
     if n_bytes > _MOST_BYTES:
         raise ValueError(
-            f"problem must have a lattice whose bounds fit into {_MOST_BYTES >> 30} GiB, got {problem.n_nodes:.3g} nodes, "
-            f"which need {n_bytes / 2**30:.3g} GiB; PBGEA and pymoo's algorithms search without bounds"
+            f"problem must have a lattice whose bounds fit into {_MOST_BYTES >> 30} GiB, got {problem.n_nodes:.3g} "
+            f"nodes, which need {n_bytes / 2**30:.3g} GiB; PBGEA and pymoo's algorithms search without bounds"
         )
 
 
@@ -231,6 +233,7 @@ def _floors(problem: LatticeProblem, family: Bounding) -> Matrix:
     return _outer_sums([terms[: length + 1, j] for j, length in enumerate(problem.lengths)])
 
 
-def _outer_sums(by_attribute: list[NDArray[np.generic]]) -> NDArray[np.generic]:
+def _outer_sums(by_attribute: list[NDArray[Any]]) -> NDArray[Any]:
     """(n_nodes,) array: for every node the sum of what its levels contribute, added up from the first attribute."""
-    return reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
+    sums: NDArray[Any] = reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
+    return sums

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,7 +38,7 @@ class EquivalenceClasses:
     sizes: Ints
     representatives: Ints
     kept: NDArray[np.bool_]
-    columns: Mapping[str, ValueCounts] = field(default_factory=dict)
+    columns: Mapping[Hashable, ValueCounts] = field(default_factory=dict)
     class_of: Ints | None = None
 
     def __len__(self) -> int:

@@ -121,7 +121,7 @@ class ColumnObjective(Objective):
     column: Hashable
 
     def __init__(self, column: Hashable) -> None:
-        if not isinstance(column, str):
+        if column is None or not isinstance(column, Hashable):
             raise TypeError(f"column must be the name of a column, got {column!r}")
         self.column = column
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -58,9 +59,9 @@ class Constraint:
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
     @property
-    def column(self) -> str | None:
+    def column(self) -> Hashable | None:
         """The column that the objective reads, or None."""
-        column: str | None = self.objective.column
+        column: Hashable | None = self.objective.column
         return column
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 from numba import njit
 
@@ -28,7 +30,7 @@ class WorstClassObjective(ColumnObjective):
         return worst + 0.0
 
 
-def one_class(tuples: DistinctTuples, column: str) -> EquivalenceClasses:
+def one_class(tuples: DistinctTuples, column: Hashable) -> EquivalenceClasses:
     """The whole table as one class, with the values of one column."""
     totals = tuples.totals(column)
     present = np.flatnonzero(totals)

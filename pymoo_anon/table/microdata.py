@@ -239,7 +239,7 @@ class Microdata:
         """Number of distinct quasi-identifier tuples."""
         return len(self.tuples)
 
-    def domain_of(self, column: str) -> tuple[Hashable, ...]:
+    def domain_of(self, column: Hashable) -> tuple[Hashable, ...]:
         """The values of a column that has a role, in the order of the columns of its histograms.
 
         Raises:

@@ -78,13 +78,13 @@ class WorstShare(Bounding):
         worst = float(self.measure.of_classes(classes).max())
         if below.limit > 0:
             shares: Shares = self.measure.shares(classes)
-            worst = float(least_worst_share(*shares, classes.sizes, below.limit, worst))  # type: ignore[call-arg]
+            worst = float(least_worst_share(*shares, classes.sizes, below.limit, worst))
         return np.full(len(below), worst)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         """The fewest tuples without which what is left of a class keeps the constraint."""
         shares: Shares = self.measure.shares(classes)
-        needed: Values = tuples_too_many(constraint.bound, *shares, classes.sizes)  # type: ignore[call-arg]
+        needed: Values = tuples_too_many(constraint.bound, *shares, classes.sizes)
         # Rounding must not find a violation where the measure itself sees none.
         return np.where(constraint.broken(classes), np.maximum(needed, 1), 0).astype(np.int64)
 

@@ -42,6 +42,8 @@ class KAnonymity(Objective):
     worst_class = True
 
     def __init__(self, person: Hashable | None = None) -> None:
+        if not isinstance(person, Hashable):
+            raise TypeError(f"person must be the name of a column, got {person!r}")
         self.column = person
 
     @property
