@@ -17,8 +17,8 @@ from pymoo_anon._messages import examples
 from pymoo_anon.comparison.comparator import Vector, align
 from pymoo_anon.comparison.property import Property, released
 from pymoo_anon.comparison.vectors import PropertyVector, finite_values, quantiles
+from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import Generalization
-from pymoo_anon.table.hierarchy import ROOT
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
