@@ -196,7 +196,7 @@ def count_of(column):
         ),
         (
             lambda: gains(paper.TABLE, OTHER, OTHER, "age"),
-            "d1 and d2 must be of the table, got vectors of another Microdata object",
+            "d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays",
         ),
         (
             lambda: gains(paper.TABLE, SIZES["T3a"], SIZES["T4"], "age", 3),
