@@ -199,11 +199,10 @@ class Hypervolume(Comparator):
                 f"the volume must be at most {sys.float_info.max:.1e} to be a float, got e ** {log:.6g}; index() gives "
                 "its logarithm, and compare() needs no more"
             )
-        aligned = align([d1, d2])
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            mine, common = (np.prod(v**aligned.counts) for v in (aligned.values[0], aligned.values.min(axis=0)))
-        # The volume may be a float where a factor of its products is none; then its logarithm knows it.
-        return float(mine - common) if 0 < mine < math.inf else math.exp(log)
+        found = math.exp(log)
+        whole = not (align([d1, d2]).values % 1).any()
+        # The volume of whole numbers is whole. Below 1e12 the logarithm is precise enough to tell which one it is.
+        return float(round(found)) if whole and found < 1e12 else found
 
     def shares(self, indices: Values) -> Values:
         """Both volumes of each pair as shares of their sum.
