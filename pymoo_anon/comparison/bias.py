@@ -17,11 +17,11 @@ from pymoo_anon._messages import examples
 from pymoo_anon.comparison.alignment import Vector, align
 from pymoo_anon.comparison.properties import Property, released
 from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, finite_values, quantiles
+from pymoo_anon.table.domain_values import is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import ROOT
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
-from pymoo_anon.table.values import is_whole
 
 #: The quantiles of a distribution by name, as shares of the tuples.
 QUANTILES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "maximum": 1.0}
@@ -215,7 +215,7 @@ def _people(
         KeyError: The column has no role.
         ValueError: The hierarchy lacks the level, or the vector tells tuples apart by another column than this.
     """
-    names = table.values(column)
+    names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:
         hierarchy = table.quasi_identifiers[column]

@@ -13,7 +13,7 @@ from pymoo_anon.comparison.alignment import Aligned, Vector, align
 from pymoo_anon.comparison.base import Comparator, Tournament, judged
 from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
 from pymoo_anon.comparison.vectors import Values
-from pymoo_anon.table.values import is_number
+from pymoo_anon.table.domain_values import is_number
 
 
 class Minimum(Comparator):
