@@ -162,7 +162,7 @@ def test_what_breaks_a_constraint_is_suppressed():
     by_name = dict(zip(found.names, found.vectors["class size"], strict=True))
     assert by_name["T3a"].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
     assert by_name["T3b"].values[paper.ROWS].tolist() == [3, 7, 7, 3, 7, 7, 7, 3, 7, 7]
-    # Two of three tuples would be too many for T3a, and are compared as well.
+    # A generalization that loses more than the limit is compared as well.
     small = compared(Minimum(), properties=[SIZE], suppression=Violating(1), constraints=three_kinds)
     assert small.pairs.equals(found.pairs)
     four = [KAnonymity() >= 4, DistinctLDiversity("marital status") >= 2]
