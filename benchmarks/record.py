@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+VERDICTS = ("holds", "holds in part", "does not hold")
 
 
 def machine() -> dict[str, Any]:
@@ -34,6 +35,36 @@ def line(of: dict[str, Any]) -> str:
     """The machine in one line."""
     versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
     return f"{of['date']}, {of['processor']}, {of['cores']} cores, {versions}"
+
+
+def verdict(found: Sequence[bool]) -> str:
+    """What to say of a claim that was looked at in several cases."""
+    return VERDICTS[0] if all(found) else VERDICTS[1] if any(found) else VERDICTS[2]
+
+
+def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[bool]) -> dict[str, str]:
+    """One line of the table of claims.
+
+    Args:
+        section: Where the paper says it.
+        says: The claim, in our words.
+        paper: The paper's figures or words.
+        here: The figures here.
+        found: A verdict, or for each case that was looked at whether the claim holds there.
+
+    Raises:
+        ValueError: The verdict is none of `VERDICTS`.
+    """
+    told = found if isinstance(found, str) else verdict(found)
+    if told not in VERDICTS:
+        raise ValueError(f"found must be one of {', '.join(VERDICTS)}, got {told!r}")
+    return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": told}
+
+
+def claims_table(claims: Sequence[dict[str, str]]) -> str:
+    """The claims of one paper in markdown."""
+    columns = ("section", "claim", "verdict", "here", "paper")
+    return markdown(columns, [[one[column] for column in columns] for one in claims])
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
