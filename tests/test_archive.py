@@ -19,12 +19,16 @@ from pymoo_anon.fronts.archive import boxes, merge_front
 
 @st.composite
 def offers(draw):
-    """Whole-numbered points, an epsilon per objective, and a way to cut the points into batches."""
+    """Whole-numbered points, a grid of an epsilon and a direction per objective, and where to cut points into batches.
+
+    A maximised objective holds the negative of a value that is not negative, as those of problems do.
+    """
     n_obj = draw(st.integers(1, 4))
     rows = draw(st.lists(st.lists(st.integers(-12, 12), min_size=n_obj, max_size=n_obj), min_size=1, max_size=40))
     epsilon = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]), min_size=n_obj, max_size=n_obj))
+    maximize = draw(st.lists(st.booleans(), min_size=n_obj, max_size=n_obj))
     cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=3)))
-    return np.array(rows, dtype=float), np.array(epsilon), cuts
+    return np.array(rows, dtype=float), (np.array(epsilon), np.array(maximize)), cuts
 
 
 def population(F, **more):
@@ -36,9 +40,16 @@ def dominates(a, b):
     return bool((a <= b).all() and (a < b).any())
 
 
-def algorithm_1(F, epsilon):
+def natural_boxes(F, epsilon, maximize):
+    """The boxes of the paper, counted on the natural values and turned so that lower is better."""
+    return np.array([
+        [-(-f // e) if up else f // e for f, e, up in zip(row, epsilon, maximize, strict=True)] for row in F.tolist()
+    ])  # fmt: skip
+
+
+def algorithm_1(F, epsilon, maximize):
     """Algorithm 1 of Dewri et al. 2010 as it is printed, on minimised values; returns rows of F."""
-    B = np.floor(F / epsilon)
+    B = natural_boxes(F, epsilon, maximize)
 
     def box_dominates(i, j):
         return dominates(F[i], F[j]) if (B[i] == B[j]).all() else dominates(B[i], B[j])
@@ -53,39 +64,60 @@ def algorithm_1(F, epsilon):
     return archive
 
 
+def test_the_grid_lies_on_the_natural_values():
+    """Of 9, 10 and 11 maximised at an epsilon of 5, and of 99, 100 and 101 minimised at one of 100."""
+    F = np.array([[-9.0, 99.0], [-10.0, 100.0], [-11.0, 101.0]])
+    assert boxes(F, [5, 100], [True, False]).tolist() == [[-1, 0], [-2, 1], [-2, 1]]
+    assert boxes(F, [5, 100]).tolist() == [[-2, 0], [-2, 1], [-3, 1]]
+    assert boxes(F, 5, True).tolist() == [[-1, 20], [-2, 20], [-2, 21]]
+    assert not np.signbit(boxes([[-3.0]], 5, True)).any()
+    # k = 10 and k = 14 share a box of the paper's grid, where the first to come stays.
+    F = np.array([[-10.0, 30.0], [-14.0, 40.0]])
+    assert BoxArchive([5, 100], [True, False]).add(population(F)).F.tolist() == [[-10.0, 30.0]]
+    assert BoxArchive([5, 100]).add(population(F)).F.tolist() == [[-14.0, 40.0]]
+
+
+@given(offers())
+def test_boxes_are_those_of_the_natural_values(offer):
+    F, grid, _ = offer
+    assert boxes(F, *grid).tolist() == natural_boxes(F, *grid).tolist()
+    minimised = (grid[0], np.zeros(len(grid[0]), dtype=bool))
+    assert boxes(F, grid[0]).tolist() == natural_boxes(F, *minimised).tolist()
+
+
 @given(offers())
 def test_it_is_algorithm_1_however_the_candidates_are_batched(offer):
-    F, epsilon, cuts = offer
-    archive = BoxArchive(epsilon)
+    F, grid, cuts = offer
+    archive = BoxArchive(*grid)
     for batch in np.split(np.arange(len(F)), cuts):
         archive.add(population(F)[batch])
-    assert archive.get("X")[:, 0].tolist() == algorithm_1(F, epsilon)
+    assert archive.get("X")[:, 0].tolist() == algorithm_1(F, *grid)
     assert np.array_equal(archive.F, archive.get("F"))
 
 
 @given(offers())
 def test_theorem_1_every_member_is_minimal_among_all_that_was_offered(offer):
-    F, epsilon, _ = offer
-    for member in BoxArchive(epsilon).add(population(F)).F:
+    F, grid, _ = offer
+    for member in BoxArchive(*grid).add(population(F)).F:
         assert not any(dominates(other, member) for other in F)
 
 
 @given(offers())
 def test_theorem_2_the_size_is_bounded_by_the_boxes(offer):
-    F, epsilon, _ = offer
-    size = len(BoxArchive(epsilon).add(population(F)))
+    F, grid, _ = offer
+    size = len(BoxArchive(*grid).add(population(F)))
     # K / epsilon of the paper: how many boxes the values span along each objective.
-    spans = np.sort(np.ptp(boxes(F, epsilon), axis=0) + 1)
+    spans = np.sort(np.ptp(boxes(F, *grid), axis=0) + 1)
     assert size <= np.prod(spans[1:])
 
 
 @given(offers(), st.randoms(use_true_random=False))
 def test_what_is_minimal_does_not_depend_on_the_order(offer, random):
-    F, epsilon, _ = offer
+    F, grid, _ = offer
     order = list(range(len(F)))
     random.shuffle(order)
-    one, other = BoxArchive(epsilon).add(population(F)), BoxArchive(epsilon).add(population(F[order]))
-    assert {tuple(b) for b in boxes(one.F, epsilon)} == {tuple(b) for b in boxes(other.F, epsilon)}
+    one, other = BoxArchive(*grid).add(population(F)), BoxArchive(*grid).add(population(F[order]))
+    assert {tuple(b) for b in boxes(one.F, *grid)} == {tuple(b) for b in boxes(other.F, *grid)}
     # With boxes of one point each, the members themselves are the non-dominated points.
     points = {tuple(f) for f in BoxArchive(0.5).add(population(F[order])).F}
     assert points == {tuple(f) for f in F[is_nondominated(F)]}
@@ -93,9 +125,9 @@ def test_what_is_minimal_does_not_depend_on_the_order(offer, random):
 
 @given(offers())
 def test_adding_again_changes_nothing(offer):
-    F, epsilon, _ = offer
+    F, grid, _ = offer
     pop = population(F)
-    archive = BoxArchive(epsilon).add(pop)
+    archive = BoxArchive(*grid).add(pop)
     before = archive.get("X").tolist()
     assert archive.add(pop).get("X").tolist() == before
 
@@ -113,11 +145,12 @@ def test_merging_fronts_in_parts_is_filtering_once(offer, cut):
 
 
 def test_the_epsilon_survives_copies_pickles_and_add():
-    archive = BoxArchive([5, 100]).add(population([[-7, 120.0], [-3, 20.0]]))
+    archive = BoxArchive([5, 100], [True, False]).add(population([[-7, 120.0], [-3, 20.0]]))
     for twin in (copy.copy(archive), copy.deepcopy(archive), pickle.loads(pickle.dumps(archive))):
         again = twin.add(population([[-8, 130.0], [-12, 90.0]]))
         assert again is twin
         assert twin.epsilon.tolist() == [5, 100]
+        assert twin.maximize.tolist() == [True, False]
         assert twin.F.tolist() == [[-12, 90.0]]
     assert archive.F.tolist() == [[-7, 120.0], [-3, 20.0]]
 
@@ -137,7 +170,8 @@ def test_infeasible_individuals_are_passed_over():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "shown"), [(0, "0"), (-1.0, "-1.0"), ([1.0, 0.0], "[1.0, 0.0]"), (float("nan"), "nan"), ([], "[]")]
+    ("epsilon", "shown"),
+    [(0, "0"), (-1.0, "-1.0"), ([1.0, 0.0], "[1.0, 0.0]"), (float("nan"), "nan"), ([], "[]"), ("x", "'x'")],
 )
 def test_epsilon_must_be_positive(epsilon, shown):
     with pytest.raises(ValueError) as caught:
@@ -149,6 +183,19 @@ def test_epsilon_must_fit_the_objectives():
     with pytest.raises(ValueError) as caught:
         BoxArchive([1, 2, 3]).add(population([[1.0, 2.0]]))
     assert str(caught.value) == "epsilon must be one number or one per objective: 2, got 3"
+
+
+@pytest.mark.parametrize("maximize", [[1, 0], -1, "yes", [[True, False]], []])
+def test_directions_are_truth_values(maximize):
+    with pytest.raises(ValueError) as caught:
+        BoxArchive(maximize=maximize)
+    assert str(caught.value) == f"maximize must be True or False, or one of these per objective, got {maximize!r}"
+
+
+def test_directions_must_fit_the_objectives():
+    with pytest.raises(ValueError) as caught:
+        BoxArchive(maximize=[True, False, True]).add(population([[1.0, 2.0]]))
+    assert str(caught.value) == "maximize must be one value or one per objective: 2, got 3"
 
 
 def test_only_evaluated_individuals_enter():

@@ -29,6 +29,16 @@ def test_rr_by_hand():
     assert RepresentationRatio(PF, epsilon=[50, 100])(np.array([[-10.0, 20.0]])) == 0
 
 
+def test_rr_on_the_grid_of_the_natural_values():
+    # Boxes of 50 and 100 on k of 100, 10 and 2: (2, 0), (0, 0) and (0, 0); the first is the best.
+    ratio = RepresentationRatio(PF, [50, 100], [True, False])
+    assert ratio.boxes == {(-2, 0)}
+    assert ratio(np.array([[-149.0, 99.0]])) == 1
+    assert ratio(np.array([[-99.0, 0.0]])) == 0
+    # In F, 99 lies in the box from -100 to -51.
+    assert RepresentationRatio(PF, [50, 100])(np.array([[-99.0, 0.0]])) == 1
+
+
 def test_a_single_point_and_an_empty_front():
     assert ConvergenceError(PF)(PF[0]) == 0
     assert RepresentationRatio(PF)(PF[0]) == pytest.approx(1 / 3)

@@ -19,7 +19,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon.fronts.archive import BoxArchive, fit_epsilon
+from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -35,9 +35,9 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
 
     Args:
         pop_size: Number of nodes in the population.
-        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`. None takes
-            the step of every objective: the paper's 1 for k, l, their sums and the general loss, 0.001 for what is
-            between 0 and 1.
+        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`; under a
+            problem of ours the grid lies on the natural values. None takes the step of every objective: the paper's 1
+            for k, l, their sums and the general loss, 0.001 for what is between 0 and 1.
         sampling: First population; None is `LatticeSampling()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
@@ -72,12 +72,15 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
             eliminate_duplicates=False,
             **kwargs,
         )
-        self.box_archive = BoxArchive() if epsilon is None else BoxArchive(epsilon)
-        self._epsilon_is_given = epsilon is not None
+        self.epsilon = None if epsilon is None else checked_epsilon(epsilon)
+        self.box_archive = BoxArchive()
 
     def _setup(self, problem: Problem, **kwargs: Any) -> None:
-        if not self._epsilon_is_given:
-            self.box_archive = BoxArchive(getattr(problem, "steps", 1.0))
+        epsilon, maximize = self.epsilon, None
+        if isinstance(problem, AnonymizationProblem):
+            epsilon = problem.steps if epsilon is None else epsilon
+            maximize = [objective.maximize for objective in problem.objectives][-problem.n_obj :]
+        self.box_archive = BoxArchive(1.0 if epsilon is None else epsilon, maximize)
         fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:

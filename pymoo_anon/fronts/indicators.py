@@ -10,7 +10,7 @@ from moocore import is_nondominated
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.indicator import Indicator
 
-from pymoo_anon.fronts.archive import boxes, checked_epsilon, fit_epsilon
+from pymoo_anon.fronts.archive import boxes, checked_epsilon, checked_maximize
 
 Matrix = NDArray[np.float64]
 
@@ -46,18 +46,26 @@ class RepresentationRatio(Indicator):  # type: ignore[misc]
     Args:
         pf: (n, n_obj) array, the true front, minimised values.
         epsilon: Side of the boxes, one positive number or one per objective.
+        maximize: Whether an objective is maximised, one truth value or one per objective, as in `BoxArchive`: the
+            boxes then are the paper's, on the natural values. None counts them in F.
     """
 
-    def __init__(self, pf: ArrayLike, epsilon: float | Sequence[float] = 1.0, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        pf: ArrayLike,
+        epsilon: float | Sequence[float] = 1.0,
+        maximize: bool | Sequence[bool] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.pf = _front(pf)
         self.epsilon = checked_epsilon(epsilon)
-        fit_epsilon(self.epsilon, self.pf.shape[1])
-        distinct = np.unique(boxes(self.pf, self.epsilon), axis=0)
+        self.maximize = checked_maximize(maximize)
+        distinct = np.unique(boxes(self.pf, self.epsilon, self.maximize), axis=0)
         self.boxes = {tuple(box) for box in distinct[is_nondominated(distinct)]}
 
     def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
-        occupied = {tuple(box) for box in boxes(F, self.epsilon)}
+        occupied = {tuple(box) for box in boxes(F, self.epsilon, self.maximize)}
         return len(self.boxes & occupied) / len(self.boxes)
 
 
