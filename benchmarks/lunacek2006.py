@@ -110,6 +110,7 @@ def trial(task: tuple[str, int, int]) -> dict:
         "curve": best[np.searchsorted(evaluations, GRID, side="right") - 1].tolist(),
         "distinct": problem.n_unique,
         "seconds": time.process_time() - began,
+        "machine": record.here(),
     }
 
 
@@ -385,10 +386,10 @@ def report(trials: Trials) -> None:
     minutes = sum(run["seconds"] for run in trials.runs) / 60
     text = "\n\n".join(
         [
-            f"{TRIALS} trials of {EVALUATIONS:,} evaluations each; {record.line(record.machine())}.",
-            "NEW in place crosses one child in ten with a random valid string, in the place of mutation. NEW beside does "
-            "so, and then mutates and repairs as TRAD does. The paper's words allow both. Seconds are processor time; "
-            f"all trials took {minutes:.0f} minutes of it.",
+            f"{TRIALS} trials of {EVALUATIONS:,} evaluations each; {record.lines(trials.runs)}.",
+            "NEW in place crosses one child in ten with a random valid string, in the place of mutation. NEW beside "
+            "does so, and then mutates and repairs as TRAD does. The paper's words allow both. Seconds are processor "
+            f"time; all trials took {minutes:.0f} minutes of it.",
             record.markdown(
                 ["operator", "population", "best", "median", "mean", "sd", "distinct strings", "seconds a trial"],
                 summary(trials),
@@ -404,7 +405,6 @@ def report(trials: Trials) -> None:
         ]
     )
     figures = {
-        "machine": record.machine(),
         "minutes": minutes,
         "n_strings": problem.n_strings,
         "claims": claims,

@@ -7,14 +7,16 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("holds", "holds in part", "does not hold")
+CLAIM = ("section", "claim", "verdict", "here", "paper")
 
 
 def machine() -> dict[str, Any]:
@@ -35,6 +37,17 @@ def line(of: dict[str, Any]) -> str:
     """The machine in one line."""
     versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
     return f"{of['date']}, {of['processor']}, {of['cores']} cores, {versions}"
+
+
+@cache
+def here() -> str:
+    """This machine in one line, for runs that note where they were made."""
+    return line(machine())
+
+
+def lines(runs: Iterable[dict[str, Any]]) -> str:
+    """All machines that runs were made on."""
+    return "; ".join(sorted({run["machine"] for run in runs}))
 
 
 def verdict(found: Sequence[bool]) -> str:
@@ -63,8 +76,7 @@ def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[
 
 def claims_table(claims: Sequence[dict[str, str]]) -> str:
     """The claims of one paper in markdown."""
-    columns = ("section", "claim", "verdict", "here", "paper")
-    return markdown(columns, [[one[column] for column in columns] for one in claims])
+    return markdown(CLAIM, [[one[column] for column in CLAIM] for one in claims])
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
