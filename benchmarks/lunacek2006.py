@@ -37,6 +37,7 @@ from tables import crossover_problem
 from pymoo_anon.algorithms import GENITOR
 from pymoo_anon.operators import (
     ClosestValidRepair,
+    PartitionCrossover,
     PerAttributeBitMutation,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
@@ -52,6 +53,7 @@ GRID = np.arange(1000, EVALUATIONS + 1, 1000)
 EARLY = (5000, 10_000)
 RATE = 1 / 92
 NEAR = 1.002
+STRINGS = 10_000
 COLOURS = {
     "NEW beside": "#0072B2",
     "NEW in place": "#56B4E9",
@@ -357,6 +359,41 @@ def search_space(problem: PartitionProblem) -> tuple[list[list[str]], list[dict[
     return rows, claims
 
 
+def of_validity(problem: PartitionProblem) -> list[dict[str, str]]:
+    """What section 3.2 says of validity, on random valid strings."""
+    rng = np.random.default_rng(1)
+    parents = np.stack([problem.sample(STRINGS, rng), problem.sample(STRINGS, rng)])
+    ours = PartitionCrossover()._do(problem, parents, random_state=rng).reshape(-1, problem.n_var)
+    theirs = ReducedSurrogateCrossover()._do(problem, parents, random_state=rng)[0]
+    theirs = PerAttributeBitMutation(RATE)._do(problem, theirs, random_state=rng)
+    valid, invalid = problem.is_valid(ours), ~problem.is_valid(theirs)
+    # One bit of a constrained attribute flips, and what is invalid then becomes the closest valid string.
+    constrained = np.concatenate([np.arange(problem.n_var)[problem.bits_of(name)] for name in problem.taxonomies])
+    flipped = parents[0].copy()
+    flipped[np.arange(STRINGS), rng.choice(constrained, STRINGS)] ^= True
+    changed = (problem.closest(flipped, rng) != parents[0]).sum(axis=1)
+    nothing, more = (changed == 0).mean(), (changed > 1).mean()
+    return [
+        record.claim(
+            "3.2", "NEW's children of valid parents are valid", "always", f"{valid.mean():.1%} of {len(ours):,}", valid
+        ),
+        record.claim(
+            "3.2",
+            "TRAD's crossover and mutation likely make invalid strings",
+            "likely",
+            f"{invalid.mean():.1%} of {STRINGS:,}",
+            [bool(invalid.mean() > 0.5)],
+        ),
+        record.claim(
+            "3.2",
+            "mutation of a bit of a constrained attribute often has no effect or changes more than that bit",
+            "often",
+            f"no effect {nothing:.0%}, more than one bit {more:.0%} of {STRINGS:,}",
+            [bool(nothing + more > 0.5)],
+        ),
+    ]
+
+
 def summary(trials: Trials) -> list[list[str]]:
     """A row per variant and population."""
     rows = []
@@ -377,6 +414,7 @@ def report(trials: Trials) -> None:
     draw(trials, (*READINGS, "TRAD"), "figure4")
     draw(trials, tuple(name for name in COLOURS if name != "TRAD"), "figure5")
     trees, claims = search_space(problem)
+    claims += of_validity(problem)
     for new in READINGS:
         claims += against_trad(trials, new)
     for variant in (*READINGS, "TRAD"):
