@@ -97,7 +97,7 @@ def of_rows(vector, table):
     if vector.unit is None:
         return vector.values[tuple_of_row]
     column = table.microdata.tuples.columns[vector.unit]
-    codes = [table.microdata.values(vector.unit)[code] for code in column.values]
+    codes = [table.microdata.domain_of(vector.unit)[code] for code in column.values]
     place = {key: e for e, key in enumerate(zip(vector.distinct_tuples.tolist(), codes, strict=True))}
     own = zip(tuple_of_row.tolist(), table.frame[vector.unit], strict=True)
     return vector.values[[place[key] for key in own]]

@@ -163,7 +163,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: str,
     aligned = align([d1, d2])
     if d1.tuples is not table.tuples:
         raise ValueError("d1 and d2 must be of the table, got vectors of another Microdata object")
-    names: tuple[Hashable, ...] = table.values(column)
+    names: tuple[Hashable, ...] = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:
         hierarchy = table.quasi_identifiers[column]

@@ -23,7 +23,7 @@ from pymoo_anon.comparison.comparator import (
     outcomes,
 )
 from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
-from pymoo_anon.table.values import is_number
+from pymoo_anon.table.domain_values import is_number
 
 
 class _Compiled(ByTournament):

@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.domain_values import interval_label, is_number, is_whole, numbered, same_as, spelled
 from pymoo_anon.table.taxonomy import Taxonomy
-from pymoo_anon.table.values import interval_label, is_number, is_whole, numbered, same_as, spelled
 
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
