@@ -262,7 +262,7 @@ def test_a_large_table_is_searched_without_a_proof(monkeypatch):
 
 def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
     write_own_table(folder)
-    result = search(*MINE[:4], "--objectives", "k,KL")
+    result = search(*MINE[:4], "--objectives", "k,delta:paid")
     assert result.exit_code == 0, result.output
     assert record()["algorithm"] == {
         "name": "exhaustive",

@@ -26,7 +26,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization.fronts import plot_front
 
 # Columns of a terminal that stand between two columns of a table.
-_GAP = 3
+_GAP = 2
 
 
 class _Column(NamedTuple):
@@ -58,7 +58,7 @@ def sorted_front(problem: AnonymizationProblem, res: Result) -> pd.DataFrame:
     name = "suppressed"
     while name in front:
         name += " tuples"
-    front[name] = [_n_suppressed(problem, x) for x in np.atleast_2d(res.X)]
+    front[name] = [int(problem.equivalence_classes(x).n_suppressed[0]) for x in np.atleast_2d(res.X)]
     by = list(problem.objective_names)
     return front.sort_values(by, ascending=False, kind="stable", ignore_index=True)
 
@@ -171,11 +171,6 @@ def write_report(
     text = json.dumps(record, indent=2, default=str, ensure_ascii=False)
     # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
     run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-
-
-def _n_suppressed(problem: AnonymizationProblem, x: Any) -> int:
-    classes = problem.table.equivalence_classes(problem.decode(x), problem.suppression, problem.constraints)
-    return int(classes.n_suppressed[0])
 
 
 def _column(problem: AnonymizationProblem, values: pd.Series[Any]) -> _Column:

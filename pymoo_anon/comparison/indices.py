@@ -7,8 +7,8 @@ finds both of its indices. Sums are compensated (`engine.sums`): a count has the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add_times
 
 # A logarithm of two values' ratio is below this: the values are close, and the difference of their logarithms is not

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.values import add_values, merge_values, sort_by_class
 
 # An index of this type cannot be negative, and numba does not test whether it counts from the end: a third of the time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from pymoo_anon.engine.compiled import njit
 
 # Parts a float into two of at most 26 bits, whose products are exact (Dekker).
 _HALVES = 134217729.0

@@ -6,7 +6,6 @@ quotes where they are needed, and no header. It reads what its caller says a fil
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import os
@@ -16,19 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._messages import examples
+from pymoo_anon.table.delimited import SEPARATORS, decoded, without_nul
 from pymoo_anon.table.domain_values import ROOT
 
-#: What may stand between two columns, the likeliest first.
-SEPARATORS = (";", "\t", ",")
-
-# The longer ones first: the mark of UTF-32 begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 # A quote opens a field at the beginning of a line or after a separator; two quotes inside are one. Group 1 closes it.
 _QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*("?)')
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -102,36 +91,13 @@ def _text(source: Any) -> tuple[str, str]:
     if isinstance(source, io.TextIOBase):
         name = str(getattr(source, "name", "the file"))
         try:
-            return name, _without_nul(name, source.read())
+            return name, without_nul(source.read(), name)
         except UnicodeDecodeError as error:
             raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
-    name, data = os.fspath(source), Path(source).read_bytes()
-    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
-    try:
-        return name, _without_nul(name, data.decode(encoding))
-    except UnicodeDecodeError as error:
-        if encoding != "utf-8":
-            raise ValueError(f"{name} must be a text file, got a byte order mark of {encoding} and {error}") from None
-        _without_nul(name, data.decode("latin-1"))
-        # Any bytes are text in Windows-1252, so whether they are meant so only a reader can tell.
-        line = len(_LINE_END.split(data[: error.start].decode("latin-1")))
-        shown = _LINE_END.split(data.decode("cp1252", errors="replace"))[line - 1]
-        raise ValueError(
-            f"{name} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got byte "
-            f"0x{data[error.start]:02x} in line {line}; if {shown!r:.80} is right for that line, the file is in "
-            "Windows-1252: save it in UTF-8, or give open(path, encoding='cp1252')"
-        ) from None
-
-
-def _without_nul(name: str, text: str) -> str:
-    """The text, which holds no NUL: where one stands the file is no text, or in UTF-16 without its mark."""
-    if "\0" in text:
-        raise ValueError(
-            f"{name} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got one with NUL characters"
-        )
-    return text
+    name = os.fspath(source)
+    return name, decoded(Path(source).read_bytes(), name, "save it in UTF-8, or give open(path, encoding='cp1252')")
 
 
 def _rows(name: str, text: str) -> list[list[str]]:
