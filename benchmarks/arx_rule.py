@@ -2,9 +2,9 @@
 
     python benchmarks/arx_rule.py
 
-Adult with the packaged hierarchies, all 17,920 nodes. The plain program groups the rows of every node with pandas, leaves
-out the classes that break a constraint, and keeps the least general loss of the nodes that lose no more rows than the
-limit. About five minutes; needs Adult.
+Adult with the packaged hierarchies, all 17,920 nodes. The plain program groups the rows of every node with pandas,
+leaves out the classes that break a constraint, and keeps the least general loss of the nodes that lose no more rows
+than the limit. About five minutes; needs Adult.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def main():
     text = "\n\n".join(
         [
             "# ARX's rule: the least general loss per row, Adult, 17,920 nodes",
-            "Plain is a program that groups the rows of every node with pandas. Exhaustive and proven (branch and bound, "
-            "certified, from so many nodes) are this package under `Violating`. The last column is the proven optimum "
+            "Plain is a program that groups the rows of every node with pandas. Exhaustive and proven (branch and "
+            "bound, certified, from so many nodes) are this package under `Violating`. The last column is the proven optimum "
             "under `AtMost`, which suppresses the smallest classes first.",
             record.markdown(head, rows),
             record.line(of),
