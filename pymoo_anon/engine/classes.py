@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,7 @@ class EquivalenceClasses:
         columns: Per sensitive or label column the value counts of the classes.
         class_of: (n, n_distinct) int64 array, the class of each distinct tuple, counted from 0 in each
             generalization; None where nobody asked for it.
+        lease: What keeps the arrays from being written again while this object lives; None where they are its own.
     """
 
     tuples: DistinctTuples
@@ -37,8 +38,9 @@ class EquivalenceClasses:
     sizes: Ints
     representatives: Ints
     kept: NDArray[np.bool_]
-    columns: Mapping[str, ValueCounts] = field(default_factory=dict)
+    columns: Mapping[Hashable, ValueCounts] = field(default_factory=dict)
     class_of: Ints | None = None
+    lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Number of generalizations."""
@@ -66,6 +68,7 @@ class EquivalenceClasses:
             self.kept[a:b],
             columns,
             None if self.class_of is None else self.class_of[i : i + 1],
+            self.lease,
         )
 
     def copy(self) -> EquivalenceClasses:
