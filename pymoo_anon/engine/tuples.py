@@ -60,8 +60,8 @@ class DistinctTuples:
         codes: Ints,
         counts: Ints,
         domain_sizes: tuple[int, ...],
-        columns: Mapping[str, ValueCounts] | None = None,
-        domains: Mapping[str, Sequence[Hashable]] | None = None,
+        columns: Mapping[Any, ValueCounts] | None = None,
+        domains: Mapping[Any, Sequence[Hashable]] | None = None,
         levels: Sequence[Ints] = (),
     ) -> None:
         self.codes = _frozen(codes)
@@ -74,7 +74,7 @@ class DistinctTuples:
         self.domains = {name: tuple(domain) for name, domain in (domains or {}).items()}
         self.levels = tuple(_frozen(maps) for maps in levels)
         self.n_rows = int(self.counts.sum())
-        self._totals: dict[str, Ints] = {}
+        self._totals: dict[Hashable, Ints] = {}
         #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
 
@@ -105,7 +105,7 @@ class DistinctTuples:
             np.add.at(totals, offset + self.codes[:, attribute], self.counts)
         return totals
 
-    def check_role(self, column: str, reader: object) -> None:
+    def check_role(self, column: Hashable, reader: object) -> None:
         """Refuse a column without a role.
 
         Args:
@@ -121,7 +121,7 @@ class DistinctTuples:
                 f"columns with a role: {examples(list(self.columns))}"
             )
 
-    def totals(self, column: str) -> Ints:
+    def totals(self, column: Hashable) -> Ints:
         """(n_values,) int64 array: how often each value of a sensitive or label column occurs in the table."""
         if column not in self._totals:
             counts = self.columns[column]
