@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.comparison.alignment import align
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
 
 Values = NDArray[np.float64]
 
@@ -117,12 +117,12 @@ def plot_tuples(
     picture = tuple_picture(vectors, names)
     figure = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
     ax = figure.add_subplot()
-    for number, (name, points) in enumerate(picture.curves.items()):
+    for number, points in enumerate(picture.curves.values()):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         # Markers get smaller from curve to curve, so that all stay visible where curves agree.
         size = 9 - 5 * number / max(len(picture.curves) - 1, 1)
-        ax.plot(*points.T, color=colour, marker=marker, markersize=size, linewidth=1.2, label=name)
-    ax.set_xticks(range(1, len(picture.ticks) + 1), picture.ticks)
+        ax.plot(*points.T, color=colour, marker=marker, markersize=size, linewidth=1.2)
+    ax.set_xticks(range(1, len(picture.ticks) + 1), [literal(name) for name in picture.ticks])
     ax.set_xlabel("tuple")
     _finish(ax, picture)
     save(figure, path)
@@ -143,9 +143,9 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     figure = new_figure(8, 5)
     ax = figure.add_subplot()
     styles = ("-", "--", "-.", ":")
-    for number, (name, points) in enumerate(picture.curves.items()):
+    for number, points in enumerate(picture.curves.values()):
         colour, style = COLOURS[number % len(COLOURS)], styles[number % len(styles)]
-        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style, label=name)
+        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
     ax.set_xlabel("share of the people, from the worst off to the best off")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlim(0, 1)
@@ -181,9 +181,9 @@ def _finish(ax: Axes, picture: VectorPicture) -> None:
     ax.set_yscale("log" if picture.log else "linear")
     greatest = max(points[:, 1].max() for points in picture.curves.values())
     tick(ax.yaxis, picture.log, picture.whole, float(greatest))
-    ax.set_ylabel(picture.label)
+    ax.set_ylabel(literal(picture.label))
     ax.grid(alpha=0.3)
     if len(picture.curves) > 1:
-        ax.legend()
+        legend(ax, ax.lines, list(picture.curves))
     else:
-        ax.set_title(next(iter(picture.curves)))
+        ax.set_title(literal(next(iter(picture.curves))))
