@@ -174,7 +174,7 @@ def write_report(
 
 
 def _n_suppressed(problem: AnonymizationProblem, x: Any) -> int:
-    classes = problem.table.equivalence_classes(problem.decode(x), problem.suppression, problem.constraints)  # type: ignore[arg-type]
+    classes = problem.table.equivalence_classes(problem.decode(x), problem.suppression, problem.constraints)
     return int(classes.n_suppressed[0])
 
 
