@@ -192,6 +192,24 @@ def test_one_of_ones_own():
         MostImproved().compare([[1, 2], [3]], [[0, 1]])
 
 
+class LeastOfAll(Comparator):
+    """A comparator of one's own for vectors and sets of them."""
+
+    name = "least of all"
+    takes_sets = True
+
+    def index(self, d1, d2):
+        return np.min(d1)
+
+
+def test_one_of_ones_own_may_compare_both():
+    assert LeastOfAll().compare([1, 2], [0, 3]) == "better"
+    assert LeastOfAll().compare([[1, 2], [3, 1]], [[4, 2], [3, 3]]) == "worse"
+    for wrong in ([[1, 2], [[1, 2]]], [[[1, 2]], [1, 2]]):
+        with pytest.raises(ValueError, match=r"^d2 must be a vector|^set 2 must be a sequence of vectors"):
+            LeastOfAll().compare(*wrong)
+
+
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
