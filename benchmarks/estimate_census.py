@@ -53,7 +53,7 @@ def estimate(table: Microdata) -> dict:
         in_order = COLUMNS.index(inside) < COLUMNS.index(outside)
         counts = joint(table, inside, outside) if in_order else joint(table, outside, inside).T
         columns[outside] = {"parent": inside, "counts": counts.tolist()}
-    return {"columns": columns, "occupations": list(table.values("occupation"))}
+    return {"columns": columns, "occupations": list(table.domain_of("occupation"))}
 
 
 def distances(a: Microdata, b: Microdata) -> tuple[dict, dict]:

@@ -37,7 +37,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 KINDS = (
     KAnonymity(),
@@ -66,7 +66,7 @@ KINDS = (
     Precision(),
     KLDivergence(),
 )
-BOUNDED = [objective for objective in KINDS if objective.has_bounds]
+BOUNDED = [objective for objective in KINDS if objective.bounding is not None]
 
 
 def sorted_rows(F):
@@ -74,9 +74,9 @@ def sorted_rows(F):
     return F[np.lexsort(F.T[::-1])]
 
 
-def values_of(table, objectives, **suppression):
-    """(n_nodes, n) array: every node's values, without a constraint."""
-    problem = LatticeProblem(table, objectives, **suppression)
+def values_of(table, objectives, **asked):
+    """(n_nodes, n) array: the values of every node."""
+    problem = LatticeProblem(table, objectives, **asked)
     return problem.natural(problem.compute(problem.nodes(0, problem.n_nodes)))
 
 
@@ -97,31 +97,52 @@ class Task:
         objectives: The objectives.
         limits: Constraints as an objective, whether it is at least or at most something, and that something.
         limit: At most so many tuples are suppressed.
+        violating: Whether it is the classes that break a constraint, and not the smallest.
     """
 
     table: Microdata
     objectives: list[Objective]
     limits: list[tuple[Objective, bool, float]]
     limit: int
+    violating: bool = False
+
+    @property
+    def constraints(self):
+        return [kind >= bound if at_least else kind <= bound for kind, at_least, bound in self.limits]
 
     @property
     def problem(self):
-        constraints = [kind >= bound if at_least else kind <= bound for kind, at_least, bound in self.limits]
-        return LatticeProblem(self.table, self.objectives, constraints=constraints, suppression=self.limit)
+        rule = Violating(self.limit) if self.violating else AtMost(self.limit)
+        return LatticeProblem(self.table, self.objectives, constraints=self.constraints, suppression=rule)
 
     @property
     def F(self):
         signs = [-1 if objective.maximize else 1 for objective in self.objectives]
-        return values_of(self.table, self.objectives, suppression=self.limit) * signs + 0.0
+        return self._values(self.objectives) * signs + 0.0
 
     @property
     def G(self):
-        """(n_nodes, n_constraints) array."""
+        """(n_nodes, n_constraints) array; Violating adds a column."""
         columns = []
         for kind, at_least, bound in self.limits:
-            values = values_of(self.table, [kind], suppression=self.limit)[:, 0]
+            values = self._values([kind])[:, 0]
             columns.append(bound - values if at_least else values - bound)
+        if self.violating:
+            problem = self.problem
+            nodes = problem.nodes(0, problem.n_nodes)
+            columns.append([problem.equivalence_classes(x).n_suppressed[0] - self.limit for x in nodes])
         return np.array(columns).reshape(len(columns), len(self.F)).T
+
+    def _values(self, measures):
+        if not self.violating:
+            return values_of(self.table, measures, suppression=self.limit)
+        # One measure after the other, so that what is measured together does not matter.
+        return np.column_stack(
+            [
+                values_of(self.table, [one], constraints=self.constraints, suppression=Violating(self.limit))[:, 0]
+                for one in measures
+            ]
+        )
 
     @property
     def front(self):
@@ -129,19 +150,23 @@ class Task:
 
 
 @st.composite
-def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS) -> Task:
+def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = False) -> Task:
     """Random tables, objectives of some kinds, suppression, and constraints that some of the nodes may satisfy."""
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
     k_map = KMap(draw(populations(table))[1])
     objectives = draw(st.lists(st.sampled_from([*of, k_map]), min_size=1, max_size=3, unique_by=repr))
+    bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, k_map]), st.booleans()), max_size=2, unique_by=repr))
+    if violating:
+        # One at least that single classes can break.
+        worst = draw(st.sampled_from([kind for kind in (*KINDS, k_map) if kind.worst_class]))
+        bounded = [(worst, worst.maximize), *[(kind, side) for kind, side in bounded if kind != worst]]
     limits = []
-    bounded = st.tuples(st.sampled_from([*KINDS, k_map]), st.booleans())
-    for kind, at_least in draw(st.lists(bounded, max_size=2, unique_by=repr)):
+    for kind, at_least in bounded:
         values = values_of(table.microdata, [kind], suppression=limit)
         bound = draw(st.sampled_from(np.unique(values[np.isfinite(values)]).tolist() or [1.0]))
         limits.append((kind, at_least, bound + draw(st.sampled_from([0.0, 0.0, 0.25, -0.25]))))
-    return Task(table.microdata, objectives, limits, limit)
+    return Task(table.microdata, objectives, limits, limit, violating)
 
 
 def found(res, problem):

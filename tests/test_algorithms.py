@@ -44,7 +44,7 @@ def test_the_result_is_the_archive_of_all_that_was_seen():
     own = problem()
     res = minimize(own, PBGEA(epsilon=[2, 1, 50]), ("n_gen", 12), seed=1, save_history=True)
     assert [entry.n_gen for entry in res.history] == list(range(1, 13))
-    expected = BoxArchive([2, 1, 50])
+    expected = BoxArchive([2, 1, 50], [True, True, False])
     for entry in res.history:
         expected.add(entry.off)
     assert res.F.tolist() == expected.F.tolist()

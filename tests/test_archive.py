@@ -8,23 +8,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from moocore import is_nondominated
+from pymoo.algorithms.moo.age import AGEMOEA
+from pymoo.algorithms.moo.moead import MOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.algorithms.moo.rvea import RVEA
+from pymoo.algorithms.moo.sms import SMSEMOA
+from pymoo.algorithms.moo.spea2 import SPEA2
+from pymoo.algorithms.moo.unsga3 import UNSGA3
+from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.individual import Individual
 from pymoo.core.population import Population
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
+from pymoo.util.ref_dirs import get_reference_directions
 
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.fronts import BoxArchive
-from pymoo_anon.fronts.archive import boxes, merge_front
+from pymoo_anon.fronts.archive import boxes, evaluated, merge_front
 
 
 @st.composite
 def offers(draw):
-    """Whole-numbered points, an epsilon per objective, and a way to cut the points into batches."""
+    """Whole-numbered points, a grid of an epsilon and a direction per objective, and where to cut points into batches.
+
+    A maximised objective holds the negative of a value that is not negative, as those of problems do.
+    """
     n_obj = draw(st.integers(1, 4))
     rows = draw(st.lists(st.lists(st.integers(-12, 12), min_size=n_obj, max_size=n_obj), min_size=1, max_size=40))
     epsilon = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]), min_size=n_obj, max_size=n_obj))
+    maximize = draw(st.lists(st.booleans(), min_size=n_obj, max_size=n_obj))
     cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=3)))
-    return np.array(rows, dtype=float), np.array(epsilon), cuts
+    return np.array(rows, dtype=float), (np.array(epsilon), np.array(maximize)), cuts
 
 
 def population(F, **more):
@@ -36,9 +55,16 @@ def dominates(a, b):
     return bool((a <= b).all() and (a < b).any())
 
 
-def algorithm_1(F, epsilon):
+def natural_boxes(F, epsilon, maximize):
+    """The boxes of the paper, counted on the natural values and turned so that lower is better."""
+    return np.array([
+        [-(-f // e) if up else f // e for f, e, up in zip(row, epsilon, maximize, strict=True)] for row in F.tolist()
+    ])  # fmt: skip
+
+
+def algorithm_1(F, epsilon, maximize):
     """Algorithm 1 of Dewri et al. 2010 as it is printed, on minimised values; returns rows of F."""
-    B = np.floor(F / epsilon)
+    B = natural_boxes(F, epsilon, maximize)
 
     def box_dominates(i, j):
         return dominates(F[i], F[j]) if (B[i] == B[j]).all() else dominates(B[i], B[j])
@@ -53,39 +79,60 @@ def algorithm_1(F, epsilon):
     return archive
 
 
+def test_the_grid_lies_on_the_natural_values():
+    """Of 9, 10 and 11 maximised at an epsilon of 5, and of 99, 100 and 101 minimised at one of 100."""
+    F = np.array([[-9.0, 99.0], [-10.0, 100.0], [-11.0, 101.0]])
+    assert boxes(F, [5, 100], [True, False]).tolist() == [[-1, 0], [-2, 1], [-2, 1]]
+    assert boxes(F, [5, 100]).tolist() == [[-2, 0], [-2, 1], [-3, 1]]
+    assert boxes(F, 5, True).tolist() == [[-1, 20], [-2, 20], [-2, 21]]
+    assert not np.signbit(boxes([[-3.0]], 5, True)).any()
+    # k = 10 and k = 14 share a box of the paper's grid, where the first to come stays.
+    F = np.array([[-10.0, 30.0], [-14.0, 40.0]])
+    assert BoxArchive([5, 100], [True, False]).add(population(F)).F.tolist() == [[-10.0, 30.0]]
+    assert BoxArchive([5, 100]).add(population(F)).F.tolist() == [[-14.0, 40.0]]
+
+
+@given(offers())
+def test_boxes_are_those_of_the_natural_values(offer):
+    F, grid, _ = offer
+    assert boxes(F, *grid).tolist() == natural_boxes(F, *grid).tolist()
+    minimised = (grid[0], np.zeros(len(grid[0]), dtype=bool))
+    assert boxes(F, grid[0]).tolist() == natural_boxes(F, *minimised).tolist()
+
+
 @given(offers())
 def test_it_is_algorithm_1_however_the_candidates_are_batched(offer):
-    F, epsilon, cuts = offer
-    archive = BoxArchive(epsilon)
+    F, grid, cuts = offer
+    archive = BoxArchive(*grid)
     for batch in np.split(np.arange(len(F)), cuts):
         archive.add(population(F)[batch])
-    assert archive.get("X")[:, 0].tolist() == algorithm_1(F, epsilon)
+    assert archive.get("X")[:, 0].tolist() == algorithm_1(F, *grid)
     assert np.array_equal(archive.F, archive.get("F"))
 
 
 @given(offers())
 def test_theorem_1_every_member_is_minimal_among_all_that_was_offered(offer):
-    F, epsilon, _ = offer
-    for member in BoxArchive(epsilon).add(population(F)).F:
+    F, grid, _ = offer
+    for member in BoxArchive(*grid).add(population(F)).F:
         assert not any(dominates(other, member) for other in F)
 
 
 @given(offers())
 def test_theorem_2_the_size_is_bounded_by_the_boxes(offer):
-    F, epsilon, _ = offer
-    size = len(BoxArchive(epsilon).add(population(F)))
+    F, grid, _ = offer
+    size = len(BoxArchive(*grid).add(population(F)))
     # K / epsilon of the paper: how many boxes the values span along each objective.
-    spans = np.sort(np.ptp(boxes(F, epsilon), axis=0) + 1)
+    spans = np.sort(np.ptp(boxes(F, *grid), axis=0) + 1)
     assert size <= np.prod(spans[1:])
 
 
 @given(offers(), st.randoms(use_true_random=False))
 def test_what_is_minimal_does_not_depend_on_the_order(offer, random):
-    F, epsilon, _ = offer
+    F, grid, _ = offer
     order = list(range(len(F)))
     random.shuffle(order)
-    one, other = BoxArchive(epsilon).add(population(F)), BoxArchive(epsilon).add(population(F[order]))
-    assert {tuple(b) for b in boxes(one.F, epsilon)} == {tuple(b) for b in boxes(other.F, epsilon)}
+    one, other = BoxArchive(*grid).add(population(F)), BoxArchive(*grid).add(population(F[order]))
+    assert {tuple(b) for b in boxes(one.F, *grid)} == {tuple(b) for b in boxes(other.F, *grid)}
     # With boxes of one point each, the members themselves are the non-dominated points.
     points = {tuple(f) for f in BoxArchive(0.5).add(population(F[order])).F}
     assert points == {tuple(f) for f in F[is_nondominated(F)]}
@@ -93,9 +140,9 @@ def test_what_is_minimal_does_not_depend_on_the_order(offer, random):
 
 @given(offers())
 def test_adding_again_changes_nothing(offer):
-    F, epsilon, _ = offer
+    F, grid, _ = offer
     pop = population(F)
-    archive = BoxArchive(epsilon).add(pop)
+    archive = BoxArchive(*grid).add(pop)
     before = archive.get("X").tolist()
     assert archive.add(pop).get("X").tolist() == before
 
@@ -113,31 +160,141 @@ def test_merging_fronts_in_parts_is_filtering_once(offer, cut):
 
 
 def test_the_epsilon_survives_copies_pickles_and_add():
-    archive = BoxArchive([5, 100]).add(population([[-7, 120.0], [-3, 20.0]]))
+    archive = BoxArchive([5, 100], [True, False]).add(population([[-7, 120.0], [-3, 20.0]]))
     for twin in (copy.copy(archive), copy.deepcopy(archive), pickle.loads(pickle.dumps(archive))):
         again = twin.add(population([[-8, 130.0], [-12, 90.0]]))
         assert again is twin
         assert twin.epsilon.tolist() == [5, 100]
+        assert twin.maximize.tolist() == [True, False]
         assert twin.F.tolist() == [[-12, 90.0]]
     assert archive.F.tolist() == [[-7, 120.0], [-3, 20.0]]
 
 
-def test_it_serves_as_archive_of_any_algorithm():
-    problem = get_problem("zdt1", n_var=5)
-    res = minimize(problem, NSGA2(pop_size=20, archive=BoxArchive(0.1)), ("n_gen", 20), seed=1, save_history=True)
-    assert isinstance(res.archive, BoxArchive)
-    everything = np.concatenate([entry.off.get("F") for entry in res.history])
-    expected = BoxArchive(0.1).add(population(everything))
-    assert np.array_equal(np.sort(res.archive.F, axis=0), np.sort(expected.F, axis=0))
+class Remembering(Evaluator):
+    """An evaluator that keeps all individuals that it was given, in their order."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def eval(self, problem, pop, **kwargs):
+        self.seen.extend([pop] if isinstance(pop, Individual) else pop)
+        return super().eval(problem, pop, **kwargs)
 
 
-def test_infeasible_individuals_are_passed_over():
-    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[1.0], [-1.0]]))
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+REFERENCES = get_reference_directions("das-dennis", 2, n_partitions=19)
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "shown"), [(0, "0"), (-1.0, "-1.0"), ([1.0, 0.0], "[1.0, 0.0]"), (float("nan"), "nan"), ([], "[]")]
+    "algorithm",
+    [NSGA2(20), NSGA3(REFERENCES, 20), UNSGA3(REFERENCES), RVEA(REFERENCES), MOEAD(REFERENCES), SPEA2(20),
+     SMSEMOA(20), AGEMOEA(20), PBGEA(20, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())],
+    ids=lambda algorithm: type(algorithm).__name__,
+)  # fmt: skip
+def test_it_serves_as_archive_of_any_algorithm(algorithm):
+    problem = get_problem("zdt1", n_var=5)
+    algorithm.archive, algorithm.evaluator = BoxArchive(0.1), Remembering()
+    res = minimize(problem, algorithm, ("n_gen", 12), seed=1)
+    assert isinstance(res.archive, BoxArchive)
+    expected = BoxArchive(0.1).add(Population(res.algorithm.evaluator.seen))
+    assert np.array_equal(res.archive.F, expected.F)
+    assert res.archive.get("X").tolist() == expected.get("X").tolist()
+    assert np.array_equal(res.archive.F, problem.evaluate(res.archive.get("X")))
+
+
+def test_it_serves_a_single_objective():
+    res = minimize(get_problem("sphere", n_var=3), GA(10, archive=BoxArchive(1e-9)), ("n_gen", 5), seed=1)
+    assert res.archive.F.tolist() == [res.F.tolist()]
+
+
+def test_members_are_indexed_and_sliced_like_a_population():
+    archive = BoxArchive().add(population([[0, 3], [1, 2], [2, 1], [9, 9]]))
+    assert len(archive) == 3
+    assert [one.X.tolist() for one in archive] == [[0], [1], [2]]
+    assert archive[0] is archive.pop[0]
+    assert archive[-1].F.tolist() == [2, 1]
+    for index in (slice(1, None), [1, 2], np.array([False, True, True])):
+        assert isinstance(archive[index], Population)
+        assert archive[index].get("F").tolist() == [[1, 2], [2, 1]]
+    X, F = archive.get("X", "F")
+    assert X.tolist() == [[0], [1], [2]]
+    assert F.tolist() == archive.F.tolist()
+    with pytest.raises(IndexError):
+        archive[3]
+
+
+def test_values_and_population_are_copies():
+    archive = BoxArchive().add(population([[0, 3], [1, 2]]))
+    archive.F[:] = -99
+    archive.pop[0] = None
+    assert archive.F.tolist() == [[0, 3], [1, 2]]
+    assert archive[0].X.tolist() == [0]
+    assert archive.add(population([[0, 2]])).F.tolist() == [[0, 2]]
+
+
+def test_infeasible_individuals_are_passed_over():
+    pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], G=np.array([[1e-9], [-1.0], [0.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
+    # Each of two constraints; a surplus in one makes up for no lack in the other.
+    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[-9.0, 1.0], [0.0, 0.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+    assert len(BoxArchive().add(population([[0.0]], G=np.array([[np.nan]])))) == 0
+
+
+def test_equality_constraints_hold_within_their_tolerance():
+    F = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    H = np.array([[2e-4], [-1e-4], [1e-4], [-2e-4]])
+    assert BoxArchive(0.1).add(population(F, H=H)).F.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    both = {"G": np.array([[-1.0], [1.0], [0.0], [0.0]]), "H": np.array([[1.0], [0.0], [0.0], [0.0]])}
+    assert BoxArchive(0.1).add(population(F, **both)).F.tolist() == [[1.0, 0.0], [0.5, 0.5]]
+
+
+def test_what_a_search_tolerates_for_the_time_being_does_not_enter():
+    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[1.0], [0.0]]))
+    for one in pop:
+        one.config["cv_eps"] = 5.0
+    assert pop.get("FEAS").all()
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+
+
+def test_a_violation_counts_without_its_constraints():
+    pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], CV=np.array([[0.5], [0.0], [-1.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
+
+
+def test_a_violation_that_was_asked_for_too_early_does_not_count():
+    """Pymoo keeps the CV that it was first asked for: here that of an individual without constraints."""
+    pop = population([[0.0, 0.0], [1.0, 2.0]])
+    assert pop.get("CV").tolist() == [[0], [0]]
+    pop.set("G", np.array([[1.0], [0.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+
+
+def test_no_evaluator_computes_known_values_again():
+    own = get_problem("bnh")
+    X = np.array([[1.0, 2.0], [3.0, 1.0]])
+    pop = evaluated(X, *own.evaluate(X))
+    evaluator = Evaluator()
+    evaluator.eval(own, pop)
+    assert evaluator.n_eval == 0
+    assert np.array_equal(pop.get("G"), own.evaluate(X)[1])
+    evaluator.eval(get_problem("zdt1", n_var=2), evaluated(X, np.zeros((2, 2))))
+    assert evaluator.n_eval == 0
+
+
+def test_individuals_of_another_number_of_objectives_are_refused():
+    archive = BoxArchive().add(population([[0, 1], [1, 0]]))
+    for F in ([[0, 1, 2, 3]], [[0]]):
+        with pytest.raises(ValueError) as caught:
+            archive.add(population(F))
+        expected = sorted({2, len(F[0])})
+        assert str(caught.value) == f"pop must have one number of objectives, the members' own, got {expected}"
+    assert archive.F.tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [(0, "0"), (-1.0, "-1.0"), ([1.0, 0.0], "[1.0, 0.0]"), (float("nan"), "nan"), ([], "[]"), ("x", "'x'")],
 )
 def test_epsilon_must_be_positive(epsilon, shown):
     with pytest.raises(ValueError) as caught:
@@ -149,6 +306,19 @@ def test_epsilon_must_fit_the_objectives():
     with pytest.raises(ValueError) as caught:
         BoxArchive([1, 2, 3]).add(population([[1.0, 2.0]]))
     assert str(caught.value) == "epsilon must be one number or one per objective: 2, got 3"
+
+
+@pytest.mark.parametrize("maximize", [[1, 0], -1, "yes", [[True, False]], []])
+def test_directions_are_truth_values(maximize):
+    with pytest.raises(ValueError) as caught:
+        BoxArchive(maximize=maximize)
+    assert str(caught.value) == f"maximize must be True or False, or one of these per objective, got {maximize!r}"
+
+
+def test_directions_must_fit_the_objectives():
+    with pytest.raises(ValueError) as caught:
+        BoxArchive(maximize=[True, False, True]).add(population([[1.0, 2.0]]))
+    assert str(caught.value) == "maximize must be one value or one per objective: 2, got 3"
 
 
 def test_only_evaluated_individuals_enter():

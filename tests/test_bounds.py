@@ -15,8 +15,8 @@ from pymoo_anon.objectives import (
     GeneralLossMetric,
     KAnonymity,
     NormalizedWeightedPenalty,
-    Objective,
 )
+from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -41,18 +41,19 @@ def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(task, epsilo
     problem = task.problem
     res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
     assert res.algorithm.certified
-    expected = minimal(boxes(task.front, epsilon))
-    np.testing.assert_array_equal(sorted_rows(boxes(found(res, problem), epsilon)), expected)
+    maximize = [objective.maximize for objective in task.objectives]
+    expected = minimal(boxes(task.front, epsilon, maximize))
+    np.testing.assert_array_equal(sorted_rows(boxes(found(res, problem), epsilon, maximize)), expected)
     for f in found(res, problem):
         assert (task.F[(task.G <= 0).all(axis=1)] == f).all(axis=1).any()
 
 
-METHODS = ("attribute_terms", "floor_of_generalizations", "best_of_specializations")
+METHODS = ("attribute_floors", "floor_of_generalizations", "best_of_specializations")
 STATED = [
     (objective, method)
-    for objective in KINDS
+    for objective in BOUNDED
     for method in METHODS
-    if getattr(type(objective), method) is not getattr(Objective, method)
+    if getattr(objective.bounding, method) is not getattr(Bounding, method)
 ]
 LOSS = "pymoo_anon.objectives.loss"
 
@@ -67,7 +68,7 @@ def planted(seed, objective, constrained):
     share = [0.25, 0.5, 0.75, 0.9, 0.97][seed % 5]
     bound = float(np.quantile(values[np.isfinite(values)], share))
     others = [KAnonymity(), GeneralLossMetric(), NormalizedWeightedPenalty()]
-    if objective.floor_rises:
+    if objective.bounding.floor_rises:
         # Such floors are of use only where an objective has one, too.
         others = [KAnonymity(), ClassificationMetric("s0"), Discernibility()]
     chosen = [one for one in others if type(one) is not type(objective)][:2]
@@ -78,23 +79,22 @@ def planted(seed, objective, constrained):
 @pytest.mark.parametrize(("objective", "method"), STATED, ids=str)
 def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained):
     """A test of the test: each bound is broken once, and a front is no longer exact."""
-    original = getattr(type(objective), method)
+    family = objective.bounding
 
     def is_exact(seed):
         task = planted(seed, objective, constrained)
         values = values_of(task.table, [objective], suppression=task.limit)
         worse = np.ptp(values[np.isfinite(values)]) * [0.1, 0.3, 1.0][seed % 3]
         worse = np.ceil(worse) if objective.whole else worse
-        if objective.maximize and not objective.has_floor:
+        if objective.maximize and not family.has_floor:
             worse = -worse
 
         def broken(self, *arguments):
-            bounds = original(self, *arguments)
-            return None if bounds is None else bounds + worse
+            return getattr(family, method)(self, *arguments) + worse
 
         problem = task.problem
         with monkeypatch.context() as patch:
-            patch.setattr(type(objective), method, broken)
+            patch.setattr(type(objective), "bounding", type("Broken", (family,), {method: broken}))
             res = minimize(problem, BranchAndBound(), seed=seed)
         return np.array_equal(found(res, problem), task.front)
 
@@ -103,7 +103,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained)
 
 def test_constraints_need_no_bounds_and_objectives_do():
     table = invented(0)
-    for unbounded in (kind for kind in KINDS if not kind.has_bounds):
+    for unbounded in (kind for kind in KINDS if kind.bounding is None):
         task = Task(table, [KAnonymity(), GeneralLossMetric()], [(unbounded, False, 1.0)], 3)
         res = minimize(task.problem, BranchAndBound())
         assert res.algorithm.certified

@@ -50,7 +50,7 @@ def test_the_census_has_adults_columns_and_domains():
     assert table.n_rows == 30_162
     assert {n: (h.n_values, h.length) for n, h in table.quasi_identifiers.items()} == TABLE_1A
     assert table.sensitive == ("occupation",)
-    assert len(table.values("occupation")) == 14
+    assert len(table.domain_of("occupation")) == 14
     assert table.quasi_identifiers["age"].domain[0] == 17
     assert LatticeProblem(table, [KAnonymity()]).n_nodes == 17_920
 
@@ -101,7 +101,7 @@ def test_adult(adult_rows):
 def test_adult_with_a_class_label(adult_rows):
     table = fetch_adult(label="salary-class")
     assert "salary-class" not in table.quasi_identifiers
-    assert table.values("salary-class") == ("<=50K", ">50K")
+    assert table.domain_of("salary-class") == ("<=50K", ">50K")
     assert LatticeProblem(table, [KAnonymity()]).n_nodes == 8_960
 
 

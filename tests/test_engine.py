@@ -58,8 +58,8 @@ def test_classes_are_those_of_the_rows(data, table):
     assert_same_classes(classes, rows, measured)
     assert classes.n_rows == len(table.frame)
     for name in COLUMNS:
-        expected = np.zeros((len(classes.sizes), len(table.microdata.values(name))), dtype=int)
-        codes = table.frame[name].map(table.microdata.values(name).index)
+        expected = np.zeros((len(classes.sizes), len(table.microdata.domain_of(name))), dtype=int)
+        codes = table.frame[name].map(table.microdata.domain_of(name).index)
         np.add.at(expected, (classes.class_of[0][rows], codes), 1)
         np.testing.assert_array_equal(classes.columns[name].histogram(), expected)
 

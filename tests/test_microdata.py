@@ -51,10 +51,43 @@ def contents(table):
         "hierarchies": list(table.quasi_identifiers.items()),
         "tuples": table.tuples.codes.tolist(),
         "counts": table.tuples.counts.tolist(),
-        "values": {name: table.values(name) for name in table.tuples.columns},
+        "values": {name: table.domain_of(name) for name in table.tuples.columns},
         "histograms": {name: counts.histogram().tolist() for name, counts in table.tuples.columns.items()},
         "roles": (table.sensitive, table.label),
     }
+
+
+def test_persons_are_counted_like_sensitive_values():
+    whose = ["p1", "p2", "p1", "p3", "p2", "p2"]
+    table = Microdata.from_frame(persons(patient=whose), QUASI, "diagnosis", person="patient")
+    assert (table.person, table.sensitive) == ("patient", ("diagnosis",))
+    assert table.domain_of("patient") == ("p1", "p2", "p3")
+    # The tuples 41 F and 41 M and 99 M are those of p2; 30 F holds p1 twice and p3.
+    assert table.tuples.columns["patient"].histogram().tolist() == [[0, 1, 0], [0, 1, 0], [0, 1, 0], [2, 0, 1]]
+    assert Microdata.from_frame(persons(), QUASI).person is None
+
+
+def test_a_table_with_persons_keeps_them_when_it_is_copied_recoded_and_grouped():
+    table = Microdata.from_frame(persons(patient=[1, 2, 1, 3, 2, 2]), QUASI, person="patient")
+    recoded = table.recoded({"age": Hierarchy.flat([17, 30, 41, 99])})
+    for one in (table, recoded, pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert one.person == "patient"
+        assert one.domain_of("patient") == (1, 2, 3)
+        coarsest = Generalization(
+            {name: h.groups[1] for name, h in one.quasi_identifiers.items()},
+            {name: h.labels[1] for name, h in one.quasi_identifiers.items()},
+        )
+        assert one.equivalence_classes(coarsest).columns["patient"].histogram().tolist() == [[2, 3, 1]]
+
+
+def test_persons_that_are_missing_are_refused_dropped_or_kept():
+    frame = persons(patient=["p1", None, "p1", "p3", "p2", None])
+    with pytest.raises(ValueError, match="got 2 of 6 rows with some: 2 in 'patient'"):
+        Microdata.from_frame(frame, QUASI, person="patient")
+    assert Microdata.from_frame(frame, QUASI, person="patient", missing="drop").n_rows == 4
+    kept = Microdata.from_frame(frame, QUASI, person="patient", missing="keep")
+    assert kept.domain_of("patient") == ("p1", "p2", "p3", None)
+    assert kept.tuples.totals("patient").tolist() == [2, 1, 1, 2]
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -112,7 +145,7 @@ def test_columns_match_their_values_and_the_text_that_spells_them(kind, frame):
         )
         assert table.tuples.codes.tolist() == [[0], [1]]
         assert table.tuples.counts.tolist() == [2, 1]
-        assert len(table.values("s")) == 2
+        assert len(table.domain_of("s")) == 2
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -130,12 +163,12 @@ def test_missing_values_are_refused_dropped_or_kept(value, frame):
     dropped = Microdata.from_frame(data, {"q": hierarchy}, "s", missing="drop")
     assert dropped.quasi_identifiers["q"] == hierarchy
     assert (dropped.tuples.codes.tolist(), dropped.tuples.counts.tolist()) == ([[0]], [1])
-    assert dropped.values("s") == ("b",)
+    assert dropped.domain_of("s") == ("b",)
 
     kept = Microdata.from_frame(data, {"q": hierarchy}, "s", missing="keep")
     assert kept.quasi_identifiers["q"] == hierarchy.with_missing()
     assert (kept.tuples.codes.tolist(), kept.tuples.counts.tolist()) == ([[0], [2]], [2, 1])
-    assert kept.values("s") == ("a", "b", None)
+    assert kept.domain_of("s") == ("a", "b", None)
     assert kept.tuples.columns["s"].histogram().tolist() == [[0, 1, 1], [1, 0, 0]]
 
 
@@ -144,7 +177,7 @@ def test_large_whole_numbers_beside_gaps_stay_exact(frame):
     data = FRAMES[frame](pa.table({"q": [2**53 + 1, None], "s": [None, 2**53 + 1]}))
     kept = Microdata.from_frame(data, {"q": Hierarchy.flat([2**53, 2**53 + 1])}, "s", missing="keep")
     assert kept.tuples.codes.tolist() == [[1], [2]]
-    assert kept.values("s") == (2**53 + 1, None)
+    assert kept.domain_of("s") == (2**53 + 1, None)
 
 
 def test_nan_is_missing_too():
@@ -209,6 +242,18 @@ def test_the_frame_stays_as_it_was():
             "frame must have the columns 'illness', 'class', got columns 'age', 'sex', 'diagnosis', 'salary', 'name'",
         ),
         ({"sensitive": "age"}, ValueError, "column 'age' must not be both sensitive and a quasi-identifier"),
+        ({"person": "age"}, ValueError, "column 'age' must not be both the person and a quasi-identifier"),
+        (
+            {"sensitive": ["salary", "name"], "person": "name"},
+            ValueError,
+            "column 'name' must not be both the person and sensitive",
+        ),
+        ({"label": "name", "person": "name"}, ValueError, "column 'name' must not be both the person and the label"),
+        (
+            {"person": "patient"},
+            KeyError,
+            "frame must have the columns 'patient', got columns 'age', 'sex', 'diagnosis', 'salary', 'name'",
+        ),
         (
             {"sensitive": ["name", "name"]},
             ValueError,
@@ -276,9 +321,9 @@ def test_equivalence_classes_are_not_overwritten_and_fit_the_table():
 
 def test_values_name_the_columns_of_histograms():
     table = Microdata.from_frame(persons(), QUASI, "diagnosis")
-    assert table.values("sex") == ("F", "M")
+    assert table.domain_of("sex") == ("F", "M")
     with pytest.raises(KeyError) as caught:
-        table.values("name")
+        table.domain_of("name")
     assert caught.value.args == ("column must be one of 'diagnosis', 'age', 'sex', which have a role, got 'name'",)
 
 

@@ -130,7 +130,7 @@ def test_the_contract_of_every_objective(shown, case, data, table):
     np.testing.assert_array_equal(values, [objective.evaluate(one)[0] for one in classes])
     np.testing.assert_array_equal(values, [objective.evaluate(one.copy())[0] for one in classes])
     np.testing.assert_array_equal(values, pickle.loads(pickle.dumps(objective)).evaluate(classes))
-    least, greatest = objective.bounds(table.microdata.tuples)
+    least, greatest = objective.value_range(table.microdata.tuples)
     assert least <= values.min()
     assert values.max() <= greatest
     assert not objective.whole or (values == np.floor(values)).all()
@@ -224,7 +224,7 @@ def test_an_objective_of_ones_own_is_one_method(data, table):
     classes, some, policy = drawn_classes(data, table)
     sizes = [table.plain.measure(node, **policy).size_of.max() for node in some]
     assert LargestClass().evaluate(classes).tolist() == sizes
-    assert LargestClass().bounds(table.microdata.tuples) == (-np.inf, np.inf)
+    assert LargestClass().value_range(table.microdata.tuples) == (-np.inf, np.inf)
     most = [one.columns["s0"].histogram().max() for one in classes]
     assert MostFrequentCount("s0").evaluate(classes).tolist() == most
     assert (repr(LargestClass()), repr(MostFrequentCount("s0"))) == ("LargestClass()", "MostFrequentCount('s0')")

@@ -50,7 +50,7 @@ def test_loss_and_dispersion_reach_their_bounds():
     only_sex = PartitionProblem(TABLE, [NormalizedWeightedPenalty([0, 1, 0])])
     assert only_sex.evaluate(np.arange(9) == 6).tolist() == [0]
     for objective in own.objectives:
-        assert objective.bounds(TABLE.tuples) == (0, 1)
+        assert objective.value_range(TABLE.tuples) == (0, 1)
     lopsided = Microdata.from_frame(pd.DataFrame({"q": [0] * 9 + [1]}), {"q": Hierarchy.flat([0, 1])})
     assert PartitionProblem(lopsided, [NormalizedClassDispersion()]).evaluate(np.array([[True]])).tolist() == [[8 / 9]]
 

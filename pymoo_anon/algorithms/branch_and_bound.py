@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from functools import reduce
 from operator import attrgetter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.settling import inherit_bounds, next_open
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.algorithms.proof import LatticeProof, check_room
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, fit_epsilon, merge_front
-from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.lattice import LatticeProblem
 
 # Nodes that are evaluated between two looks of pymoo at termination, callback and display.
@@ -33,12 +31,14 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     Objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node to its
     specializations, the general loss of a node is at least that without suppression, and the classification metric at
-    least that of any specialization. A node is settled where the archive has a member that is at least as good as all
+    least that of any specialization. A node is settled where the front has a member that is at least as good as all
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
     large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far, and can go on.
-    Of nodes with equal objective values one is kept.
+    Of nodes with equal objective values one is kept. Where no node satisfies all constraints, `return_least_infeasible`
+    gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell have nothing to do,
+    `next()` and `run()` do.
 
     Args:
         epsilon: Side of boxes, one positive number or one per objective: the result then is one node of every
@@ -46,7 +46,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         sampling: Nodes to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
         output: Columns of the verbose output; None is `BranchAndBoundOutput()`.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, ...
+        **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
 
     Attributes:
         certified: Whether all nodes are settled, so that the front is proven to be complete.
@@ -55,8 +55,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         n_undecided: Number of nodes that are not settled.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite. At setup: an objective states no bounds, or the problem
-            suppresses without limit.
+        ValueError: `epsilon` is not positive and finite. At setup: an objective states no bounds, the problem
+            suppresses without limit, or its lattice is too large to be stored.
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
@@ -70,17 +70,23 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         super().__init__(output=BranchAndBoundOutput() if output is None else output, **kwargs)
         self.sampling = sampling
         self.box_archive = None if epsilon is None else BoxArchive(epsilon)
-        self.n_evaluated = 0
 
     def setup(self, problem: Problem, **kwargs: Any) -> BranchAndBound:
-        """Set the algorithm up; without a termination it runs until the front is proven."""
+        """Set the algorithm up; without a termination it runs until the front is proven.
+
+        Raises:
+            TypeError: The problem is no `LatticeProblem`.
+            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice is too
+                large.
+        """
         if not isinstance(problem, LatticeProblem):
             raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
-        without = [repr(objective) for objective in problem.objectives if not objective.has_bounds]
+        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
         if problem.suppression.limit_of(problem.table.n_rows) is None:
             raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
+        check_room(problem)
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = NoTermination()
         super().setup(problem, **kwargs)
@@ -89,20 +95,30 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     @property
     def certified(self) -> bool:
         """Whether all nodes are settled, so that the front is proven to be complete."""
-        return self._layer == len(self._layers)
+        return bool(self._proof.certified)
+
+    @property
+    def n_evaluated(self) -> int:
+        """Number of nodes that were evaluated."""
+        return int(self._proof.n_evaluated)
 
     @property
     def n_undecided(self) -> int:
         """Number of nodes that are not settled."""
-        if self.certified:
-            return 0
-        ahead = [self._layers[self._layer][self._position :], *self._layers[self._layer + 1 :]]
-        return sum(int(np.count_nonzero(~self._done[nodes])) for nodes in ahead)
+        return int(self._proof.n_undecided)
 
     @property
     def n_pruned(self) -> int:
         """Number of nodes that were settled without an evaluation."""
         return int(self.problem.n_nodes) - self.n_evaluated - self.n_undecided
+
+    def ask(self) -> NoReturn:
+        """Refuse: there is nothing to evaluate outside.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("BranchAndBound evaluates nodes itself; call next() or run() instead of ask and tell")
 
     def next(self) -> None:
         """One iteration; Ctrl-C ends the search with what it has."""
@@ -115,97 +131,57 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self.termination.update(self)
             self._set_optimum()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
+        """A copy that can go on by itself; for a history one without bounds, which would be large."""
+        made = copy.copy(self)
+        memo[id(self)] = made
+        state = dict(self.__dict__)
+        if self.history is None:
+            # So pymoo copies for a history.
+            proof = state.pop("_proof")
+            made._proof = _Counts(proof.certified, proof.n_evaluated, proof.n_undecided)
+        made.__dict__.update(copy.deepcopy(state, memo))
+        return made
+
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
-        n_measures = len(problem.measured)
-        self._epsilon = np.zeros(n_measures)
+        epsilon = np.zeros(problem.n_obj)
         if self.box_archive is not None:
             fit_epsilon(self.box_archive.epsilon, problem.n_obj)
-            self._epsilon[: problem.n_obj] = self.box_archive.epsilon
+            epsilon[:] = self.box_archive.epsilon
+            # On the grid of the natural values.
+            self.box_archive = BoxArchive(epsilon, [objective.maximize for objective in problem.objectives])
         self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
-        self._limits = _limits(problem)
-        self._floors = np.array([measure.has_floor for measure in problem.measured])
-        follow_k = [measure.follows_k for measure in problem.measured]
-        self._k = follow_k.index(True) if any(follow_k) else -1
-        # What is known of every node, and of the specializations of every evaluated one.
-        self._bounds = np.full((problem.n_nodes, n_measures), -np.inf)
-        for column, measure in enumerate(problem.measured):
-            if measure.has_floor:
-                self._bounds[:, column] = _floors(problem, measure)
-        self._best = np.full(problem.n_nodes, -1, dtype=np.int32)
-        self._done = np.zeros(problem.n_nodes, dtype=bool)
-        self._cases = np.empty((64, n_measures))
-        self._case_starts = np.zeros(64, dtype=np.int64)
-        sums = reduce(np.add.outer, [np.arange(length + 1, dtype=np.int16) for length in problem.lengths]).ravel()
-        # From general to special every bound from above is known when its node comes. A floor that rises from below is
-        # known nowhere then: a random order has evaluated nodes on both sides.
-        self._sweeps = not any(objective.floor_rises for objective in problem.objectives)
-        if self._sweeps:
-            general_first = np.argsort(-sums, kind="stable")
-            self._layers = np.split(general_first, np.cumsum(np.bincount(sums.max() - sums))[:-1])
-        else:
-            self._layers = [self.random_state.permutation(problem.n_nodes)]
-        self._layer, self._position = -1, 0
-        self._enter_next_layer()
+        self._least_infeasible = Population.empty()
+        self._proof: Any = LatticeProof(problem, epsilon, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
             pop = Initialization(self.sampling).do(self.problem, 100, random_state=self.random_state)
-            for x in np.unique(self.problem._checked(pop.get("X")), axis=0):
-                self._evaluate(int(np.ravel_multi_index(x, tuple(self.problem.lengths + 1))))
+            X = np.unique(self.problem.checked(pop.get("X")), axis=0)
+            strides = np.append(np.cumprod(self.problem.lengths[:0:-1] + 1)[::-1], 1)
+            for x, node in zip(X, X @ strides, strict=True):
+                self._visit(x[np.newaxis], int(node))
+            self._count(X)
         self._advance()
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        for _ in range(_NODES_AN_ITERATION):
-            if not self._find_open():
-                self.termination.terminate()
-                break
-            node = int(self._layers[self._layer][self._position])
-            if not self._done[node]:
-                self._evaluate(node)
-            # Last, so that a node whose evaluation is interrupted stays open.
-            self._position += 1
+        visited = [self.problem.nodes(0, 0)]
+        try:
+            for _ in range(_NODES_AN_ITERATION):
+                node = self._proof.find_open(self._F)
+                if node is None:
+                    self.termination.terminate()
+                    break
+                x = self.problem.nodes(node, node + 1)
+                self._visit(x, node)
+                visited.append(x)
+        finally:
+            # Also where Ctrl-C ends the iteration.
+            self._count(np.concatenate(visited))
 
-    def _set_optimum(self) -> None:
-        self.pop = self.opt = evaluated(self._X, *self.problem.evaluate(self._X, return_values_of=["F", "G"]))
-
-    def _enter_next_layer(self) -> None:
-        """Go on to the next level sum: bounds come down from the one above, nodes of little loss come first."""
-        layer = self._layer + 1
-        if layer < len(self._layers) and self._sweeps:
-            nodes = self._layers[layer]
-            inherit_bounds(self._bounds, self._best, nodes, self.problem.lengths, self._floors, max(self._k, 0))
-            if self._floors.any():
-                first = self._bounds[nodes, np.flatnonzero(self._floors)[0]]
-                self._layers[layer] = nodes[np.argsort(first, kind="stable")]
-        self._layer, self._position = layer, 0
-
-    def _find_open(self) -> bool:
-        """Go on to the next node that is not settled; whether there is one."""
-        # What only constraints bound makes no member worse than another.
-        members = np.full((len(self._F), len(self._limits)), -np.inf)
-        members[:, : self._F.shape[1]] = self._F
-        while self._layer < len(self._layers):
-            nodes = self._layers[self._layer]
-            self._position = next_open(
-                self._bounds,
-                self._best,
-                nodes,
-                self._position,
-                members,
-                self._cases,
-                self._case_starts,
-                self._floors,
-                self._epsilon,
-                self._limits,
-            )
-            if self._position < len(nodes):
-                return True
-            self._enter_next_layer()
-        return False
-
-    def _evaluate(self, node: int) -> None:
-        x = self.problem.nodes(node, node + 1)
-        F, G = self.problem.recall(x, lambda classes: self._learn(node, classes))
+    def _visit(self, x: NDArray[np.int64], node: int) -> None:
+        """Evaluate a node, learn from its classes, and offer it to the front."""
+        F, G = self.problem.recall(x, lambda classes: self._proof.learn(node, classes))
         if (G > 0).any():
             pass
         elif self.box_archive is None:
@@ -213,56 +189,33 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         else:
             self.box_archive.add(Population.new(X=x, F=F))
             self._X, self._F = self.box_archive.get("X"), self.box_archive.F
-        self._done[node] = True
-        self.n_evaluated += 1
-        self.evaluator.n_eval += 1
+        # Last, so that a node whose evaluation is interrupted stays open.
+        self._proof.close(node)
 
-    def _learn(self, node: int, classes: EquivalenceClasses) -> None:
-        """Note what the classes of an evaluated node say about its specializations and generalizations."""
-        problem = self.problem
-        limit = problem.suppression.limit_of(problem.table.n_rows)
-        gone, most = np.array([0]), np.array([problem.table.n_rows])
-        if self._k >= 0:
-            # The k of a specialization lies between two sizes of classes here: the smaller ones are suppressed in it.
-            k = classes.sizes[classes.kept].min()
-            smaller = np.unique(classes.sizes[classes.sizes < k])
-            gone, most = np.append(0, smaller), np.append(smaller, k)
-        cases = np.where(self._floors, 0.0, -np.inf)[np.newaxis].repeat(len(gone), axis=0)
-        for column, measure in enumerate(problem.measured):
-            best = measure.best_of_specializations(classes, limit, gone, most)
-            if best is not None:
-                cases[:, column] = -best if measure.maximize and not self._floors[column] else best
-        self._keep(cases)
-        known = cases.min(axis=0)
-        if self._sweeps:
-            own = self._bounds[node]
-            own[~self._floors] = np.maximum(own, known)[~self._floors]
-            self._best[node] = self.n_evaluated
+    def _count(self, X: NDArray[np.int64]) -> None:
+        """Show evaluated nodes to pymoo's evaluator, which finds their values in memory, and to the user's archive."""
+        if len(X) == 0:
             return
-        grid: Any = self._bounds.reshape(*(problem.lengths + 1), len(problem.measured))
-        (x,) = problem.nodes(node, node + 1)
-        below = tuple(slice(0, level + 1) for level in x)
-        above = tuple(slice(level, None) for level in x)
-        key = max(self._k, 0)
-        best = self._best.reshape(problem.lengths + 1)[below]
-        best[(grid[(*below, key)] < known[key]) | (best < 0)] = self.n_evaluated
-        for column, measure in enumerate(problem.measured):
-            if not self._floors[column]:
-                np.maximum(grid[(*below, column)], known[column], out=grid[(*below, column)])
-            floor = measure.floor_of_generalizations(classes)
-            if floor is not None:
-                np.maximum(grid[(*above, column)], floor, out=grid[(*above, column)])
+        pop = Population.new(X=X)
+        self.evaluator.eval(self.problem, pop, algorithm=self)
+        if self.archive is not None:
+            self.archive: Any = self.archive.add(pop)
+        if not len(self._X):
+            together = Population.merge(self._least_infeasible, pop)
+            self._least_infeasible = together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
-    def _keep(self, cases: NDArray[np.float64]) -> None:
-        """Append the cases of the node that is being evaluated, in arrays that grow by doubling."""
-        start = self._case_starts[self.n_evaluated]
-        end = start + len(cases)
-        while end > len(self._cases):
-            self._cases = np.concatenate([self._cases, np.empty_like(self._cases)])
-        if self.n_evaluated + 2 > len(self._case_starts):
-            self._case_starts = np.concatenate([self._case_starts, np.zeros_like(self._case_starts)])
-        self._cases[start:end] = cases
-        self._case_starts[self.n_evaluated + 1] = end
+    def _set_optimum(self) -> None:
+        front = evaluated(self._X, *self.problem.evaluate(self._X, return_values_of=["F", "G"]))
+        self.pop = self.opt = front if len(front) else self._least_infeasible
+
+
+class _Counts:
+    """What is left of a proof in a history: its numbers."""
+
+    def __init__(self, certified: bool, n_evaluated: int, n_undecided: int) -> None:
+        self.certified = certified
+        self.n_evaluated = n_evaluated
+        self.n_undecided = n_undecided
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]
@@ -276,27 +229,4 @@ class BranchAndBoundOutput(Output):  # type: ignore[misc]
 
 
 def _front_size(algorithm: BranchAndBound) -> int:
-    return len(algorithm.opt)
-
-
-def _limits(problem: LatticeProblem) -> NDArray[np.float64]:
-    """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
-    limits = np.full(len(problem.measured), np.inf)
-    for constraint, column in zip(problem.constraints, problem._bounded, strict=True):
-        # A bound on the other side is no limit of minimised values.
-        if constraint.at_least == constraint.objective.maximize:
-            sign = -1 if constraint.at_least else 1
-            limits[column] = min(limits[column], sign * float(constraint.bound))
-    return limits
-
-
-def _floors(problem: LatticeProblem, objective: Objective) -> NDArray[np.float64]:
-    """(n_nodes,) float array: what an objective is not below at every node, before anything is evaluated."""
-    # Nodes in which every attribute is as near to each of its levels as it gets, so that all terms are seen.
-    levels = np.minimum(np.arange(problem.lengths.max() + 1)[:, np.newaxis], problem.lengths)
-    terms = objective.attribute_terms(problem.table.tuples, problem._group_maps(levels)[0])
-    if terms is None:
-        return np.full(problem.n_nodes, objective.bounds(problem.table.tuples)[0])
-    by_attribute = [terms[: length + 1, j] for j, length in enumerate(problem.lengths)]
-    floors: NDArray[np.float64] = reduce(np.add.outer, by_attribute).ravel()
-    return floors
+    return len(algorithm._X)

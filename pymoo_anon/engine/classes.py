@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
@@ -37,7 +38,7 @@ class EquivalenceClasses:
     sizes: Ints
     representatives: Ints
     kept: NDArray[np.bool_]
-    columns: Mapping[str, ValueCounts] = field(default_factory=dict)
+    columns: Mapping[Hashable, ValueCounts] = field(default_factory=dict)
     class_of: Ints | None = None
 
     def __len__(self) -> int:
@@ -103,7 +104,8 @@ class EquivalenceClasses:
     @property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        return self._sums(np.where(self.kept, 0, self.sizes))
+        suppressed: Ints = _suppressed_tuples(self.starts, self.sizes, self.kept)
+        return suppressed
 
     @property
     def n_released(self) -> Ints:
@@ -115,3 +117,15 @@ class EquivalenceClasses:
         totals = np.zeros(len(of_classes) + 1, dtype=np.int64)
         np.cumsum(of_classes, out=totals[1:])
         return totals[self.starts[1:]] - totals[self.starts[:-1]]
+
+
+@njit(cache=True, nogil=True)
+def _suppressed_tuples(starts, sizes, kept):  # type: ignore[no-untyped-def]
+    totals = np.zeros(len(starts) - 1, dtype=np.int64)
+    for i in range(len(totals)):
+        own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
+        total = np.int64(0)
+        for c in range(len(own)):
+            total += 0 if stays[c] else own[c]
+        totals[i] = total
+    return totals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Grouper:
         *,
         sources: Ints | None = None,
         asked: NDArray[np.bool_] | None = None,
-        columns: tuple[str, ...] = (),
+        columns: tuple[Hashable, ...] = (),
         limit: int = 0,
         below: int = 0,
         class_of: bool = False,

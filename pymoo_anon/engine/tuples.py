@@ -50,7 +50,7 @@ class DistinctTuples:
         counts: (n_distinct,) integer array of positive counts.
         domain_sizes: Number of domain values of each attribute.
         columns: Per sensitive or label column its value counts in each distinct tuple.
-        values: Per such column, the values that the codes stand for.
+        domains: Per such column, the values that the codes stand for.
         levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
             general.
     """
@@ -60,8 +60,8 @@ class DistinctTuples:
         codes: Ints,
         counts: Ints,
         domain_sizes: tuple[int, ...],
-        columns: Mapping[str, ValueCounts] | None = None,
-        values: Mapping[str, Sequence[Hashable]] | None = None,
+        columns: Mapping[Any, ValueCounts] | None = None,
+        domains: Mapping[Any, Sequence[Hashable]] | None = None,
         levels: Sequence[Ints] = (),
     ) -> None:
         self.codes = _frozen(codes)
@@ -71,10 +71,10 @@ class DistinctTuples:
             name: ValueCounts(_frozen(column.starts), _frozen(column.values), _frozen(column.counts), column.n_values)
             for name, column in (columns or {}).items()
         }
-        self.values = {name: tuple(known) for name, known in (values or {}).items()}
+        self.domains = {name: tuple(domain) for name, domain in (domains or {}).items()}
         self.levels = tuple(_frozen(maps) for maps in levels)
         self.n_rows = int(self.counts.sum())
-        self._totals: dict[str, Ints] = {}
+        self._totals: dict[Hashable, Ints] = {}
         #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
 
@@ -105,7 +105,7 @@ class DistinctTuples:
             np.add.at(totals, offset + self.codes[:, attribute], self.counts)
         return totals
 
-    def check_role(self, column: str, reader: object) -> None:
+    def check_role(self, column: Hashable, reader: object) -> None:
         """Refuse a column without a role.
 
         Args:
@@ -121,7 +121,7 @@ class DistinctTuples:
                 f"columns with a role: {examples(list(self.columns))}"
             )
 
-    def totals(self, column: str) -> Ints:
+    def totals(self, column: Hashable) -> Ints:
         """(n_values,) int64 array: how often each value of a sensitive or label column occurs in the table."""
         if column not in self._totals:
             counts = self.columns[column]

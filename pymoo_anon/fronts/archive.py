@@ -19,25 +19,45 @@ Matrix = NDArray[np.float64]
 class BoxArchive:
     """The best individuals seen so far, one per non-dominated box of objective space (Dewri et al. 2010, Algorithm 1).
 
-    A box is `floor(F / epsilon)` of the minimised F. Of two individuals in different boxes one box-dominates where its
-    box dominates the other's; in the same box, where its F does. A candidate that is box-dominated by a member, or
-    shares a box with one that it does not dominate, is refused; members that it dominates leave. So every member is
-    minimal among all that was ever offered (Theorem 1), and the size is bounded by the number of boxes (Theorem 2).
-    With whole-numbered objectives and an epsilon of 1, boxes are points.
+    A grid of side `epsilon` divides objective space into boxes, as `boxes` says. Of two individuals in different boxes
+    one box-dominates where its box dominates the other's; in the same box, where its F does. A candidate that is
+    box-dominated by a member, or shares a box with one that it does not dominate, is refused; members that it dominates
+    leave. So every member is minimal among all that was ever offered (Theorem 1), and the size is bounded by the number
+    of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are points.
 
-    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. Infeasible
-    individuals are passed over.
+    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
+    length, is indexed and sliced as a population is, and gives values of its members by `get`. Individuals that break a
+    constraint are passed over, whatever a search tolerates for the time being (see `satisfies_constraints`).
 
     Args:
         epsilon: Side of the boxes, one positive number or one per objective: the difference that is worth telling
             apart. The paper's 1 suits k and GLM; an objective between 0 and 1 needs less, or all of it is one box.
+        maximize: Whether an objective is maximised, so that F holds its negative: one truth value or one per objective.
+            The grid then lies on the natural values, as the paper's does. None lays it on F. `PBGEA` knows it from the
+            problem.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite.
+        ValueError: `epsilon` is not positive and finite, or `maximize` holds other things than truth values.
+
+    >>> from pymoo.core.population import Population
+    >>> seen = Population.new(X=np.array([[0], [1], [2], [3]]), F=[[-12, 30], [-14, 80], [-3, 40], [-31, 700]])
+    >>> archive = BoxArchive(epsilon=[5, 100], maximize=[True, False])
+    >>> archive.add(seen)  # 12 and 14 share a box and neither dominates; the third is dominated
+    BoxArchive(2 members, epsilon [5.0, 100.0])
+    >>> archive.F
+    array([[-12.,  30.],
+           [-31., 700.]])
+    >>> archive[0].X, archive[1:].get("X")
+    (array([0]), array([[3]]))
     """
 
-    def __init__(self, epsilon: float | Sequence[float] | NDArray[np.float64] = 1.0) -> None:
+    def __init__(
+        self,
+        epsilon: float | Sequence[float] | NDArray[np.float64] = 1.0,
+        maximize: bool | Sequence[bool] | NDArray[np.bool_] | None = None,
+    ) -> None:
         self.epsilon = checked_epsilon(epsilon)
+        self.maximize = checked_maximize(maximize)
         self._members: list[Individual] = []
         self._F: Matrix = np.empty((0, 0))
 
@@ -45,26 +65,27 @@ class BoxArchive:
         """Offer evaluated individuals in their order; returns the archive itself.
 
         Args:
-            pop: Individuals with F.
+            pop: Individuals with F, and with G and H, or CV, where there are constraints.
 
         Raises:
-            ValueError: An individual is not evaluated, its F holds NaN, or `epsilon` has another number of objectives.
+            ValueError: An individual is not evaluated, its F holds NaN or has another number of objectives than the
+                members, or `epsilon` or `maximize` has another number.
         """
         candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
-        if any(len(one.G) + len(one.H) for one in candidates):
-            candidates = [one for one in candidates if one.FEAS.all()]
+        widths = {np.size(one.F) for one in [*self._members[:1], *candidates]}
+        if 0 in widths:
+            raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+        if len(widths) > 1:
+            raise ValueError(f"pop must have one number of objectives, the members' own, got {sorted(widths)}")
+        candidates = [one for one in candidates if satisfies_constraints(one)]
         if not candidates:
             return self
-        F = np.array([one.F for one in candidates], dtype=float)
-        n_obj = F.shape[1] if F.ndim == 2 else 0
-        if n_obj == 0:
-            raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+        F = np.array([one.F for one in candidates], dtype=float).reshape(len(candidates), -1)
         if np.isnan(F).any():
             raise ValueError("pop must have numbers in F, got nan")
-        fit_epsilon(self.epsilon, n_obj)
         members = [*self._members, *candidates]
-        together = np.concatenate([self._F.reshape(-1, n_obj), F])
-        kept = update_boxes(together, boxes(together, self.epsilon), len(self._members))
+        together = np.concatenate([self._F.reshape(-1, F.shape[1]), F])
+        kept = update_boxes(together, boxes(together, self.epsilon, self.maximize), len(self._members))
         self._members = [members[i] for i in kept]
         self._F = together[kept]
         return self
@@ -83,6 +104,10 @@ class BoxArchive:
         """Attributes of the members, as pymoo's `Population.get`."""
         return self.pop.get(*names)
 
+    def __getitem__(self, index: Any) -> Any:
+        """One member, or a population of those that a slice or an array selects."""
+        return self.pop[index]
+
     def __len__(self) -> int:
         return len(self._members)
 
@@ -93,17 +118,54 @@ class BoxArchive:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
 
 
-def boxes(F: ArrayLike, epsilon: ArrayLike) -> Matrix:
-    """The box of every point, `floor(F / epsilon)` (Dewri et al. 2010, section 5, on minimised values).
+def satisfies_constraints(one: Individual) -> bool:
+    """Whether an individual satisfies its constraints at the end, and not only for the time being.
+
+    pymoo calls an individual feasible where its CV is at most the `cv_eps` of its config.
+    `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0 later. Meanwhile G and H do
+    not change, nor does the tolerance of each constraint: 0 for G and 1e-4 for H by default.
 
     Args:
-        F: (n, n_obj) array.
+        one: An individual with G and H, or with CV alone, which must not be positive then. Without any of them there
+            are no constraints.
+    """
+    G, H = (np.empty(0) if values is None else np.asarray(values) for values in (one.G, one.H))
+    if G.size + H.size == 0:
+        return bool(one.cv <= 0)
+    most, distance = one.config["cv_ieq"]["eps"], one.config["cv_eq"]["eps"]
+    return bool((most >= G).all() and (distance >= np.abs(H)).all())
+
+
+def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:
+    """The box of every point on the grid of Dewri et al. 2010, section 5, whose lines are the multiples of epsilon.
+
+    The grid lies on the natural values, so that a value on a line belongs to the box above it. The box of a minimised
+    objective is `floor(F / epsilon)`. A maximised one has the value v = -F and the box floor(v / epsilon), which is
+    `-ceil(F / epsilon)`; it is given as `ceil(F / epsilon)`, so that boxes are minimised as F is.
+
+    Args:
+        F: (n, n_obj) array of minimised values.
         epsilon: One positive number or one per objective.
+        maximize: Whether an objective is maximised, one truth value or one per objective. None: none is.
 
     Returns:
-        (n, n_obj) float array of whole numbers.
+        (n, n_obj) float array of whole numbers; lower is better.
+
+    Raises:
+        ValueError: `epsilon` or `maximize` has another number of objectives.
+
+    >>> boxes([[-7, 120]], epsilon=[5, 100], maximize=[True, False])  # k = 7 lies between 5 and 10
+    array([[-1.,  1.]])
+    >>> boxes([[-7, 120]], epsilon=[5, 100])
+    array([[-2.,  1.]])
     """
-    return np.floor(np.asarray(F, dtype=float) / epsilon)
+    values, sides, maximised = np.asarray(F, dtype=float), checked_epsilon(epsilon), checked_maximize(maximize)
+    fit_epsilon(sides, values.shape[-1])
+    if maximised.size not in (1, values.shape[-1]):
+        raise ValueError(f"maximize must be one value or one per objective: {values.shape[-1]}, got {maximised.size}")
+    places = values / sides
+    # Adding 0 turns -0, which ceil makes of -0.5, into 0.
+    return np.where(maximised, np.ceil(places), np.floor(places)) + 0.0
 
 
 def checked_epsilon(epsilon: ArrayLike) -> Matrix:
@@ -112,10 +174,25 @@ def checked_epsilon(epsilon: ArrayLike) -> Matrix:
     Raises:
         ValueError: They are not positive and finite.
     """
-    sides = np.array(epsilon, dtype=float)
+    try:
+        sides = np.array(epsilon, dtype=float)
+    except (TypeError, ValueError):
+        sides = np.empty(0)
     if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
         raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
     return sides
+
+
+def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
+    """Directions as a Boolean array of one truth value or one per objective; None is False.
+
+    Raises:
+        ValueError: They are no truth values.
+    """
+    given = np.array(False if maximize is None else maximize)
+    if given.ndim > 1 or given.size == 0 or given.dtype != bool:
+        raise ValueError(f"maximize must be True or False, or one of these per objective, got {maximize!r}")
+    return given
 
 
 def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
@@ -138,7 +215,8 @@ def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population
     """
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
-    pop.apply(lambda one: one.evaluated.update(known))
+    # An evaluator passes over individuals that have all three.
+    pop.apply(lambda one: one.evaluated.update("FGH"))
     return pop
 
 

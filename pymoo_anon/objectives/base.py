@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.table.microdata import Microdata
 
@@ -26,18 +29,21 @@ class Objective(Boundable):
         words: What a picture calls it ("general loss"), or None for the short name.
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
-        column: The sensitive or label column that is read, or None.
-        follows_k: Whether all that is known of a specialization is what its k can be.
+        column: The sensitive, label or person column that is read, or None.
         step: The difference that is worth telling apart: the side of a box where an archive is given none.
+        worst_class: Whether the value is that of the worst class that is kept. `of_classes` then says what each class
+            is worth, and a constraint speaks of single classes.
+        bounding: What a proof may conclude from it, a family of `objectives.bounds`, or None.
     """
 
     name: str
     maximize: bool
     words: str | None = None
     whole: bool = False
-    column: str | None = None
-    follows_k: bool = False
+    column: Hashable | None = None
     step: float = 1.0
+    worst_class: bool = False
+    bounding: type[Bounding] | None = None
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of each of n generalizations.
@@ -61,6 +67,14 @@ class Objective(Boundable):
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_one or evaluate")
 
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) float array: what each class is worth, where `worst_class` says so.
+
+        Args:
+            classes: The classes of one or several generalizations.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
+
     def check(self, table: Microdata) -> None:
         """Refuse a table that this objective cannot measure.
 
@@ -68,61 +82,13 @@ class Objective(Boundable):
             ValueError: It cannot.
         """
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """The least and the greatest value that any generalization of a table can have."""
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
+        """The least and the greatest value that any generalization of a table can have.
+
+        Args:
+            tuples: The distinct tuples of the table.
+        """
         return -np.inf, np.inf
-
-    # What branch and bound needs to know, with at most `limit` tuples suppressed. An objective states what it can; the
-    # defaults say that nothing is known.
-
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values | None:
-        """(n, n_attributes) float array whose row sums no value of n generalizations is below; needs no grouping.
-
-        Where higher is better, values are negated: no negated value is below.
-
-        Args:
-            tuples: The distinct tuples.
-            maps: (n, n_codes) int64 array, the group of every domain value.
-        """
-        return None
-
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float | None:
-        """What no generalization of one generalization is below, where lower is better."""
-        return None
-
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values | None:
-        """The best value that a specialization of one generalization can have, in several cases.
-
-        In case i the specialization keeps no class of at most `gone[i]` tuples, and its k is at most `most[i]`. An
-        objective with a floor gives what comes on top of it, the others the value itself.
-
-        Args:
-            classes: The classes of one generalization.
-            limit: At most so many tuples are suppressed.
-            gone: (n,) int64 array, ascending.
-            most: (n,) int64 array.
-
-        Returns:
-            (n,) float array.
-        """
-        return None
-
-    @property
-    def floor_rises(self) -> bool:
-        """Whether nodes say what their generalizations are not below."""
-        return type(self).floor_of_generalizations is not Objective.floor_of_generalizations
-
-    @property
-    def has_floor(self) -> bool:
-        """Whether minimised values are known not to be below something."""
-        return self.floor_rises or type(self).attribute_terms is not Objective.attribute_terms
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether anything is known of the values of nodes that were not evaluated."""
-        return self.has_floor or type(self).best_of_specializations is not Objective.best_of_specializations
 
     def __eq__(self, other: object) -> bool:
         """Whether both measure the same: of one class, with equal arguments."""
@@ -152,10 +118,10 @@ class ColumnObjective(Objective):
         column: Name of a column of the table with a role: sensitive, label or quasi-identifier.
     """
 
-    column: str
+    column: Hashable
 
-    def __init__(self, column: str) -> None:
-        if not isinstance(column, str):
+    def __init__(self, column: Hashable) -> None:
+        if column is None or not isinstance(column, Hashable):
             raise TypeError(f"column must be the name of a column, got {column!r}")
         self.column = column
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.table.values import is_number, is_whole
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.table.domain_values import is_number, is_whole
 
 Values = NDArray[np.float64]
 
@@ -55,6 +57,26 @@ class Constraint:
         if not np.isfinite(self.bound):
             raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
+
+    @property
+    def column(self) -> Hashable | None:
+        """The column that the objective reads, or None."""
+        column: Hashable | None = self.objective.column
+        return column
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the constraint speaks of single classes: no kept class may be worse than the bound."""
+        return bool(self.objective.worst_class and self.at_least == self.objective.maximize)
+
+    def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """(n_classes,) Boolean array: the classes that break a constraint that speaks of single classes.
+
+        Args:
+            classes: The classes of one or several generalizations.
+        """
+        values: Values = self.objective.of_classes(classes)
+        return values < self.bound if self.at_least else values > self.bound
 
     def violation(self, values: Values) -> Values:
         """(n,) float array, pymoo's G: at most 0 where the constraint is satisfied.

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
+from pymoo_anon.operators.spaces import check_levels, check_strings
+
 Bits = NDArray[np.bool_]
 
 
@@ -22,6 +24,17 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
 
     Args:
         prob: Probability that two parents are crossed at all; otherwise they pass on unchanged.
+
+    Raises:
+        TypeError: At the first mating, the variables of the problem are bits or real numbers.
+
+    >>> from pymoo.core.problem import Problem
+    >>> lattice = Problem(n_var=4, xl=0, xu=9, vtype=int)
+    >>> parents = np.array([[[1, 2, 3, 4]], [[5, 6, 7, 8]]])  # one mating of two
+    >>> LevelCrossover()._do(lattice, parents, random_state=np.random.default_rng(1))
+    array([[[1, 2, 7, 8]],
+    <BLANKLINE>
+           [[5, 6, 3, 4]]])
     """
 
     def __init__(self, prob: float = 0.8, **kwargs: Any) -> None:
@@ -35,6 +48,7 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.int64]:
+        check_levels(problem)
         _, n_matings, n_var = X.shape
         if n_var == 1:
             return X.copy()
@@ -58,6 +72,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_points` is no positive whole number.
+        TypeError: At the first mating, the problem is no `PartitionProblem`.
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:
@@ -75,6 +90,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.bool_]:
+        check_strings(problem)
         # An attribute of one value has no bits, and the places before and after it are one.
         offsets = np.unique(problem.bit_offsets)
         between = offsets[1:-1] if self.boundaries else offsets[:0]
@@ -87,7 +103,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
 
     The parents are reduced to the positions where they differ, and the string between two points among these is
     swapped. The ends of the string count as one point, so that parents that differ twice or more have children that
-    are neither of them; others have themselves.
+    are neither of them; others have themselves. It serves variables of any kind.
 
     Args:
         prob: Probability that two parents are crossed at all.

@@ -17,9 +17,10 @@ from pymoo_anon._messages import repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression, suppression_rule
+from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 
 Matrix = NDArray[np.float64]
 
@@ -40,12 +41,14 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         xu: (n_var,) array, the largest value of each variable; the smallest is 0.
         vtype: Type of a variable, for pymoo.
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
-        constraints: Bounds on objectives, `KAnonymity() >= 5`, in the order of the columns of G.
+        constraints: Bounds on objectives, `KAnonymity() >= 5`, in the order of the columns of G. `Violating` adds a
+            last column: the suppressed tuples less their limit.
 
     Attributes:
         table: The table.
         objectives: Tuple of the objectives.
         constraints: Tuple of the constraints.
+        suppression: The rule of suppression.
         measured: Tuple of the objectives, and of those that only constraints bound.
         objective_names: Tuple of a name for each, unique among them and the quasi-identifiers.
         n_unique: Number of distinct points that were evaluated.
@@ -54,8 +57,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
-        ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
-            suppression is out of range.
+        ValueError: There are no objectives, an objective is given twice or reads a column without a role, the
+            suppression is out of range, or it is `Violating` without a constraint that single classes can break.
     """
 
     def __init__(
@@ -97,14 +100,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.objective_names = self._measure_names[: len(self.objectives)]
         self.suppression = suppression_rule(suppression)
         self._grouping = self.suppression.grouping(table.n_rows)
+        self._limit = None
+        if isinstance(self.suppression, Violating):
+            self.suppression.read(self.constraints)
+            self._limit = self.suppression.limit_of(table.n_rows)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
-        self._memory = _Memory(len(self.measured))
+        self._memory = Memory(len(self.measured) + 1)
         self.n_threads = 1
         super().__init__(
             n_var=n_var,
             n_obj=len(self.objectives),
-            n_ieq_constr=len(self.constraints),
+            n_ieq_constr=len(self.constraints) + (self._limit is not None),
             xl=np.zeros(n_var),
             xu=np.asarray(xu),
             vtype=vtype,
@@ -135,6 +142,21 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         raise NotImplementedError
 
+    def equivalence_classes(self, x: ArrayLike) -> EquivalenceClasses:
+        """The equivalence classes behind one point, as its objectives see them.
+
+        Args:
+            x: (n_var,) array, one row of `res.X`.
+
+        Returns:
+            The classes, with the values of all sensitive, label and person columns, and the class of each distinct
+            tuple.
+
+        Raises:
+            ValueError: x has the wrong length or a value that is out of range.
+        """
+        return self.table.equivalence_classes(self.decode(x), self.suppression, self.constraints)
+
     def natural(self, F: ArrayLike) -> Matrix:
         """Objective values with their natural signs, k and not -k.
 
@@ -157,7 +179,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         X = np.empty((0, self.n_var), dtype=int) if res.X is None else np.atleast_2d(res.X)
         values = self.natural(np.empty((0, self.n_obj)) if res.F is None else np.atleast_2d(res.F))
         if len(self.measured) > self.n_obj:
-            more = self._memory.recall(self._checked(X), self._measure)[:, self.n_obj :]
+            more = self._memory.recall(self.checked(X), self._measure)[:, self.n_obj : -1]
             values = np.concatenate([values, more], axis=1)
         frame = self._variables_frame(X)
         for name, measure, own in zip(self._measure_names, self.measured, values.T, strict=True):
@@ -172,7 +194,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             visit: Called with the classes, which it must not keep.
 
         Returns:
-            (1, n_obj) float array of minimised values, and (1, n_constraints) float array, at most 0 where satisfied.
+            (1, n_obj) float array of minimised values, and (1, n_ieq_constr) float array, at most 0 where satisfied.
         """
         if self._memory.holds(x).all():
             return self._minimised(self._compute(x, visit))
@@ -205,13 +227,15 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
         """F and G of measured values with their natural signs."""
         F = values[:, : self.n_obj] * self._signs
-        G = np.empty((len(values), len(self.constraints)))
+        G = np.empty((len(values), self.n_ieq_constr))
         for i, (constraint, measure) in enumerate(zip(self.constraints, self._bounded, strict=True)):
             G[:, i] = constraint.violation(values[:, measure])
+        if self._limit is not None:
+            G[:, -1] = values[:, -1] - self._limit
         return F, G
 
     def _measure(self, X: NDArray[Any]) -> Matrix:
-        """(n, n_measures) float array: all measures of valid points, with their natural signs."""
+        """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last."""
         n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
         if n_threads < 2:
             return self._compute(X)
@@ -222,13 +246,13 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
         """What `_measure` does, in one thread."""
         points, sources, given = self._steps(X)
-        maps, n_groups = self._group_maps(points)
+        maps, n_groups = self.group_maps(points)
         asked = None if sources is None else given >= 0
         rows = given if asked is None else given[asked]
-        values = np.empty((len(X), len(self.measured)))
+        values = np.empty((len(X), len(self.measured) + 1))
         done = 0
         limit, below = self._grouping
-        for classes in self.table.grouper.classes(
+        for grouped in self.table.grouper.classes(
             maps,
             n_groups,
             sources=sources,
@@ -237,7 +261,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             limit=limit,
             below=below,
         ):
+            classes = self.suppression.applied(grouped, self.constraints)
             own = rows[done : done + len(classes)]
+            values[own, -1] = classes.n_suppressed
             for column, measure in enumerate(self.measured):
                 values[own, column] = measure.evaluate(classes)
             if visit is not None:
@@ -246,63 +272,41 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        points = self._checked(X)
+        # pymoo hands over one point at a time where `elementwise` is set.
+        points = self.checked(np.atleast_2d(X) if self.elementwise else X)
         out["F"], out["G"] = self._minimised(self._memory.recall(points, self._measure))
 
-    def _checked(self, X: ArrayLike) -> NDArray[Any]:
-        """Points as an (n, n_var) array of the search space's own dtype, or an error."""
+    def checked(self, X: ArrayLike) -> NDArray[Any]:
+        """Points as an (n, n_var) array of the search space's own dtype.
+
+        Args:
+            X: (n, n_var) array.
+
+        Raises:
+            TypeError: X is of another dtype than the search space needs.
+            ValueError: X has another shape, or holds a point that is not valid.
+        """
         raise NotImplementedError
 
     def _steps(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64] | None, NDArray[np.int64]]:
         """Points to group one after the other, the source of each, and which row of X each is or -1."""
         return X, None, np.arange(len(X))
 
-    def _group_maps(self, X: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(n, n_codes) groups of all domain values and (n, n_attributes) numbers of groups."""
+    def group_maps(self, X: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The group maps of valid points.
+
+        Args:
+            X: (n, n_var) array.
+
+        Returns:
+            (n, n_codes) int64 array, the group of every domain value, attribute after attribute, and (n, n_attributes)
+            int64 array, how many groups each attribute has.
+        """
         raise NotImplementedError
 
     def _variables_frame(self, X: NDArray[Any]) -> pd.DataFrame:
         """One column per quasi-identifier."""
         raise NotImplementedError
-
-
-class _Memory:
-    """What was measured of every point, by the bytes of x. Copies are itself: a search has one memory."""
-
-    def __init__(self, n_measures: int) -> None:
-        self._rows: dict[bytes, int] = {}
-        self._values = np.empty((64, n_measures))
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_rows": self._rows, "_values": self._values[: len(self._rows)]}
-
-    def holds(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """(n,) Boolean array: which points were seen before."""
-        return np.array([key in self._rows for key in _keys(X)], dtype=bool)
-
-    def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
-        """(n, n_measures) float array, measured for the points that were not seen before, each once."""
-        rows = self._rows
-        known = len(rows)
-        keys = _keys(X)
-        found: dict[bytes, int] = {}
-        for i, key in enumerate(keys):
-            if key not in rows and key not in found:
-                found[key] = i
-        if found:
-            new = measure(X[list(found.values())])
-            total = known + len(found)
-            if total > len(self._values):
-                grown = np.empty((max(total, 2 * len(self._values)), self._values.shape[1]))
-                grown[:known] = self._values[:known]
-                self._values = grown
-            self._values[known:total] = new
-            # Last, so that an interrupted evaluation leaves nothing behind.
-            rows.update(zip(found, range(known, total), strict=True))
-        return self._values[[rows[key] for key in keys]]
 
 
 def check_table(table: Any) -> None:
@@ -313,12 +317,6 @@ def check_table(table: Any) -> None:
     """
     if not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
-
-
-def _keys(X: NDArray[Any]) -> list[bytes]:
-    X = np.ascontiguousarray(X)
-    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
-    return keys
 
 
 def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ class LatticeProblem(AnonymizationProblem):
         """
         if np.shape(x) != (self.n_var,):
             raise ValueError(f"x must be one node, an array of {self.n_var} levels, got shape {np.shape(x)}")
-        (levels,) = self._checked(np.asarray(x)[np.newaxis])
+        (levels,) = self.checked(np.asarray(x)[np.newaxis])
         chosen = list(zip(self.table.quasi_identifiers.items(), levels, strict=True))
         return Generalization(
             {name: hierarchy.groups[level] for (name, hierarchy), level in chosen},
@@ -144,7 +144,15 @@ class LatticeProblem(AnonymizationProblem):
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
 
-    def _checked(self, X: ArrayLike) -> Nodes:
+    def checked(self, X: ArrayLike) -> Nodes:
+        """Nodes as an (n, n_var) int64 array.
+
+        Args:
+            X: (n, n_var) array of whole levels.
+
+        Raises:
+            ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
+        """
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != self.n_var:
             raise ValueError(
@@ -175,12 +183,13 @@ class LatticeProblem(AnonymizationProblem):
         X = np.zeros((len(levels), self.n_var), dtype=np.int64)
         X[np.arange(len(levels)), attributes] = levels
         weights = np.zeros((self.n_var, int(self.lengths.max()) + 1))
-        n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self._group_maps(X))]
+        n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self.group_maps(X))]
         if n_classes:
             weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
         return weights
 
-    def _group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The group maps of valid nodes, as `AnonymizationProblem.group_maps`."""
         return level_maps(np.ascontiguousarray(X), self._groups, self._n_groups, self.table.tuples.offsets)
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:

@@ -171,7 +171,7 @@ class PartitionProblem(AnonymizationProblem):
         """
         if np.shape(x) != (self.n_var,):
             raise ValueError(f"x must be one string of {self.n_var} bits, got shape {np.shape(x)}")
-        (maps,), _ = self._group_maps(self._checked(np.asarray(x)[np.newaxis]))
+        (maps,), _ = self.group_maps(self.checked(np.asarray(x)[np.newaxis]))
         groups: dict[str, NDArray[np.int64]] = {}
         labels: dict[str, tuple[Hashable, ...]] = {}
         parts = np.split(maps, self._firsts[1:])
@@ -196,7 +196,16 @@ class PartitionProblem(AnonymizationProblem):
             raise ValueError(f"X must be strings of {self.n_var} bits, an (n, {self.n_var}) array, got {given.shape}")
         return given
 
-    def _checked(self, X: ArrayLike) -> Bits:
+    def checked(self, X: ArrayLike) -> Bits:
+        """Strings as an (n, n_var) Boolean array.
+
+        Args:
+            X: (n, n_var) Boolean array.
+
+        Raises:
+            TypeError: X is not Boolean.
+            ValueError: X has another shape, or a string is no cut of a taxonomy.
+        """
         strings = self._strings(X)
         valid = valid_cuts(strings, self._spans)
         if not valid.all():
@@ -211,7 +220,8 @@ class PartitionProblem(AnonymizationProblem):
                     )
         return strings
 
-    def _group_maps(self, X: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def group_maps(self, X: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The group maps of valid strings, as `AnonymizationProblem.group_maps`."""
         ones = np.zeros((len(X), int(self._sizes.sum())), dtype=np.int64)
         ones[:, self._after_bit] = X
         maps = np.cumsum(ones, axis=1)

@@ -79,7 +79,7 @@ class PreferenceProblem(PartitionProblem):
         Args:
             X: (n, n_var) Boolean array.
         """
-        return self._memory.recall(self._checked(X), self._measure)
+        return self._memory.recall(self.checked(X), self._measure)
 
     @property
     def steps(self) -> Matrix:

@@ -28,7 +28,7 @@ _MOST_ROWS = 3_037_000_499
 class Microdata:
     """A table about persons, ready to be searched.
 
-    Kept are the distinct quasi-identifier tuples with their counts and, for every sensitive or label column, sparse
+    Kept are the distinct quasi-identifier tuples with their counts and, for every column with another role, sparse
     counts of its values in each of them. No row is kept: a table of a billion rows with a million distinct tuples is as
     large as one of a million rows. Instances do not change. The builder is `from_frame`.
 
@@ -36,15 +36,17 @@ class Microdata:
         quasi_identifiers: Hierarchy of every quasi-identifier.
         tuples: (n_distinct, n_quasi_identifiers) integer array, the distinct tuples as positions in the domains.
         counts: (n_distinct,) integer array, how many rows hold each.
-        columns: Per sensitive or label column, its value counts in each distinct tuple.
-        values: Per sensitive or label column, the values that the codes of its counts stand for.
+        columns: Per column with another role, its value counts in each distinct tuple.
+        domains: Per such column, the values that the codes of its counts stand for.
         sensitive: Names of the sensitive columns.
         label: Name of the column with the class labels, if any.
+        person: Name of the column that tells whose row it is, if any.
 
     Attributes:
         quasi_identifiers: Hierarchy of every quasi-identifier, in order.
         sensitive: Names of the sensitive columns.
         label: Name of the column with the class labels, or None.
+        person: Name of the column that tells whose row it is, or None.
         tuples: The distinct tuples.
         grouper: What groups them.
     """
@@ -55,24 +57,26 @@ class Microdata:
         tuples: NDArray[np.int64],
         counts: NDArray[np.int64],
         columns: Mapping[str, ValueCounts],
-        values: Mapping[str, Sequence[Hashable]],
+        domains: Mapping[str, Sequence[Hashable]],
         sensitive: Sequence[str] = (),
         label: str | None = None,
+        person: str | None = None,
     ) -> None:
         if int(counts.sum()) > _MOST_ROWS:
             raise ValueError(f"a table must have at most {_MOST_ROWS:,} rows, got {int(counts.sum()):,}")
         self.quasi_identifiers = dict(quasi_identifiers)
         self.sensitive = tuple(sensitive)
         self.label = label
-        self._values = {name: tuple(known) for name, known in values.items()}
+        self.person = person
         domain_sizes = tuple(hierarchy.n_values for hierarchy in self.quasi_identifiers.values())
         # A class label may be a quasi-identifier too, so every quasi-identifier has counts of its values.
-        own = {}
+        own, own_domains = {}, {}
         for j, (name, hierarchy) in enumerate(self.quasi_identifiers.items()):
             own[name] = ValueCounts(np.arange(len(tuples) + 1), tuples[:, j].copy(), counts, hierarchy.n_values)
-            self._values[name] = hierarchy.domain
+            own_domains[name] = hierarchy.domain
         levels = [hierarchy.groups for hierarchy in self.quasi_identifiers.values()]
-        self.tuples = DistinctTuples(tuples, counts, domain_sizes, {**own, **columns}, self._values, levels)
+        named = {**domains, **own_domains}
+        self.tuples = DistinctTuples(tuples, counts, domain_sizes, {**own, **columns}, named, levels)
         self.grouper = Grouper(self.tuples)
 
     @classmethod
@@ -83,6 +87,7 @@ class Microdata:
         sensitive: str | Sequence[str] | None = None,
         label: str | None = None,
         missing: str = "raise",
+        person: str | None = None,
     ) -> Microdata:
         """Read a table. The frame stays as it is; columns without a role are left out.
 
@@ -95,12 +100,14 @@ class Microdata:
             label: Name of a column with class labels, for `ClassificationMetric`. It may have another role, too.
             missing: What happens to rows where a column with a role has no value (None, NaN): "raise" refuses the
                 table, "drop" leaves those rows out, "keep" makes what is missing a value of its own.
+            person: Name of the column that tells whose row it is, where a person may have several rows. Its values are
+                counted, for `KAnonymity(person=...)`. Rows that lack it, where they are kept, count as one person.
 
         Raises:
             TypeError: `frame` is no frame, or a quasi-identifier has no `Hierarchy`.
             KeyError: The frame lacks a column.
-            ValueError: No quasi-identifier, no rows, a column both sensitive and quasi-identifier, a value that its
-                hierarchy does not know, or missing values.
+            ValueError: No quasi-identifier, no rows, a column both sensitive and quasi-identifier, a person column with
+                another role, a value that its hierarchy does not know, or missing values.
         """
         if missing not in ("raise", "drop", "keep"):
             raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
@@ -119,7 +126,15 @@ class Microdata:
             raise ValueError(
                 f"sensitive must name each column once, got more than once: {examples(repeated(sensitive))}"
             )
-        wanted = list(dict.fromkeys([*quasi_identifiers, *sensitive, *([label] if label is not None else [])]))
+        for role, names in (
+            ("a quasi-identifier", quasi_identifiers),
+            ("sensitive", sensitive),
+            ("the label", [label]),
+        ):
+            if person is not None and person in names:
+                raise ValueError(f"column {person!r} must not be both the person and {role}")
+        others = [name for name in (label, person) if name is not None]
+        wanted = list(dict.fromkeys([*quasi_identifiers, *sensitive, *others]))
         combinations, weights = _distinct(frame, wanted)
 
         n_rows = int(weights.sum())
@@ -155,11 +170,11 @@ class Microdata:
                 # factorize gives -1 for what is missing: the last of the values.
                 values.append(None)
             codes.append(_encoded(name, hierarchies[name], values)[positions])
-        columns, value_names = {}, {}
+        columns, domains = {}, {}
         for name in wanted:
             if name not in quasi_identifiers:
-                columns[name], value_names[name] = _coded(combinations[name])
-        return cls._from_codes(hierarchies, codes, weights, columns, value_names, sensitive, label)
+                columns[name], domains[name] = _coded(combinations[name])
+        return cls._from_codes(hierarchies, codes, weights, columns, domains, sensitive, label, person)
 
     @classmethod
     def _from_codes(
@@ -168,9 +183,10 @@ class Microdata:
         codes: Sequence[NDArray[np.int64]],
         weights: NDArray[np.int64],
         columns: Mapping[str, NDArray[np.int64]],
-        values: Mapping[str, Sequence[Hashable]],
+        domains: Mapping[str, Sequence[Hashable]],
         sensitive: Sequence[str] = (),
         label: str | None = None,
+        person: str | None = None,
     ) -> Microdata:
         """From rows of codes, each with a weight; rows may repeat."""
         matrix = np.column_stack(codes)
@@ -179,13 +195,13 @@ class Microdata:
         np.add.at(counts, ids, weights)
         sparse = {}
         for name, column in columns.items():
-            n_values = len(values[name])
+            n_values = len(domains[name])
             cells, members = np.unique(ids * n_values + column, return_inverse=True)
             totals = np.zeros(len(cells), dtype=np.int64)
             np.add.at(totals, members, weights)
             starts = np.searchsorted(cells, np.arange(len(first) + 1) * n_values)
             sparse[name] = ValueCounts(starts, cells % n_values, totals, n_values)
-        return cls(quasi_identifiers, matrix[first], counts, sparse, values, sensitive, label)
+        return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[str, Hierarchy]) -> Microdata:
         """The same table with other hierarchies for some quasi-identifiers.
@@ -208,9 +224,10 @@ class Microdata:
         unknown = [name for name in quasi_identifiers if name not in hierarchies]
         if unknown:
             raise KeyError(f"quasi-identifiers must be among {examples(list(hierarchies))}, got {examples(unknown)}")
-        columns = {name: self.tuples.columns[name] for name in self._values if name not in hierarchies}
-        values_of = {name: self._values[name] for name in columns}
-        return Microdata(hierarchies, codes, self.tuples.counts, columns, values_of, self.sensitive, self.label)
+        columns = {name: self.tuples.columns[name] for name in self.tuples.domains if name not in hierarchies}
+        domains = {name: self.tuples.domains[name] for name in columns}
+        roles = (self.sensitive, self.label, self.person)
+        return Microdata(hierarchies, codes, self.tuples.counts, columns, domains, *roles)
 
     @property
     def n_rows(self) -> int:
@@ -222,15 +239,17 @@ class Microdata:
         """Number of distinct quasi-identifier tuples."""
         return len(self.tuples)
 
-    def values(self, column: str) -> tuple[Hashable, ...]:
+    def domain_of(self, column: Hashable) -> tuple[Hashable, ...]:
         """The values of a column that has a role, in the order of the columns of its histograms.
 
         Raises:
             KeyError: The column has no role.
         """
-        if column not in self._values:
-            raise KeyError(f"column must be one of {examples(list(self._values))}, which have a role, got {column!r}")
-        return self._values[column]
+        if column not in self.tuples.domains:
+            raise KeyError(
+                f"column must be one of {examples(list(self.tuples.domains))}, which have a role, got {column!r}"
+            )
+        return self.tuples.domains[column]
 
     def equivalence_classes(
         self,
@@ -246,7 +265,8 @@ class Microdata:
             constraints: What must hold of the release, such as `KAnonymity() >= 5`; only `Violating` reads them.
 
         Returns:
-            The classes, with the histograms of all sensitive and label columns and the class of each distinct tuple.
+            The classes, with the value counts of all columns with a role other than quasi-identifier, and the class of
+            each distinct tuple.
 
         Raises:
             TypeError: The suppression is no number and no rule.
@@ -258,7 +278,7 @@ class Microdata:
             raise ValueError(f"generalization must map the table's domains {expected}, got {got}")
         rule = suppression_rule(suppression)
         limit, below = rule.grouping(self.n_rows)
-        roles = [*self.sensitive, *([self.label] if self.label is not None else [])]
+        roles = [*self.sensitive, *(name for name in (self.label, self.person) if name is not None)]
         read = [constraint.column for constraint in constraints if constraint.column is not None]
         (classes,) = self.grouper.classes(
             np.concatenate(list(generalization.groups.values()))[None, :],

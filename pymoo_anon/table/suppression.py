@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from pymoo_anon.engine.classes import EquivalenceClasses
 
@@ -23,7 +23,7 @@ class ClassConstraint(Protocol):
     """What a rule of suppression asks of a constraint."""
 
     @property
-    def column(self) -> str | None:
+    def column(self) -> Hashable | None:
         """The column that the constraint reads, or None."""
 
     @property

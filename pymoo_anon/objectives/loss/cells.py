@@ -12,6 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -68,6 +69,7 @@ class GeneralLossMetric(_CellObjective):
     name = "GLM"
     words = "general loss"
     maximize = False
+    bounding = AdditiveLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the loss of each of n generalizations."""
@@ -78,24 +80,20 @@ class GeneralLossMetric(_CellObjective):
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
         return self._weighed(unsuppressed_losses(tuples, maps))
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """What suppression adds at least: classes that are gone lose all that they have not lost yet.
+    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
+        """(m,) float array: what a tuple of each class has not lost yet by generalization.
 
-        In a specialization their tuples have lost no more by generalization than here.
+        Args:
+            classes: The classes of one generalization.
+            which: (m,) int64 array of classes.
         """
-        tuples = classes.tuples
-        extents = group_extents(classes.maps, tuples.offsets)[0]
-        small = np.flatnonzero(classes.sizes <= gone[-1])
-        cells = extents[tuples.offsets[:-1] + tuples.codes[classes.representatives[small]]]
-        left = self._weighed(1 - cells / np.maximum(np.diff(tuples.offsets) - 1, 1)).sum(axis=1) * classes.sizes[small]
-        return np.array([left[classes.sizes[small] <= size].sum() for size in gone])
+        left: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1)
+        return left
 
     def _weighed(self, losses: Values) -> Values:
         return losses if self.weights is None else losses * self.weights
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the number of cells or what all of them cost."""
         n = len(tuples.domain_sizes) if self.weights is None else float(self.weights.sum())
         return 0, tuples.n_rows * n
@@ -118,6 +116,7 @@ class NormalizedWeightedPenalty(_CellObjective):
     name = "NWP"
     words = "weighted loss"
     maximize = False
+    bounding = AdditiveLoss
     step = 0.001
 
     _kind_of_weights = "non-negative numbers of sum 1"
@@ -138,12 +137,17 @@ class NormalizedWeightedPenalty(_CellObjective):
         terms: Values = self._weighed(unsuppressed_losses(tuples, maps)) / tuples.n_rows * (1 - 1e-12)
         return terms
 
+    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
+        """(m,) float array: what suppression of one tuple of each of the m classes adds to the penalty."""
+        added: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1) / classes.n_rows
+        return added
+
     def _weighed(self, losses: Values) -> Values:
         n = losses.shape[1]
         weighed: Values = losses * (np.full(n, 1 / n) if self.weights is None else self.weights)
         return weighed
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -158,6 +162,7 @@ class NonUniformEntropy(Objective):
     name = "NUE"
     words = "non-uniform entropy"
     maximize = False
+    bounding = AdditiveLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the bits lost by each of n generalizations."""
@@ -180,7 +185,17 @@ class NonUniformEntropy(Objective):
         terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
+        """(m,) float array: the bits that tell the groups of a tuple of each of the m classes from the whole domain."""
+        tuples = classes.tuples
+        bits = np.zeros(len(which))
+        for j, offset in enumerate(tuples.offsets[:-1]):
+            own = classes.maps[0, offset : tuples.offsets[j + 1]]
+            held = np.bincount(own, tuples.marginals[offset : tuples.offsets[j + 1]])
+            bits += np.log2(tuples.n_rows / held[own[tuples.codes[classes.representatives[which], j]]])
+        return bits
+
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits lost where every tuple is suppressed."""
         everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
         return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
@@ -196,6 +211,7 @@ class Precision(Objective):
     name = "precision"
     maximize = True
     step = 0.001
+    bounding = AdditiveLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the precision of each of n generalizations."""
@@ -209,6 +225,11 @@ class Precision(Objective):
         # A little less, so that the rounding of the sum proves nothing.
         return (self._heights(tuples, maps) - 1 - 1e-12) / len(tuples.domain_sizes)
 
+    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
+        """(m,) float array: what suppression of one tuple takes from the precision, the same in all classes."""
+        left = 1 - self._heights(classes.tuples, classes.maps)[0]
+        return np.full(len(which), left.mean() / classes.n_rows)
+
     def _heights(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_attributes) float array: the level of each attribute over the height of its hierarchy."""
         heights = np.zeros((len(maps), len(tuples.levels)))
@@ -218,7 +239,7 @@ class Precision(Objective):
                 heights[:, j] = _lowest_levels(own, levels) / (len(levels) - 1)
         return heights
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -237,6 +258,15 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
         classes.kept,
     )
     return losses
+
+
+def _kept_shares(classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
+    """(m, n_attributes) float array: what share of each cell's information the m classes of one generalization keep."""
+    tuples = classes.tuples
+    extents = group_extents(classes.maps, tuples.offsets)[0]
+    cells = extents[tuples.offsets[:-1] + tuples.codes[classes.representatives[which]]]
+    shares: Values = 1 - cells / np.maximum(np.diff(tuples.offsets) - 1, 1)
+    return shares
 
 
 def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:

@@ -11,6 +11,7 @@ from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import add_times
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
+from pymoo_anon.objectives.bounds.losses import MajorityLoss, RisingLoss, RisingSum
 
 
 class ClassificationMetric(ColumnObjective):
@@ -27,6 +28,7 @@ class ClassificationMetric(ColumnObjective):
     words = "classification loss"
     maximize = False
     whole = True
+    bounding = MajorityLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the number of penalised tuples of each of n generalizations."""
@@ -34,23 +36,14 @@ class ClassificationMetric(ColumnObjective):
         penalised: Values = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
         return penalised
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
-        """Merging classes puts no tuple into a majority that was outside one, and suppression penalises more."""
-        return float(classes.n_rows - self._majorities(classes).sum())
-
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """The majorities of the classes that are gone are penalised, too; splitting makes them no smaller."""
-        majorities = self._majorities(classes)
-        return np.array([majorities[classes.sizes <= size].sum() for size in gone], dtype=float)
-
-    def _majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
         counts = self._counts(classes)
-        largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[: counts.starts[-1]], counts.starts[:-1])
+        first, last = counts.starts[0], counts.starts[-1]
+        largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[first:last], counts.starts[:-1] - first)
         return largest
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the number of rows."""
         return 0, tuples.n_rows
 
@@ -72,7 +65,7 @@ class NormalizedClassDispersion(Objective):
         dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.kept)
         return dispersion / max(classes.n_rows - 1, 1)
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -88,17 +81,14 @@ class Discernibility(Objective):
     words = "discernibility"
     maximize = False
     whole = True
+    bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the discernibility of each of n generalizations."""
         total: Values = _discernibility(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
-        """Merging classes raises the sum of squares, and suppression costs more than any class."""
-        return float((classes.sizes**2).sum())
-
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
@@ -114,17 +104,14 @@ class AverageClassSize(Objective):
     words = "average class size"
     maximize = False
     step = 0.1
+    bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the average of each of n generalizations."""
         average: Values = classes.n_rows / classes.n_released
         return average
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
-        """Neither merging classes nor suppressing them makes more of them."""
-        return classes.n_rows / len(classes.sizes)
-
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of rows."""
         return 1, tuples.n_rows
 
@@ -140,17 +127,10 @@ class KLDivergence(Objective):
     words = "divergence from the original"
     maximize = False
     step = 0.001
+    bounding = RisingSum
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the divergence of each of n generalizations."""
-        return self._divergence(classes, classes.kept)
-
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
-        """What is spread over classes before suppression is the nearest to the original of all that is even in them."""
-        # A little less, so that the rounding of the sum proves nothing.
-        return float(self._divergence(classes, np.ones(len(classes.sizes), dtype=np.bool_))[0]) * (1 - 1e-9)
-
-    def _divergence(self, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Values:
         tuples = classes.tuples
         divergence: Values = _divergence(
             np.log2(group_extents(classes.maps, tuples.offsets) + 1),
@@ -159,13 +139,13 @@ class KLDivergence(Objective):
             classes.starts,
             classes.sizes,
             classes.representatives,
-            kept,
+            classes.kept,
             tuples.count_bits,
         )
         # Rounding leads neither below what is perfect nor above what is worst.
-        return np.clip(divergence / tuples.n_rows, *self.bounds(tuples))
+        return np.clip(divergence / tuples.n_rows, *self.value_range(tuples))
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits of a combination of domain values."""
         return 0, float(np.log2(tuples.domain_sizes).sum())
 

@@ -12,18 +12,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.sums import add
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values
-from pymoo_anon.objectives.worst_class import MonotoneWorstClass, WorstClassObjective, least_worst_share
+from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
+from pymoo_anon.objectives.worst_class import WorstClassObjective
+from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.values import is_number, same_as
 
 Ints = NDArray[np.int64]
 
 
-class TCloseness(MonotoneWorstClass):
+class TCloseness(WorstClassObjective):
     """t: the greatest earth mover's distance of a class's values to the table's, over the classes not suppressed.
 
     Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
@@ -42,6 +44,7 @@ class TCloseness(MonotoneWorstClass):
     words = "distance of sensitive values"
     maximize = False
     step = 0.001
+    bounding = WorstShare
 
     def __init__(self, column: str, distance: str | Sequence[Hashable] | Hierarchy = "equal") -> None:
         super().__init__(column)
@@ -78,7 +81,7 @@ class TCloseness(MonotoneWorstClass):
             ValueError: It has none, or they have.
         """
         super().check(table)
-        values = table.values(self.column)
+        values = table.domain_of(self.column)
         if self.distance == "ordered":
             # Days are not comparable with times.
             of_dates = isinstance(values[0], date) and len(set(map(type, values))) == 1
@@ -93,46 +96,45 @@ class TCloseness(MonotoneWorstClass):
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the distance of each class."""
-        own, totals = (sizes, counts.starts, counts.values, counts.counts), tuples.totals(self.column)
+        counts, tuples = self._counts(classes), classes.tuples
+        own, totals = (classes.sizes, counts.starts, counts.values, counts.counts), tuples.totals(self.column)
         n_values = len(totals)
         if self.distance == "equal":
             t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], tuples.n_rows)
         elif isinstance(self.distance, Hierarchy):
             # Up to the one below the root; a hierarchy of the root alone has that.
             below_root = max(self.distance.length, 1)
-            levels = self.distance.groups[:below_root, _places(self.distance, tuples.values[self.column])]
+            levels = self.distance.groups[:below_root, _places(self.distance, tuples.domains[self.column])]
             t = _distances_in_tree(*own, totals, levels, tuples.n_rows)
         elif isinstance(self.distance, tuple):
-            places = _places(self.distance, tuples.values[self.column])
+            places = _places(self.distance, tuples.domains[self.column])
             t = _distances_in_order(*own, totals, places, len(self.distance), tuples.n_rows)
         else:
             # A quasi-identifier's domain stands in any order, and has values that nobody has.
-            ascending = np.argsort(_places(self.distance, tuples.values[self.column]))
+            ascending = np.argsort(_places(self.distance, tuples.domains[self.column]))
             places = np.zeros(n_values, dtype=np.int64)
             places[ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
             t = _distances_in_order(*own, totals, places, np.count_nonzero(totals), tuples.n_rows)
         distances: Values = t
         return distances
 
-    def _best_without(
-        self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples
-    ) -> float:
-        ones = np.ones(len(sizes))
+    def shares(self, classes: EquivalenceClasses) -> Shares:
+        """The surplus of a class, as a share of it, is to be no larger than t."""
+        counts, tuples, ones = self._counts(classes), classes.tuples, np.ones(len(classes.sizes))
         if self.distance == "equal":
             # The distance is what the values that are too frequent have too much together, or the others too little.
             held, offsets, present = _surpluses(
-                sizes, counts.starts, counts.values, counts.counts, tuples.totals(self.column), tuples.n_rows
+                classes.sizes, counts.starts, counts.values, counts.counts, tuples.totals(self.column), tuples.n_rows
             )
             floors = 1 - present
         else:
             # A class is a mixture of what is left of it and of what is gone, and nothing is farther away than 1.
-            held, offsets, floors = self.of_classes(sizes, counts, tuples) * sizes, 0 * ones, 0 * ones
-        starts = np.arange(len(sizes) + 1)
-        return float(least_worst_share(held, starts, offsets, ones, ones, floors, sizes, limit, worst))
+            held, offsets, floors = self.of_classes(classes) * classes.sizes, 0 * ones, 0 * ones
+        return Shares(held, np.arange(len(ones) + 1), offsets, ones, ones, floors)
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
 
@@ -140,7 +142,7 @@ class TCloseness(MonotoneWorstClass):
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
 
 
-class BasicBetaLikeness(MonotoneWorstClass):
+class BasicBetaLikeness(WorstClassObjective):
     """beta: the greatest relative gain (p - q) / q of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
@@ -154,31 +156,29 @@ class BasicBetaLikeness(MonotoneWorstClass):
     words = "relative gain of a sensitive value"
     maximize = False
     step = 0.01
+    bounding = WorstShare
 
     _enhanced = False
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the greatest gain in each class."""
-        totals = tuples.totals(self.column)
-        gains: Values = _gains(
-            sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows, self._enhanced
-        )
+        counts, tuples = self._counts(classes), classes.tuples
+        own = (classes.sizes, counts.starts, counts.values, counts.counts)
+        gains: Values = _gains(*own, tuples.totals(self.column), tuples.n_rows, self._enhanced)
         return gains
 
-    def _best_without(
-        self, limit: int, worst: float, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples
-    ) -> float:
+    def shares(self, classes: EquivalenceClasses) -> Shares:
+        """A value of share q in the table is to have a share of at most q + q beta."""
+        counts, tuples = self._counts(classes), classes.tuples
         first, last = counts.starts[0], counts.starts[-1]
         shares = tuples.totals(self.column)[counts.values[first:last]] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
         held = counts.counts[first:last].astype(float)
         # Where only some values are left, they have to share what the others have in the table.
         present = np.add.reduceat(shares, counts.starts[:-1] - first)
-        return float(
-            least_worst_share(held, counts.starts - first, shares, shares, caps, 1 / present - 1, sizes, limit, worst)
-        )
+        return Shares(held, counts.starts - first, shares, shares, caps, 1 / present - 1)
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the gain of a class of the rarest value alone."""
         totals = tuples.totals(self.column)
         rarest = totals[totals > 0].min()
@@ -200,7 +200,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
 
     _enhanced = True
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and infinity."""
         return 0, np.inf
 
@@ -227,16 +227,17 @@ class DeltaDisclosure(WorstClassObjective):
         super().__init__(column)
         self.strict = strict
 
-    def of_classes(self, sizes: Ints, counts: ValueCounts, tuples: DistinctTuples) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
+        counts, tuples = self._counts(classes), classes.tuples
         totals = tuples.totals(self.column)
-        delta: Values = _disclosures(sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows)
+        delta: Values = _disclosures(classes.sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows)
         if self.strict:
             lacking = np.diff(counts.starts) < np.count_nonzero(totals)
             delta[lacking] = np.inf
         return delta
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and log2 of the number of rows, as shares are from 1 / rows to 1; infinity if strict."""
         return 0, np.inf if self.strict else float(np.log2(tuples.n_rows))
 

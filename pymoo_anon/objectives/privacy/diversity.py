@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.sums import add
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values
-from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
-from pymoo_anon.objectives.worst_class import MonotoneWorstClass, least_worst_share
-from pymoo_anon.table.values import is_number
+from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
+from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
+from pymoo_anon.objectives.worst_class import WorstClassObjective
+from pymoo_anon.table.domain_values import is_number
 
 
 class DistinctLDiversity(ColumnObjective):
@@ -30,6 +31,8 @@ class DistinctLDiversity(ColumnObjective):
     name = "l"
     maximize = True
     whole = True
+    worst_class = True
+    bounding = Hereditary
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""
@@ -40,13 +43,11 @@ class DistinctLDiversity(ColumnObjective):
             fewest[none_kept] = np.count_nonzero(classes.tuples.totals(self.column))
         return fewest
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """No class has more values after it was split."""
-        return fewest_unavoidable(np.diff(self._counts(classes).starts), classes.sizes, gone, limit)
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: the number of distinct values in each class."""
+        return np.diff(self._counts(classes).starts)
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of values of the column."""
         return 1, tuples.columns[self.column].n_values
 
@@ -65,6 +66,7 @@ class SensitiveCountSum(ColumnObjective):
     words = "sum of sensitive counts"
     maximize = True
     whole = True
+    bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, S_l of each of n generalizations."""
@@ -79,46 +81,38 @@ class SensitiveCountSum(ColumnObjective):
         )
         return total
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """The sum over the classes that are not gone, and as if the limit were suppressed with one value."""
+    def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """(n_classes,) int64 array: what each class adds."""
         counts = self._counts(classes)
-        squares = np.add.reduceat(counts.counts[: counts.starts[-1]] ** 2, counts.starts[:-1])
-        return sums_of_larger(classes.sizes, squares, gone, limit)
+        first, last = counts.starts[0], counts.starts[-1]
+        squares: NDArray[np.int64] = np.add.reduceat(counts.counts[first:last] ** 2, counts.starts[:-1] - first)
+        return squares
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and the sum of the squared counts in the table."""
         return tuples.n_rows, float((tuples.totals(self.column).astype(float) ** 2).sum())
 
 
-class _WorstDiversity(MonotoneWorstClass):
+class _WorstDiversity(WorstClassObjective):
     """A diversity that no class has without so many distinct values."""
 
     maximize = True
+    bounding = WorstDiversity
 
-    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the diversity of each class."""
-        return self._diversity(sizes, counts, 0)
+        return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
-    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
-        """The diversity of each class, of the best that is left with so many tuples removed; infinite if none is."""
+    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+        """(n_classes,) float array: the best diversity that each class can have left.
+
+        Args:
+            classes: The classes of one or several generalizations.
+            removed: (n_classes,) int64 array, how many tuples of each class are removed, fewer than it has.
+        """
         raise NotImplementedError
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """What one class has left, and no more than the distinct values of those that cannot all be suppressed."""
-        best = super().best_of_specializations(classes, limit, gone, most)
-        distinct = np.diff(self._counts(classes).starts)
-        return np.minimum(best, fewest_unavoidable(distinct, classes.sizes, gone, limit))
-
-    def _best_without(
-        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples
-    ) -> float:
-        return float(self._diversity(sizes, counts, limit).min())
-
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of values of the column."""
         return 1, tuples.columns[self.column].n_values
 
@@ -137,8 +131,10 @@ class EntropyLDiversity(_WorstDiversity):
     words = "entropy l-diversity"
     step = 0.01
 
-    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
-        diversity: Values = _entropy_diversity(sizes, counts.starts, counts.counts, removed)
+    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+        """(n_classes,) float array: exp(entropy) of each class, so many of its most frequent values removed."""
+        counts = self._counts(classes)
+        diversity: Values = _entropy_diversity(classes.sizes, counts.starts, counts.counts, removed)
         return diversity
 
 
@@ -167,17 +163,19 @@ class RecursiveCLDiversity(_WorstDiversity):
             raise ValueError(f"c must be a positive number, got {c!r}")
         self.c = c
 
-    def _diversity(self, sizes: NDArray[np.int64], counts: ValueCounts, removed: int) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+        """(n_classes,) float array: the largest l of each class, so many of its most frequent value removed."""
+        counts = self._counts(classes)
         # A fraction of the decimal that was written: 0.1 times 30 is 3, and a c beyond the rows is as good as them.
-        c = min(Fraction(str(self.c)).limit_denominator(10**6), Fraction(int(sizes.sum()) + 1))
-        largest: Values = _recursive_diversity(sizes, counts.starts, counts.counts, c.numerator, c.denominator, removed)
+        c = min(Fraction(str(self.c)).limit_denominator(10**6), Fraction(int(classes.n_rows) + 1))
+        largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
     def __repr__(self) -> str:
         return f"RecursiveCLDiversity({self.column!r}, {self.c!r})"
 
 
-class AlphaKAnonymity(MonotoneWorstClass):
+class AlphaKAnonymity(WorstClassObjective):
     """alpha: the largest share of one sensitive value in a class that is not suppressed.
 
     The alpha of (alpha, k)-anonymity (Wong et al. 2006), over all values of the column; its k is `KAnonymity`. Above 0,
@@ -191,23 +189,21 @@ class AlphaKAnonymity(MonotoneWorstClass):
     words = "largest share of one sensitive value"
     maximize = False
     step = 0.001
+    bounding = WorstShareOfFewValues
 
-    def of_classes(self, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the share of the most frequent value in each class."""
-        share: Values = _most_frequent(counts.starts, counts.counts) / sizes
+        counts = self._counts(classes)
+        share: Values = _most_frequent(counts.starts, counts.counts) / classes.sizes
         return share
 
-    def _best_without(
-        self, limit: int, worst: float, sizes: NDArray[np.int64], counts: ValueCounts, tuples: DistinctTuples
-    ) -> float:
-        n, ones = len(sizes), np.ones(len(sizes))
+    def shares(self, classes: EquivalenceClasses) -> Shares:
+        """The share of the most frequent value is to be no larger than alpha."""
+        counts, ones = self._counts(classes), np.ones(len(classes.sizes))
         most = _most_frequent(counts.starts, counts.counts).astype(float)
-        least = least_worst_share(most, np.arange(n + 1), 0 * ones, ones, ones, 0 * ones, sizes, limit, worst)
-        # Few values cannot have small shares.
-        (fewest,) = fewest_unavoidable(np.diff(counts.starts), sizes, np.zeros(1, dtype=np.int64), limit)
-        return max(float(least), 1 / float(fewest))
+        return Shares(most, np.arange(len(most) + 1), 0 * ones, ones, ones, 0 * ones)
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / (number of values of the column), and 1."""
         return 1 / tuples.columns[self.column].n_values, 1
 
@@ -252,23 +248,21 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _entropy_diversity(sizes, value_starts, counts, removed):  # type: ignore[no-untyped-def]
-    diversity = np.full(len(sizes), np.inf)
+    diversity = np.empty(len(sizes))
     for c in range(len(sizes)):
-        if sizes[c] <= removed:
-            continue
         own = counts[value_starts[c] : value_starts[c + 1]]
         # Removal flattens most where it takes the most frequent values down to one level.
-        level = _flattened(np.sort(own), removed) if removed > 0 else np.float64(own.max())
+        level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(own.max())
         if own.min() >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
             continue
-        left = np.float64(sizes[c] - removed)
+        left = np.float64(sizes[c] - removed[c])
         high, low = 0.0, 0.0
         for count in own:
             share = min(np.float64(count), level) / left
             high, low = add(high, low, -share * np.log(share))
         diversity[c] = min(np.exp(high + low), np.float64(len(own)))
-        if removed > 0:
+        if removed[c] > 0:
             # A little more, so that the rounding of the level proves nothing.
             diversity[c] *= 1 + 1e-12
     return diversity
@@ -287,18 +281,15 @@ def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _recursive_diversity(sizes, value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
-    largest = np.full(len(sizes), np.inf)
-    for c in range(len(sizes)):
-        if sizes[c] <= removed:
-            continue
+def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
+    largest = np.ones(len(removed))
+    for c in range(len(removed)):
         own = np.sort(counts[value_starts[c] : value_starts[c + 1]])
         n = len(own)
         tail = np.int64(0)
-        largest[c] = 1
         for i in range(n - 1):  # from the rarest value, r_m, to r_2
             tail += own[i]
-            if (own[n - 1] - removed) * c_denominator < tail * c_numerator:
+            if (own[n - 1] - removed[c]) * c_denominator < tail * c_numerator:
                 largest[c] = n - i
                 break
     return largest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -11,36 +13,79 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
-from pymoo_anon.objectives.bounds import fewest_unavoidable, sums_of_larger
+from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
+from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
+from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
+from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.values import same_as
 
 
 class KAnonymity(Objective):
     """k: size of the smallest equivalence class that is not suppressed (Dewri et al. 2010, section 3).
 
     Whole, from 1 to the number of rows; higher is better.
+
+    Args:
+        person: Name of a column that says whose row it is. k then is the fewest distinct persons of a class, where a
+            person may have several rows. None counts rows.
+
+    Raises:
+        TypeError: `person` is no name.
+
+    >>> KAnonymity() >= 5
+    KAnonymity() >= 5
     """
 
-    name = "k"
     maximize = True
     whole = True
-    follows_k = True
+    worst_class = True
+
+    def __init__(self, person: Hashable | None = None) -> None:
+        if not isinstance(person, Hashable):
+            raise TypeError(f"person must be the name of a column, got {person!r}")
+        self.column = person
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """k, or k in persons."""
+        return "k" if self.column is None else "k in persons"
+
+    @property
+    def bounding(self) -> type[Bounding]:  # type: ignore[override]
+        """Splitting classes does not raise k. Suppression goes by rows, so only k in rows has cases of its own."""
+        return FollowsK if self.column is None else Hereditary
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k of each of n generalizations."""
+        if self.column is not None:
+            return DistinctLDiversity(self.column).evaluate(classes)
         k: Values = _smallest_size(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return k
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """Splitting classes does not raise k."""
-        return most.astype(float)
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: the rows or persons of each class."""
+        return classes.sizes if self.column is None else DistinctLDiversity(self.column).of_classes(classes)  # type: ignore[return-value]
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of rows."""
-        return 1, tuples.n_rows
+    def of_k(self, k: NDArray[np.int64]) -> Values:
+        """(n,) float array: k itself."""
+        return k.astype(float)
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table where the column of the persons has no role.
+
+        Raises:
+            ValueError: It has none.
+        """
+        if self.column is not None:
+            table.tuples.check_role(self.column, self)
+
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
+        """1, and the number of rows or persons."""
+        return 1, tuples.n_rows if self.column is None else tuples.columns[self.column].n_values
+
+    def __repr__(self) -> str:
+        return f"KAnonymity({'' if self.column is None else f'person={self.column!r}'})"
 
 
 class ClassSizeSum(Objective):
@@ -54,19 +99,18 @@ class ClassSizeSum(Objective):
     words = "sum of class sizes"
     maximize = True
     whole = True
+    bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, S_k of each of n generalizations."""
         total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.kept)
         return total
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """The sum over the classes that are not gone, and as if the limit were suppressed as one class."""
-        return sums_of_larger(classes.sizes, classes.sizes**2, gone, limit)
+    def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """(n_classes,) int64 array: what each class adds."""
+        return classes.sizes**2
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
@@ -81,20 +125,23 @@ class MaximumRisk(Objective):
     name = "maximum risk"
     words = "maximum re-identification risk"
     maximize = False
-    follows_k = True
     step = 0.001
+    worst_class = True
+    bounding = FollowsK
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the risk of each of n generalizations."""
         return 1 / KAnonymity().evaluate(classes)
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """Splitting classes does not raise k."""
-        return 1 / most
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) float array: the risk in each class."""
+        return 1 / classes.sizes
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def of_k(self, k: NDArray[np.int64]) -> Values:
+        """(n,) float array: the risk that belongs to each k."""
+        return 1 / k
+
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
 
@@ -110,19 +157,13 @@ class AverageRisk(Objective):
     words = "average re-identification risk"
     maximize = False
     step = 0.0001
+    bounding = FewestClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the risk of each of n generalizations."""
         return classes.n_released / classes.n_rows
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """The classes that are left where as many as possible are suppressed; splitting makes them no fewer."""
-        n_suppressed = int(np.searchsorted(np.cumsum(np.sort(classes.sizes)), limit, side="right"))
-        return np.full(len(gone), max(len(classes.sizes) - n_suppressed, 1) / classes.n_rows)
-
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
 
@@ -143,6 +184,8 @@ class KMap(Objective):
     name = "k-map"
     maximize = True
     whole = True
+    worst_class = True
+    bounding = Hereditary
 
     def __init__(self, population: Microdata) -> None:
         if not isinstance(population, Microdata):
@@ -173,20 +216,14 @@ class KMap(Objective):
         """(n,) float array, k in the population of each of n generalizations."""
         k: Values = _smallest_size(
             classes.starts,
-            self._persons(classes),
+            self.of_classes(classes),
             classes.kept,
             self.population.n_rows,
         )
         return k
 
-    def best_of_specializations(
-        self, classes: EquivalenceClasses, limit: int, gone: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> Values:
-        """No class fits more persons after it was split."""
-        return fewest_unavoidable(self._persons(classes), classes.sizes, gone, limit)
-
-    def _persons(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """(n_classes,) int64 array: how many persons of the population fit each class."""
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: how many persons of the population fit each class."""
         firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
         own_cells = firsts + classes.tuples.codes[classes.representatives]
@@ -205,7 +242,7 @@ class KMap(Objective):
                 done += 1
         return np.concatenate(found)
 
-    def bounds(self, tuples: DistinctTuples) -> tuple[float, float]:
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the rows of the population."""
         return 0, self.population.n_rows
 

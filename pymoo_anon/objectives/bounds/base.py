@@ -1,0 +1,129 @@
+"""What every bounding family says, and what suppression can do below an evaluated node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pymoo_anon.engine.classes import EquivalenceClasses
+    from pymoo_anon.engine.tuples import DistinctTuples
+    from pymoo_anon.objectives.constraint import Constraint
+
+Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Suppressible:
+    """What suppression can do in the specializations of one evaluated node, in one or several cases.
+
+    A specialization splits classes into parts. In each of them one of the cases is true: there at least `gone[i, j]`
+    tuples of class `small[j]` are suppressed, and k is at most `most_k[i]`.
+
+    Attributes:
+        limit: No more tuples than this are suppressed in all.
+        small: (m,) int64 array, the classes of which tuples are surely suppressed in some case.
+        gone: (n_cases, m) int64 array, how many tuples of each of them are.
+        most_k: (n_cases,) int64 array.
+        impossible: Whether every specialization would lose more tuples than the limit.
+    """
+
+    limit: int
+    small: Ints
+    gone: Ints
+    most_k: Ints
+    impossible: bool = False
+
+    def __len__(self) -> int:
+        """Number of cases."""
+        return len(self.most_k)
+
+    def wholly_gone(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """(n_cases, m) Boolean array: which of the small classes have no tuple left."""
+        found: NDArray[np.bool_] = self.gone >= classes.sizes[self.small]
+        return found
+
+
+class Bounding:
+    """What a proof may conclude from evaluated nodes about others; a family of measures shares one.
+
+    Values that are called floors are minimised: the negative of a measure that is better when higher.
+
+    Args:
+        measure: The objective. A family says in its docstring what it asks of it.
+
+    Attributes:
+        has_floor: Whether there are floors: values that a node cannot be below, whatever is suppressed.
+        floor_rises: Whether evaluated nodes raise the floors of their generalizations.
+    """
+
+    has_floor = False
+    floor_rises = False
+
+    def __init__(self, measure: Any) -> None:
+        self.measure = measure
+
+    def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values | None:
+        """(n, n_attributes) float array whose row sums are floors of n generalizations; needs no grouping.
+
+        Args:
+            tuples: The distinct tuples.
+            maps: (n, n_codes) int64 array, the group of every domain value.
+        """
+        return None
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float | None:
+        """A floor of all generalizations of one node.
+
+        Args:
+            classes: The classes of the node.
+        """
+        return None
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values | None:
+        """(n_cases,) float array: the best value of any specialization of one node, in each case.
+
+        A family with floors gives what comes on top of the specialization's own floor; it is not negative. The others
+        give the value with its natural sign.
+
+        Args:
+            classes: The classes of the node.
+            below: What suppression can do in its specializations.
+        """
+        return None
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        """(n_classes,) int64 array: how many tuples of each class every specialization suppresses at least.
+
+        This is under `Violating`, where a part that breaks the constraint is suppressed whole, and no other.
+
+        Args:
+            classes: The classes of one node.
+            constraint: A constraint on the measure that speaks of single classes.
+        """
+        return np.zeros(len(classes.sizes), dtype=np.int64)
+
+
+def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below: Suppressible) -> Values:
+    """(n_cases,) float array: the smallest number that not all classes can be suppressed with.
+
+    Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
+    the classes with a number of at most t hold more tuples than can still be suppressed. Then some part of one of them
+    is kept, and its number is at most t. Tuples that are surely suppressed have used up their share of the limit.
+
+    Args:
+        numbers: (n_classes,) array of numbers.
+        classes: The classes of one node.
+        below: What suppression can do in its specializations.
+    """
+    known, ranks = np.unique(numbers, return_inverse=True)
+    held = np.bincount(ranks, classes.sizes, minlength=len(known))
+    fewest = np.empty(len(below))
+    for case, gone in enumerate(below.gone):
+        left = np.cumsum(held - np.bincount(ranks[below.small], gone, minlength=len(known)))
+        fewest[case] = known[np.searchsorted(left, below.limit - gone.sum(), side="right")]
+    return fewest

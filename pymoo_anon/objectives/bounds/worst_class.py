@@ -1,0 +1,190 @@
+"""Bounds of measures that are the value of the worst class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.bounds.base import Bounding, Ints, Suppressible, Values, fewest_unavoidable
+from pymoo_anon.objectives.constraint import Constraint
+
+
+class Hereditary(Bounding):
+    """No part of a class is better than the class: k, k in persons, k-map, distinct l.
+
+    It asks the measure for `of_classes`, where higher is better.
+
+    A part has no more rows, persons or different values than its class. Hence, under `Violating`, every part of a class
+    that breaks a constraint breaks it, too, and the whole class is suppressed in every specialization: from a node to
+    its specializations the suppressed tuples can only grow.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The smallest number that not all classes can be suppressed with."""
+        return fewest_unavoidable(self.measure.of_classes(classes), classes, below)
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        """Classes that break the constraint, whole."""
+        return np.where(constraint.broken(classes), classes.sizes, 0)
+
+
+class FollowsK(Hereditary):
+    """A function of k alone. It asks the measure for `of_k`, the value that belongs to each k, and for `of_classes`."""
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The value of the largest k; splitting classes does not raise k."""
+        best: Values = self.measure.of_k(below.most_k)
+        return best
+
+
+class Shares(NamedTuple):
+    """Which shares of a class its values may have: what `WorstShare` asks of a measure.
+
+    For a value x of the measure, the tuples that an entry counts may be a share of min(offset + slope x, cap) of their
+    class.
+
+    Attributes:
+        held: (n_entries,) float array, how many tuples each entry counts.
+        starts: (n_classes + 1,) int64 array, where the entries of each class begin.
+        offsets: (n_entries,) float array.
+        slopes: (n_entries,) float array of positive numbers.
+        caps: (n_entries,) float array.
+        floors: (n_classes,) float array, a value that no part of the class is below.
+    """
+
+    held: Values
+    starts: Ints
+    offsets: Values
+    slopes: Values
+    caps: Values
+    floors: Values
+
+
+class WorstShare(Bounding):
+    """The worst class is the one in which a value is too frequent: alpha, t, beta.
+
+    It asks the measure for `of_classes`, where lower is better, and for `shares`, a `Shares` of the classes.
+
+    A class is a mixture of its parts, and no share in a mixture is larger than in all of its parts. So if r tuples of a
+    class are suppressed and all parts that are kept are good enough, then what is left of the class, their mixture, is
+    good enough, too. Conversely, where fewer tuples than that are suppressed, some kept part is not good enough.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The value of the worst class, once the tuples that may be suppressed are gone from where it helps most."""
+        worst = float(self.measure.of_classes(classes).max())
+        if below.limit > 0:
+            shares: Shares = self.measure.shares(classes)
+            worst = float(least_worst_share(*shares, classes.sizes, below.limit, worst))
+        return np.full(len(below), worst)
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        """The fewest tuples without which what is left of a class keeps the constraint."""
+        shares: Shares = self.measure.shares(classes)
+        needed: Values = tuples_too_many(constraint.bound, *shares, classes.sizes)
+        # Rounding must not find a violation where the measure itself sees none.
+        return np.where(constraint.broken(classes), np.maximum(needed, 1), 0).astype(np.int64)
+
+
+class WorstShareOfFewValues(WorstShare):
+    """Alpha: a value is too frequent, and few values cannot all have small shares."""
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The greater of both bounds: the one by shares, and 1 / (number of values of some class that is kept)."""
+        distinct = np.diff(classes.columns[self.measure.column].starts)
+        by_shares = super().best_of_specializations(classes, below)
+        return np.maximum(by_shares, 1 / fewest_unavoidable(distinct, classes, below))
+
+
+class WorstDiversity(Bounding):
+    """The worst class is the least diverse one: entropy l, recursive l.
+
+    It asks the measure for `diversity(classes, removed)`, the best diversity that each class can have left with so many
+    of its tuples removed: (n_classes,) int64 array, fewer than it has. It does not fall with more removed.
+
+    A mixture of classes is at least as diverse as the least diverse of them. For the entropy that is its concavity. For
+    recursive l: the most frequent value of a mixture is at most as frequent as those of its parts together, and what is
+    left without the l - 1 most frequent values is at least what the parts have left together (Machanavajjhala et al.
+    2006, on monotonicity). So where all kept parts of a class are diverse enough, what is left of the class is, too.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """What one class has left, and no more than the distinct values of those that cannot all be suppressed."""
+        removed = np.minimum(below.limit, classes.sizes - 1)
+        left: Values = self.measure.diversity(classes, removed)
+        # Where the limit takes a whole class, the class says nothing.
+        best = float(np.where(below.limit < classes.sizes, left, np.inf).min())
+        distinct = np.diff(classes.columns[self.measure.column].starts)
+        return np.minimum(best, fewest_unavoidable(distinct, classes, below))
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        """The fewest tuples without which what is left of a class keeps the constraint; all where nothing helps.
+
+        By bisection. The invariant: with `low` removed a class breaks the constraint; with `high` it keeps it, or is
+        gone.
+        """
+        broken = constraint.broken(classes)
+        low, high = np.zeros_like(classes.sizes), np.where(broken, classes.sizes, 0)
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            enough = self.measure.diversity(classes, middle) >= constraint.bound
+            high = np.where(broken & enough, middle, high)
+            low = np.where(broken & ~enough, middle, low)
+        return high
+
+
+@njit(cache=True, nogil=True)
+def least_worst_share(held, starts, offsets, slopes, caps, floors, sizes, limit, worst):  # type: ignore[no-untyped-def]
+    """The least value for which so few tuples can be removed that no share is too large.
+
+    Args:
+        held: As in `Shares`, like the next five.
+        starts: As there.
+        offsets: As there.
+        slopes: As there.
+        caps: As there.
+        floors: As there.
+        sizes: (n_classes,) int64 array.
+        limit: Number of tuples that may be removed, from all classes together.
+        worst: A value that none has to be removed for, or infinity.
+
+    Returns:
+        The value, or a little less; infinity where there is none.
+    """
+    low, high = 0.0, worst
+    if worst == np.inf:
+        high = ((caps - offsets) / slopes).max()
+        if tuples_too_many(high, held, starts, offsets, slopes, caps, floors, sizes).sum() > limit:
+            return np.inf
+    # The value is above `low`, where too many tuples would have to go, and at most `high`.
+    for _ in range(24):
+        middle = (low + high) / 2
+        if tuples_too_many(middle, held, starts, offsets, slopes, caps, floors, sizes).sum() > limit:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def tuples_too_many(value, held, starts, offsets, slopes, caps, floors, sizes):  # type: ignore[no-untyped-def]
+    """(n_classes,) float array: how many tuples have to go so that no share of the rest is too large for a value.
+
+    Removal of r of the tuples that an entry counts leaves (held - r) / (size - r), which is a share s where
+    r = (held - s size) / (1 - s).
+    """
+    needed = np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        # A value below the floor by no more than the rounding counts as the floor; for less the class has to go whole.
+        removed = 0.0 if value >= floors[c] * (1 - 1e-9) else np.float64(sizes[c])
+        for e in range(starts[c], starts[c + 1]):
+            share = min(offsets[e] + slopes[e] * value, caps[e])
+            excess = held[e] - share * sizes[c]
+            if excess > 0 and share < 1:
+                removed = max(removed, excess / (1 - share))
+        # Whole tuples, but for the rounding; and no more than there are.
+        needed[c] = min(np.ceil(removed - 1e-6), sizes[c])
+    return needed

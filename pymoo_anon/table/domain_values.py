@@ -1,0 +1,94 @@
+"""Values of a domain: what makes two of them the same, and which numbers a text spells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+
+#: What stands for a value that is wholly generalized or suppressed.
+ROOT = "*"
+
+#: The type of a column's numbers.
+Kind: TypeAlias = type[int] | type[float] | type[Decimal]
+
+# Longer texts are no numbers: a float cannot hold them.
+_LONGEST = 300
+_INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """A Boolean that is no number."""
+
+    value: bool
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def same_as(value: Any) -> Hashable:
+    """What makes two values the same: 17 is 17.0, but neither "17" nor True; a Decimal is the float written alike.
+
+    >>> same_as(Decimal("0.10")), same_as(17.0) == same_as(17), same_as(True) == same_as(1)
+    (0.1, True, False)
+    """
+    if isinstance(value, np.number | np.bool_):
+        value = value.item()
+    if isinstance(value, bool):
+        return _Truth(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        nearest = float(value)
+        return nearest if Decimal(repr(nearest)) == value else value
+    return value  # type: ignore[no-any-return]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number and no truth value."""
+    return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def spelled(value: Any, kind: Kind) -> Any:
+    """The number that a text spells, or the value itself.
+
+    Args:
+        value: Text, or anything else, which stays what it is.
+        kind: What the number becomes where it can be: an int only if it is whole; a float only if no whole number is
+            rounded by that; any number is a Decimal.
+
+    >>> spelled("017", int), spelled("2.5", int), spelled("17", float), spelled("2.50", Decimal), spelled("x", int)
+    (17, 2.5, 17.0, Decimal('2.50'), 'x')
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST or not _NUMBER.fullmatch(value):
+        return value
+    if kind is Decimal:
+        return Decimal(value.strip())
+    if _INTEGER.fullmatch(value):
+        whole = int(value)
+        return float(whole) if kind is float and float(whole) == whole else whole
+    number = float(value)
+    if not isfinite(number):
+        return value
+    return int(number) if kind is int and number.is_integer() else number
+
+
+def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
+    """Number labels in the order of their first appearance."""
+    numbers: dict[Hashable, int] = {}
+    groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
+    firsts: dict[int, Hashable] = {}
+    for group, label in zip(groups, labels, strict=True):
+        firsts.setdefault(group, label)
+    return groups, tuple(firsts.values())

@@ -1,0 +1,232 @@
+"""The memory of a problem: every point once, threads, copies, pickles, and interruptions."""
+
+import copy
+import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import PBGEA
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import (
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    SingleStepMutation,
+    ValidSampling,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems.memory import Memory
+
+CENSUS = make_census(200, seed=5)
+
+
+def problem():
+    return LatticeProblem(
+        CENSUS,
+        [KAnonymity(), GeneralLossMetric()],
+        suppression=0.02,
+        constraints=[DistinctLDiversity("occupation") >= 2],
+    )
+
+
+@pytest.fixture
+def many_switches():
+    """Threads take turns as often as Python lets them."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(n_threads, action):
+    """Run action(0), action(1), ... in threads that begin at the same moment."""
+    barrier = threading.Barrier(n_threads)
+
+    def run(number):
+        barrier.wait()
+        return action(number)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(run, range(n_threads)))
+
+
+def of_nodes(X):
+    """Values that tell a point from every other."""
+    return X @ np.array([[1, 2], [100, 200], [10_000, 20_000]]) + 0.5
+
+
+@given(st.lists(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=40), max_size=8))
+def test_every_point_is_measured_once(batches):
+    memory, seen = Memory(2), []
+    for batch in batches:
+        X = np.array(batch, dtype=np.int64).reshape(-1, 3)
+        held = memory.holds(X)
+        assert held.tolist() == [tuple(x) in seen for x in batch]
+        values = memory.recall(X, lambda new: seen.extend(map(tuple, new.tolist())) or of_nodes(new))
+        assert values.tolist() == of_nodes(X).tolist()
+        assert memory.holds(X).all()
+    assert len(seen) == len(set(seen)) == len(memory)
+    assert seen == list(dict.fromkeys(point for batch in batches for point in batch))
+
+
+def test_values_survive_growing():
+    memory = Memory(2)
+    X = np.arange(3000).reshape(-1, 3)
+    for rows in (slice(0, 60), slice(60, 70), slice(0, 300), slice(0, 1000)):
+        assert np.array_equal(memory.recall(X[rows], of_nodes), of_nodes(X[rows]))
+    assert np.array_equal(memory.recall(X[::-1], None), of_nodes(X[::-1]))
+    assert len(memory) == 1000
+
+
+def test_what_is_given_back_is_the_callers_own():
+    memory, X = Memory(2), np.arange(6).reshape(2, 3)
+    memory.recall(X, of_nodes)[:] = -1
+    assert np.array_equal(memory.recall(X, None), of_nodes(X))
+
+
+@pytest.mark.usefixtures("many_switches")
+def test_eight_threads_remember_the_same_values():
+    """Each thread has its own order of many points that all of them want."""
+    for trial in range(20):
+        memory = Memory(2)
+        X = np.stack(np.meshgrid(*[np.arange(8)] * 3), axis=-1).reshape(-1, 3)
+
+        def ask(number, memory=memory, X=X, trial=trial):
+            order = np.random.default_rng((trial, number)).permutation(len(X))
+            return [(X[rows], memory.recall(X[rows], of_nodes)) for rows in np.array_split(order, 60)]
+
+        for answers in together(8, ask):
+            for points, values in answers:
+                assert np.array_equal(values, of_nodes(points))
+        assert len(memory) == len(X)
+        assert np.array_equal(memory.recall(X, None), of_nodes(X))
+
+
+@pytest.mark.usefixtures("many_switches")
+@pytest.mark.parametrize("copied", [False, True], ids=["one problem", "copies"])
+def test_eight_threads_evaluate_what_a_fresh_problem_does(copied):
+    own, fresh = problem(), problem()
+    X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(240, own.n_var))
+    F, G = fresh.evaluate(X)
+
+    def evaluate(number):
+        mine = copy.deepcopy(own) if copied else own
+        order = np.random.default_rng(number).permutation(len(X))
+        parts = [(rows, mine.evaluate(X[rows])) for rows in np.array_split(order, 40)]
+        return [np.concatenate(rows) for rows in zip(*((rows, *values) for rows, values in parts), strict=True)]
+
+    for rows, some_F, some_G in together(8, evaluate):
+        assert np.array_equal(some_F, F[rows])
+        assert np.array_equal(some_G, G[rows])
+    assert own.n_unique == fresh.n_unique
+    assert np.array_equal(own.evaluate(X)[0], F)
+
+
+@pytest.mark.usefixtures("many_switches")
+def test_a_pickle_may_be_made_while_threads_evaluate():
+    own = problem()
+    X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
+    F = problem().evaluate(X)[0]
+
+    def act(number):
+        if number:
+            return [own.evaluate(rows) for rows in np.array_split(np.roll(X, 70 * number, axis=0), 60)] and None
+        return [pickle.dumps(own._memory) for _ in range(30)]
+
+    for stored in together(4, act)[0]:
+        memory = pickle.loads(stored)
+        held = memory.holds(X)
+        assert np.array_equal(memory.recall(X[held], None)[:, 0], -F[held, 0])
+
+
+NODES = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+STRINGS = {"sampling": ValidSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation(0.05)}
+
+
+@pytest.mark.usefixtures("many_switches")
+@pytest.mark.parametrize(
+    ("space", "algorithms"),
+    [
+        (problem, [PBGEA(pop_size=10), NSGA2(pop_size=10, **NODES)]),
+        (lambda: PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()]), [NSGA2(pop_size=10, **STRINGS)] * 2),
+    ],
+    ids=["lattice", "strings"],
+)
+def test_two_searches_at_once_find_what_each_finds_alone(space, algorithms):
+    alone = [minimize(space(), algorithm, ("n_gen", 15), seed=1) for algorithm in algorithms]
+    own = space()
+    both = together(2, lambda number: minimize(own, algorithms[number], ("n_gen", 15), seed=1))
+    for one, expected in zip(both, alone, strict=True):
+        assert np.array_equal(one.X, expected.X)
+        assert np.array_equal(one.F, expected.F)
+
+
+def test_copies_are_the_memory_itself():
+    memory = Memory(2)
+    assert copy.copy(memory) is memory
+    assert copy.deepcopy([memory, memory]) == [memory, memory]
+    other = pickle.loads(pickle.dumps(memory))
+    assert other is not memory
+    other.recall(np.arange(6).reshape(2, 3), of_nodes)
+    assert (len(memory), len(other)) == (0, 2)
+
+
+def test_a_pickle_holds_points_and_values_and_no_free_rows():
+    memory, X = Memory(2), np.arange(3000).reshape(-1, 3)
+    memory.recall(X, of_nodes)
+    memory.recall(X[:1] + 9000, of_nodes)
+    other = pickle.loads(pickle.dumps(memory))
+    assert np.array_equal(other.recall(X, None), of_nodes(X))
+    more = X + 5000
+    assert np.array_equal(other.recall(more, of_nodes), of_nodes(more))
+    assert len(pickle.dumps(memory)) < 1001 * (24 + 16 + 16) + 1000
+
+
+def test_a_history_is_pickled_with_one_memory():
+    own = problem()
+    res = minimize(own, PBGEA(pop_size=10), ("n_gen", 10), seed=1, save_history=True)
+    again = pickle.loads(pickle.dumps(res.history))
+    assert len({id(entry.problem._memory) for entry in again}) == 1
+    assert again[0].problem.n_unique == own.n_unique
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_what_is_interrupted_leaves_nothing_behind(error):
+    memory, X = Memory(2), np.arange(600).reshape(-1, 3)
+    memory.recall(X[:50], of_nodes)
+
+    def interrupt(points):
+        of_nodes(points)
+        raise error
+
+    with pytest.raises(error):
+        memory.recall(X, interrupt)
+    assert len(memory) == 50
+    assert memory.holds(X).tolist() == [True] * 50 + [False] * 150
+    assert np.array_equal(memory.recall(X, of_nodes), of_nodes(X))
+
+
+def test_a_runner_of_threads_takes_one_problem():
+    from pymoo.parallelization import StarmapParallelization
+
+    own = problem()
+    X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(120, own.n_var))
+    with ThreadPool(8) as pool:
+        own.elementwise, own.elementwise_runner = True, StarmapParallelization(pool.starmap)
+        F, G = own.evaluate(X)
+        res = minimize(own, NSGA2(pop_size=10, **NODES), ("n_gen", 5), seed=1)
+    expected = problem().evaluate(X)
+    assert np.array_equal(F, expected[0])
+    assert np.array_equal(G, expected[1])
+    assert np.array_equal(res.F, minimize(problem(), NSGA2(pop_size=10, **NODES), ("n_gen", 5), seed=1).F)
