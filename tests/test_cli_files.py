@@ -151,8 +151,8 @@ def test_another_encoding_is_named():
     text = Path("mine.csv").read_text(encoding="utf-8").replace("cold", "Erkältung")
     Path("mine.csv").write_text(text, encoding="latin-1")
     assert refused(*MINE) == (
-        "Error: mine.csv must be a text file in UTF-8, or in UTF-16 with a byte order mark, got byte 0xe4 in line 3; "
-        "if '02131,M,Erkältung,yes,1' is right for that line, the file is in Windows-1252: save it in UTF-8"
+        "Error: mine.csv must be text in UTF-8 or UTF-16, got the byte 0xe4 in line 3, as in a file in latin-1 "
+        "(ISO 8859-1) or Windows-1252; save it as UTF-8"
     )
 
 

@@ -5,67 +5,49 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
-#: The separators that are recognised, the likeliest between a value and its levels first.
-SEPARATORS = (";", "\t", ",")
+#: The separators that are recognised.
+SEPARATORS = (",", ";", "\t")
 
 # A file is recognised by so many of its first rows.
 _ROWS = 1000
 
-# The longer ones first: the mark of UTF-32 begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def decoded(data: bytes, name: str, advice: str = "save it in UTF-8") -> str:
-    """The text of a file, in UTF-8 where no byte order mark says another encoding.
+def decoded(data: bytes, name: str) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one.
 
-    Any bytes are text in an encoding of one byte a character. Such a file is refused, and shown as its reader would see
-    it, since only a reader can tell whether it is meant so.
+    Other encodings of one byte a character cannot be told apart, so they are named and not guessed.
 
     Args:
         data: What the file holds.
         name: What messages call the file.
-        advice: What a message says to do with a file in another encoding.
 
     Raises:
-        ValueError: It is in another encoding, or it holds NUL characters and so is no text.
+        ValueError: It is in another encoding.
     """
-    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
+    mark, encoding = next(((mark, known) for mark, known in _MARKS.items() if data.startswith(mark)), (b"", "utf-8"))
     try:
-        return without_nul(data.decode(encoding), name)
+        text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
-        if encoding != "utf-8":
-            raise ValueError(f"{name} must be a text file, got a byte order mark of {encoding} and {error}") from None
-        without_nul(data.decode("latin-1"), name)
-        line = len(_LINE_END.split(data[: error.start].decode("latin-1")))
-        shown = _LINE_END.split(data.decode("cp1252", errors="replace"))[line - 1]
+        line = data[: error.start].count(b"\n") + 1
+        likely = (
+            "UTF-16 without a byte order mark" if b"\0" in data else "a file in latin-1 (ISO 8859-1) or Windows-1252"
+        )
+        as_in = "" if mark else f", as in {likely}"
         raise ValueError(
-            f"{name} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got byte "
-            f"0x{data[error.start]:02x} in line {line}; if {shown!r:.80} is right for that line, the file is in "
-            f"Windows-1252: {advice}"
+            f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"
+            f"{as_in}; save it as UTF-8"
         ) from None
-
-
-def without_nul(text: str, name: str) -> str:
-    """The text, which holds no NUL: where one stands the file is no text, or in UTF-16 without its mark.
-
-    Raises:
-        ValueError: It holds one.
-    """
     if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
         raise ValueError(
-            f"{name} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got one with NUL characters"
+            f"{name} must be text in UTF-8 or UTF-16, got a NUL in line {line}, as in UTF-16 without a byte order "
+            "mark; save it as UTF-8"
         )
     return text
 

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.delimited import SEPARATORS, decoded, without_nul
+from pymoo_anon.table.delimited import decoded, rows_of
 from pymoo_anon.table.domain_values import ROOT
 
-# A quote opens a field at the beginning of a line or after a separator; two quotes inside are one. Group 1 closes it.
-_QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*("?)')
+# What may stand between two columns, that of ARX first. A comma may stand within a number, too, so it comes last.
+_SEPARATORS = (";", "\t", ",")
+# A quote opens a field at the beginning of a line or after a separator, and may never be closed; two inside are one.
+_QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*"?')
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
 
@@ -38,7 +40,7 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
         ValueError: The file is empty, or it cannot be told how it is to be read.
     """
     name, text = _text(source)
-    text = text.removeprefix("\ufeff").rstrip("\r\n")
+    text = text.rstrip("\r\n")
     if not text:
         raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
     rows = _without_header(name, _rows(name, text))
@@ -87,34 +89,24 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
 
 
 def _text(source: Any) -> tuple[str, str]:
-    """The name and the text of a file, in UTF-8 where no byte order mark says another encoding."""
+    """The name and the text of a file."""
     if isinstance(source, io.TextIOBase):
         name = str(getattr(source, "name", "the file"))
         try:
-            return name, without_nul(source.read(), name)
-        except UnicodeDecodeError as error:
+            return name, decoded(source.read().encode(), name)
+        except UnicodeError as error:
             raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
-    name = os.fspath(source)
-    return name, decoded(Path(source).read_bytes(), name, "save it in UTF-8, or give open(path, encoding='cp1252')")
+    return os.fspath(source), decoded(Path(source).read_bytes(), os.fspath(source))
 
 
 def _rows(name: str, text: str) -> list[list[str]]:
     """The rows of a text, all of one length."""
-    for quoted in _QUOTED.finditer(text):
-        if not quoted[1] or text[quoted.end() : quoted.end() + 1] not in ("", *SEPARATORS, "\r", "\n"):
-            line = len(_LINE_END.split(text[: quoted.start()]))
-            raise ValueError(
-                f"{name} must close every quote before a separator or the end of a line, not so the one in line {line}"
-            )
     lines = _LINE_END.split(_QUOTED.sub("", text))
-    used = [separator for separator in SEPARATORS if any(separator in line for line in lines)]
-    separator = used[0] if used else SEPARATORS[0]
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except csv.Error as error:
-        raise ValueError(f"{name} must be a CSV file: {error}") from None
+    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
+    separator = used[0] if used else _SEPARATORS[0]
+    rows = list(rows_of(text, separator, name))
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         n_columns = len(rows[0])
