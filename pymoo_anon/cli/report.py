@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from pymoo.core.result import Result
 from rich import box
@@ -52,15 +51,13 @@ def sorted_front(problem: AnonymizationProblem, res: Result) -> pd.DataFrame:
         res: What `minimize` returned.
 
     Returns:
-        The frame of `problem.to_frame`, and a last column with the number of suppressed tuples.
+        The frame of `problem.to_frame`, those rows that satisfy all constraints.
     """
     front = problem.to_frame(res)
-    name = "suppressed"
-    while name in front:
-        name += " tuples"
-    front[name] = [int(problem.equivalence_classes(x).n_suppressed[0]) for x in np.atleast_2d(res.X)]
-    by = list(problem.objective_names)
-    return front.sort_values(by, ascending=False, kind="stable", ignore_index=True)
+    if problem.constraints:
+        feasible = front.columns[-1]
+        front = front[front[feasible]].drop(columns=feasible)
+    return front.sort_values(list(problem.objective_names), ascending=False, kind="stable", ignore_index=True)
 
 
 def front_tables(problem: AnonymizationProblem, front: pd.DataFrame, width: int) -> list[Table]:
