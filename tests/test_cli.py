@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command import FILES, MINE, SMALL, front, record, refused, search, write_own_table
@@ -11,6 +12,10 @@ from typer.testing import CliRunner
 from pymoo_anon import __version__
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import ALGORITHMS, OBJECTIVES
+from pymoo_anon.cli.searching import choose
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
+from pymoo_anon.problems import LatticeProblem
 
 
 @pytest.fixture(autouse=True)
@@ -269,6 +274,13 @@ def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
         "why": "PBG-EA would visit as many as all of the 6 nodes",
     }
     assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
+
+
+@pytest.mark.parametrize(("generations", "name"), [(1792, "exhaustive"), (1791, "pbgea")])
+def test_a_lattice_is_visited_whole_where_pbgea_would_visit_as_many_nodes(generations, name):
+    problem = LatticeProblem(make_census(20), [KAnonymity(), DeltaDisclosure("occupation")])
+    settings = SimpleNamespace(algorithm="auto", given=set(), seed=1, generations=generations, pop_size=10)
+    assert choose(problem, settings)[0] == name
 
 
 @pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])

@@ -228,3 +228,15 @@ def test_a_folder_that_comes_in_the_way_of_a_file_is_left_alone(searched, tmp_pa
             put_in_place(temporary, tmp_path)
     assert os.listdir(tmp_path) == ["run.json"]
     assert (tmp_path / "run.json" / "mine.txt").read_text() == "mine"
+
+
+def test_one_table_as_soon_as_it_fits_and_no_line_ever_wider_than_the_terminal():
+    frame = pd.DataFrame({f"{'column'[: 1 + i % 6]}{i}": [10 ** (i % 5)] for i in range(15)})
+    problem = SimpleNamespace(table=SimpleNamespace(quasi_identifiers=dict.fromkeys(frame)))
+    whole = max(map(len, text_of(problem, frame, 1000).splitlines()))
+    for width in range(20, whole + 5):
+        text = text_of(problem, frame, width)
+        assert max(map(len, text.splitlines())) <= width
+        assert ("row" not in text) == (width >= whole)
+        assert all(name in text for name in frame)
+    assert "…" not in text

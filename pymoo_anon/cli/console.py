@@ -100,7 +100,7 @@ def said_warnings() -> Iterator[None]:
 def count(number: int) -> str:
     """A number as a person reads it, or its power of ten where it is beyond reading.
 
-    >>> count(17_920), count(8 ** 24), count(1)
-    ('17,920', 'about 10^21', '1')
+    >>> count(17_920), count(8**24), count(10**15), count(10**15 - 1)
+    ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')
     """
     return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
