@@ -73,6 +73,10 @@ def test_a_census_of_any_size():
         with pytest.raises(ValueError) as caught:
             make_census(bad)
         assert str(caught.value) == f"n_rows must be a positive whole number, got {bad!r}"
+    for bad in (None, -1, 2.5, True):
+        with pytest.raises(ValueError) as caught:
+            make_census(10, bad)
+        assert str(caught.value) == f"seed must be a whole number from 0, got {bad!r}"
 
 
 def test_the_network_is_small_and_holds_no_rows():
