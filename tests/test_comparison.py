@@ -147,6 +147,16 @@ def test_names_and_vectors():
     assert mixed.pairs[["first", "second"]].to_numpy().tolist() == [["a", (1, 2)]] * 2
 
 
+def test_nodes_can_be_names():
+    nodes_as_names = {(1, 1, 1): paper.GENERALIZATIONS["T3a"], (3, 1, 2): paper.GENERALIZATIONS["T4"]}
+    found = compared(Minimum(), generalizations=nodes_as_names)
+    assert found.ranks.index.tolist() == [(1, 1, 1), (3, 1, 2)]
+    assert found.ranks["class size", "min"].tolist() == [2, 1]
+    assert re.search(r"^ *class size *min *2 *1$|^\(1, 1, 1\) +2 +1$", str(found), re.MULTILINE)
+    (pair,) = found.pairs[found.pairs.property == "class size"].itertuples()
+    assert (pair.first, pair.second) == ((1, 1, 1), (3, 1, 2))
+
+
 def test_suppression_reaches_the_classes():
     by_limit = compared(Minimum(), suppression=3).vectors["class size"]
     assert [vector.values.min() for vector in by_limit] == [3, 3, 4]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.comparison.alignment import align, align_sets
+from pymoo_anon.comparison.alignment import Aligned, align, align_sets, is_set
 from pymoo_anon.comparison.vectors import Values
 
 Outcomes = NDArray[np.int8]
@@ -121,14 +121,21 @@ class Comparator:
         """
         if type(self).index is Comparator.index:
             raise NotImplementedError(f"{type(self).__name__} must define index")
-        if self.takes_vectors:
-            align(vectors)
-        else:
-            align_sets(vectors)
+        self._aligned(vectors)
         indices = np.array([[self.index(a, b) for b in vectors] for a in vectors], dtype=float)
         if np.isnan(indices).any():
             raise ValueError(f"index of {self!r} must be a number, got nan")
         return judged(indices, self.maximize)
+
+    def _aligned(self, vectors: Sequence[Any]) -> list[Aligned]:
+        """Vectors in line: one part for each property, and a single one where vectors and not sets are compared.
+
+        Raises:
+            ValueError: They are not comparable, empty or not finite.
+        """
+        if self.takes_sets and (not self.takes_vectors or (len(vectors) > 0 and is_set(vectors[0]))):
+            return align_sets(vectors)
+        return [align(vectors)]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

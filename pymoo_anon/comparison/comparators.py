@@ -201,8 +201,8 @@ class Hypervolume(Comparator):
             )
         found = math.exp(log)
         whole = not (align([d1, d2]).values % 1).any()
-        # The volume of whole numbers is whole. Below 1e12 the logarithm is precise enough to tell which one it is.
-        return float(round(found)) if whole and found < 1e12 else found
+        # The volume of whole numbers is whole: an error of the logarithm below one half is none.
+        return float(round(found)) if whole else found
 
     def shares(self, indices: Values) -> Values:
         """Both volumes of each pair as shares of their sum.

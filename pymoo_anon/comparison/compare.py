@@ -99,7 +99,9 @@ class Comparison:
         """Ranks, one row for each generalization, one column for each property and comparator."""
         columns = pd.MultiIndex.from_tuples(self.tournaments, names=["property", "comparator"])
         ranks = self.ranking["rank"].to_numpy().reshape(len(columns), len(self.names)).T
-        return pd.DataFrame(ranks, index=pd.Index(self.names, name="generalization", dtype=object), columns=columns)
+        # Names that are tuples stay names.
+        index = pd.Index(self.names, name="generalization", dtype=object, tupleize_cols=False)
+        return pd.DataFrame(ranks, index=index, columns=columns)
 
     def __str__(self) -> str:
         n = len(self.names)

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.comparison.alignment import align, align_sets, is_set
 from pymoo_anon.comparison.base import Comparator, Tournament
 from pymoo_anon.comparison.indices import coverages
 
@@ -44,9 +43,9 @@ class _Dominance(Comparator):
     takes_sets = True
 
     def _play(self, vectors: Sequence[Any]) -> Tournament:
-        parts = align_sets(vectors) if len(vectors) > 0 and is_set(vectors[0]) else [align(vectors)]
         # A vector weakly dominates another if it covers it in all tuples.
-        weak: Truths = np.logical_and.reduce([coverages(p.values, p.counts) == p.counts.sum() for p in parts])
+        covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
+        weak: Truths = np.logical_and.reduce(covers)
         outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
         return Tournament(self._holds(weak).astype(float), outcomes.astype(np.int8))
 

@@ -11,8 +11,8 @@ from numba import njit
 
 from pymoo_anon.engine.sums import add_times
 
-# A logarithm of two values' ratio is below this: the values are close, and the difference of their logarithms is not
-# precise enough. Logarithms of floats are below 746, so that such a difference is off by less than 4e-13.
+# Two values are close if the logarithm of their ratio is below this. The difference of their logarithms is then not
+# precise enough: logarithms of floats are below 746, so that it may be off by 5e-13.
 _CLOSE = 1e-9
 
 # What the logarithms of a tuple may be off by, relative to their size; `_log_ratios` says why.
