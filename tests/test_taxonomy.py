@@ -121,6 +121,19 @@ def assert_nearest(tree):
     np.testing.assert_array_equal(drawn[valid], strings[valid])
 
 
+def test_the_closest_cut_is_the_most_general_of_however_many():
+    """More cuts are nearest than a float can count: 2^1101 that split the root, and the root itself."""
+    n = 1101
+    taxonomy = Taxonomy({"name": "root", "children": [flat(3, f"n{i}:") for i in range(n)]})
+    # Each group of three is as near to being split as to being one, and the root, too.
+    bits = np.tile([False, True, False], n)[:-1]
+    bits[2::6] = True
+    assert not taxonomy.closest(bits).any()
+    drawn = taxonomy.closest(np.repeat(bits[None], 20, axis=0), np.random.default_rng(0))
+    assert drawn[:, 2::3].all()
+    assert drawn[:, ::3].mean() == pytest.approx(0.5, abs=0.02)
+
+
 @given(trees(max_leaves=9))
 def test_the_closest_cut_is_that_of_all_distances(tree):
     assert_nearest(tree)
