@@ -1,7 +1,6 @@
 """One grouper used by many: threads, calls that are broken off, and what stays in its pool."""
 
 import pickle
-import signal
 import threading
 from collections import Counter
 
@@ -166,7 +165,7 @@ def test_a_call_that_is_left_in_the_middle_leaves_nothing_behind(monkeypatch, le
         elif leave == "raise":
             raise ValueError("raised")
         elif leave == "interrupt":
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
         assert spaces(own) == []
         del batches
         assert_still_right(own, tuples)
