@@ -1,6 +1,9 @@
 """One grouper used by many: threads, calls that are broken off, and what stays in its pool."""
 
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -255,6 +258,51 @@ def test_a_limit_is_reached_by_whole_sizes_only(monkeypatch, longest, limit, kep
     tuples = DistinctTuples([[0], [1], [2]], [1, 5, 6], (3,))
     (classes,) = Grouper(tuples).classes(np.array([[0, 1, 2]]), np.array([[3]]), limit=limit)
     assert classes.sizes[classes.kept].tolist() == [1, 5, 6][3 - kept :]
+
+
+def test_values_of_more_rows_than_a_cell_can_count():
+    """5·10⁹ rows in one class, of which 4.5·10⁹ share a value."""
+    counts = np.array([3 * 10**9, 2 * 10**9])
+    column = ValueCounts(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([5 * 10**8 * 5, 5 * 10**8, 2 * 10**9]), 2)
+    own = Grouper(DistinctTuples([[0], [1]], counts, (2,), {"s": column}))
+    (classes,) = own.classes(np.array([[0, 0]]), np.array([[1]]), columns=("s",))
+    assert classes.columns["s"].histogram().tolist() == [[45 * 10**8, 5 * 10**8]]
+
+
+UNCOMPILED = """
+import numpy as np
+from pymoo_anon.engine import Grouper, grouping, workspace
+from test_grouper import N_VALUES, found_classes, plain_classes, random_table
+
+assert not hasattr(grouping.group, "py_func")
+tuples = random_table(n=60, names=("s", "t"))
+widths = np.array([1, 2, 6, 3, 6])
+maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]
+n_groups = np.repeat(-(-N_VALUES // widths)[:, None], 3, axis=1)
+expected = [plain_classes(tuples, groups, "t") for groups in maps]
+settings = dict(vars(workspace))
+for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS", "_LONGEST_TALLY"):
+    for room in (0, 0.3, 1, 2):
+        vars(workspace).update(settings)
+        if name is not None:
+            setattr(workspace, name, 1)
+        workspace._KEPT_LAYERS = room
+        own = Grouper(tuples)
+        for sources in (None, np.array([-1, 0, 1, 0, 3])):
+            got = [
+                found_classes(one, "t")
+                for batch in own.classes(maps, n_groups, sources=sources, columns=("s", "t"), limit=20)
+                for one in batch
+            ]
+            assert got == expected, (name, room)
+"""
+
+
+def test_no_index_is_out_of_range_however_small_the_room():
+    """Uncompiled, numpy checks every index."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", UNCOMPILED], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_generalizations_have_no_classes():
