@@ -150,19 +150,23 @@ class Task:
 
 
 @st.composite
-def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS) -> Task:
+def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = False) -> Task:
     """Random tables, objectives of some kinds, suppression, and constraints that some of the nodes may satisfy."""
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
     k_map = KMap(draw(populations(table))[1])
     objectives = draw(st.lists(st.sampled_from([*of, k_map]), min_size=1, max_size=3, unique_by=repr))
+    bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, k_map]), st.booleans()), max_size=2, unique_by=repr))
+    if violating:
+        # One at least that single classes can break.
+        worst = draw(st.sampled_from([kind for kind in (*KINDS, k_map) if kind.worst_class]))
+        bounded = [(worst, worst.maximize), *[(kind, side) for kind, side in bounded if kind != worst]]
     limits = []
-    bounded = st.tuples(st.sampled_from([*KINDS, k_map]), st.booleans())
-    for kind, at_least in draw(st.lists(bounded, max_size=2, unique_by=repr)):
+    for kind, at_least in bounded:
         values = values_of(table.microdata, [kind], suppression=limit)
         bound = draw(st.sampled_from(np.unique(values[np.isfinite(values)]).tolist() or [1.0]))
         limits.append((kind, at_least, bound + draw(st.sampled_from([0.0, 0.0, 0.25, -0.25]))))
-    return Task(table.microdata, objectives, limits, limit)
+    return Task(table.microdata, objectives, limits, limit, violating)
 
 
 def found(res, problem):

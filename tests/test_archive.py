@@ -8,13 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from moocore import is_nondominated
+from pymoo.algorithms.moo.age import AGEMOEA
+from pymoo.algorithms.moo.moead import MOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.algorithms.moo.rvea import RVEA
+from pymoo.algorithms.moo.sms import SMSEMOA
+from pymoo.algorithms.moo.spea2 import SPEA2
+from pymoo.algorithms.moo.unsga3 import UNSGA3
+from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.individual import Individual
 from pymoo.core.population import Population
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
+from pymoo.util.ref_dirs import get_reference_directions
 
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.fronts import BoxArchive
-from pymoo_anon.fronts.archive import boxes, merge_front
+from pymoo_anon.fronts.archive import boxes, evaluated, merge_front
 
 
 @st.composite
@@ -155,18 +170,126 @@ def test_the_epsilon_survives_copies_pickles_and_add():
     assert archive.F.tolist() == [[-7, 120.0], [-3, 20.0]]
 
 
-def test_it_serves_as_archive_of_any_algorithm():
+class Remembering(Evaluator):
+    """An evaluator that keeps all individuals that it was given, in their order."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def eval(self, problem, pop, **kwargs):
+        self.seen.extend([pop] if isinstance(pop, Individual) else pop)
+        return super().eval(problem, pop, **kwargs)
+
+
+REFERENCES = get_reference_directions("das-dennis", 2, n_partitions=19)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [NSGA2(20), NSGA3(REFERENCES, 20), UNSGA3(REFERENCES), RVEA(REFERENCES), MOEAD(REFERENCES), SPEA2(20),
+     SMSEMOA(20), AGEMOEA(20), PBGEA(20, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())],
+    ids=lambda algorithm: type(algorithm).__name__,
+)  # fmt: skip
+def test_it_serves_as_archive_of_any_algorithm(algorithm):
     problem = get_problem("zdt1", n_var=5)
-    res = minimize(problem, NSGA2(pop_size=20, archive=BoxArchive(0.1)), ("n_gen", 20), seed=1, save_history=True)
+    algorithm.archive, algorithm.evaluator = BoxArchive(0.1), Remembering()
+    res = minimize(problem, algorithm, ("n_gen", 12), seed=1)
     assert isinstance(res.archive, BoxArchive)
-    everything = np.concatenate([entry.off.get("F") for entry in res.history])
-    expected = BoxArchive(0.1).add(population(everything))
-    assert np.array_equal(np.sort(res.archive.F, axis=0), np.sort(expected.F, axis=0))
+    expected = BoxArchive(0.1).add(Population(res.algorithm.evaluator.seen))
+    assert np.array_equal(res.archive.F, expected.F)
+    assert res.archive.get("X").tolist() == expected.get("X").tolist()
+    assert np.array_equal(res.archive.F, problem.evaluate(res.archive.get("X")))
+
+
+def test_it_serves_a_single_objective():
+    res = minimize(get_problem("sphere", n_var=3), GA(10, archive=BoxArchive(1e-9)), ("n_gen", 5), seed=1)
+    assert res.archive.F.tolist() == [res.F.tolist()]
+
+
+def test_members_are_indexed_and_sliced_like_a_population():
+    archive = BoxArchive().add(population([[0, 3], [1, 2], [2, 1], [9, 9]]))
+    assert len(archive) == 3
+    assert [one.X.tolist() for one in archive] == [[0], [1], [2]]
+    assert archive[0] is archive.pop[0]
+    assert archive[-1].F.tolist() == [2, 1]
+    for index in (slice(1, None), [1, 2], np.array([False, True, True])):
+        assert isinstance(archive[index], Population)
+        assert archive[index].get("F").tolist() == [[1, 2], [2, 1]]
+    X, F = archive.get("X", "F")
+    assert X.tolist() == [[0], [1], [2]]
+    assert F.tolist() == archive.F.tolist()
+    with pytest.raises(IndexError):
+        archive[3]
+
+
+def test_values_and_population_are_copies():
+    archive = BoxArchive().add(population([[0, 3], [1, 2]]))
+    archive.F[:] = -99
+    archive.pop[0] = None
+    assert archive.F.tolist() == [[0, 3], [1, 2]]
+    assert archive[0].X.tolist() == [0]
+    assert archive.add(population([[0, 2]])).F.tolist() == [[0, 2]]
 
 
 def test_infeasible_individuals_are_passed_over():
-    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[1.0], [-1.0]]))
+    pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], G=np.array([[1e-9], [-1.0], [0.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
+    # Each of two constraints; a surplus in one makes up for no lack in the other.
+    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[-9.0, 1.0], [0.0, 0.0]]))
     assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+    assert len(BoxArchive().add(population([[0.0]], G=np.array([[np.nan]])))) == 0
+
+
+def test_equality_constraints_hold_within_their_tolerance():
+    F = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    H = np.array([[2e-4], [-1e-4], [1e-4], [-2e-4]])
+    assert BoxArchive(0.1).add(population(F, H=H)).F.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    both = {"G": np.array([[-1.0], [1.0], [0.0], [0.0]]), "H": np.array([[1.0], [0.0], [0.0], [0.0]])}
+    assert BoxArchive(0.1).add(population(F, **both)).F.tolist() == [[1.0, 0.0], [0.5, 0.5]]
+
+
+def test_what_a_search_tolerates_for_the_time_being_does_not_enter():
+    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[1.0], [0.0]]))
+    for one in pop:
+        one.config["cv_eps"] = 5.0
+    assert pop.get("FEAS").all()
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+
+
+def test_a_violation_counts_without_its_constraints():
+    pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], CV=np.array([[0.5], [0.0], [-1.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
+
+
+def test_a_violation_that_was_asked_for_too_early_does_not_count():
+    """Pymoo keeps the CV that it was first asked for: here that of an individual without constraints."""
+    pop = population([[0.0, 0.0], [1.0, 2.0]])
+    assert pop.get("CV").tolist() == [[0], [0]]
+    pop.set("G", np.array([[1.0], [0.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+
+
+def test_no_evaluator_computes_known_values_again():
+    own = get_problem("bnh")
+    X = np.array([[1.0, 2.0], [3.0, 1.0]])
+    pop = evaluated(X, *own.evaluate(X))
+    evaluator = Evaluator()
+    evaluator.eval(own, pop)
+    assert evaluator.n_eval == 0
+    assert np.array_equal(pop.get("G"), own.evaluate(X)[1])
+    evaluator.eval(get_problem("zdt1", n_var=2), evaluated(X, np.zeros((2, 2))))
+    assert evaluator.n_eval == 0
+
+
+def test_individuals_of_another_number_of_objectives_are_refused():
+    archive = BoxArchive().add(population([[0, 1], [1, 0]]))
+    for F in ([[0, 1, 2, 3]], [[0]]):
+        with pytest.raises(ValueError) as caught:
+            archive.add(population(F))
+        expected = sorted({2, len(F[0])})
+        assert str(caught.value) == f"pop must have one number of objectives, the members' own, got {expected}"
+    assert archive.F.tolist() == [[0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize(

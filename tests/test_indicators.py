@@ -39,10 +39,64 @@ def test_rr_on_the_grid_of_the_natural_values():
     assert RepresentationRatio(PF, [50, 100])(np.array([[-99.0, 0.0]])) == 1
 
 
+def test_fronts_below_one():
+    """Shares between 0 and 1: each objective is divided by its largest value, and boxes are as small as epsilon."""
+    pf = np.array([[0.1, 0.05], [0.3, 0.02], [0.4, 0.01]])
+    F = np.array([[0.1, 0.04], [0.35, 0.02]])
+    # Divided by 0.4 and 0.05: (1/4, 4/5) is 1/5 from (1/4, 1), and (7/8, 2/5) is 1/8 from (3/4, 2/5).
+    assert ConvergenceError(pf)(F) == pytest.approx((0.2 + 0.125) / 2)
+    assert ConvergenceError(pf, total=True)(F) == pytest.approx(0.325)
+    # Boxes of 0.2 and 0.025: (0, 2), (1, 0), (2, 0), the last dominated; F is in (0, 1) and (1, 0).
+    ratio = RepresentationRatio(pf, [0.2, 0.025])
+    assert ratio.boxes == {(0, 2), (1, 0)}
+    assert ratio(F) == 0.5
+    # A box of 1 holds them all.
+    assert RepresentationRatio(pf)(np.array([[0.9, 0.9]])) == 1
+    # Maximised shares: 0.3 and 0.5 in boxes of 0.25.
+    ratio = RepresentationRatio([[-0.3, 0.2], [-0.5, 0.9]], 0.25, [True, False])
+    assert ratio.boxes == {(-1, 0), (-2, 3)}
+    assert ratio([[-0.49, 0.24]]) == 0.5
+
+
+def test_ce_between_ideal_and_nadir():
+    # From -100 to -2 and from 0 to 50: 10 of 98.
+    F = np.array([[-90.0, 50.0], [-10.0, 20.0]])
+    assert ConvergenceError(PF, zero_to_one=True)(F) == pytest.approx(10 / 98 / 2)
+    own = ConvergenceError(PF, total=True, zero_to_one=True, ideal=[-200, 0], nadir=[0, 100])
+    assert own(F) == pytest.approx(10 / 200)
+    # An objective with one value in the true front is not stretched.
+    assert ConvergenceError([[1.0, 5.0], [3.0, 5.0]], zero_to_one=True)([[1.0, 7.0]]) == 2
+
+
+@given(points, points)
+def test_ce_between_ideal_and_nadir_is_that_of_the_stretched_fronts(pf, F):
+    span = np.ptp(pf, axis=0)
+    span[span == 0] = 1
+    near = [min(np.linalg.norm((f - p) / span) for p in pf) for f in F]
+    assert ConvergenceError(pf, zero_to_one=True)(F) == pytest.approx(sum(near) / len(near))
+
+
 def test_a_single_point_and_an_empty_front():
     assert ConvergenceError(PF)(PF[0]) == 0
     assert RepresentationRatio(PF)(PF[0]) == pytest.approx(1 / 3)
-    assert RepresentationRatio(PF)(PF[:0]) == 0
+    assert ConvergenceError(PF[:1])([[-90.0, 50.0]]) == pytest.approx(0.1)
+    assert RepresentationRatio(PF[:1])([[-100.5, 50.0]]) == 0
+    assert RepresentationRatio(PF)(PF[:0]) == RepresentationRatio(PF)([]) == RepresentationRatio(PF)(None) == 0
+    for total in (False, True):
+        for nothing in (PF[:0], [], None):
+            with pytest.raises(ValueError) as caught:
+                ConvergenceError(PF, total)(nothing)
+            assert str(caught.value) == "F must have at least one row, got none: no front is no converged front"
+
+
+@pytest.mark.parametrize("indicator", [ConvergenceError(PF), RepresentationRatio(PF)], ids=["CE", "RR"])
+def test_fronts_that_do_not_fit_are_refused(indicator):
+    for F, shape in (([[1.0], [2.0]], "(2, 1)"), ([1.0, 2.0, 3.0], "(3,)"), (np.zeros((1, 2, 2)), "(1, 2, 2)")):
+        with pytest.raises(ValueError) as caught:
+            indicator(F)
+        assert str(caught.value) == f"F must have 2 objectives, as pf does, got shape {shape}"
+    with pytest.raises(ValueError, match=r"^F must hold numbers, got nan$"):
+        indicator([[0.0, np.nan]])
 
 
 @given(points, points)

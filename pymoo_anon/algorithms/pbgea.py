@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
+from numbers import Integral
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pymoo.algorithms.base.genetic import GeneticAlgorithm
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
@@ -14,17 +17,22 @@ from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
+from pymoo.core.selection import Selection
 from pymoo.termination import get_termination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
+from pymoo_anon._messages import examples
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
 from pymoo_anon.problems.base import AnonymizationProblem
+
+# Of a genetic algorithm's own arguments these two leave Algorithm 2 what it is; the others belong to every algorithm.
+_OPTIONS = {"repair", "eliminate_duplicates", *signature(Algorithm.__init__).parameters} - {"self", "kwargs"}
 
 
 class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
@@ -33,22 +41,31 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
     Each generation all children replace the population; nothing of it survives but what the box archive holds. Parents
     come from population and archive together. The result, `res.opt`, is the archive.
 
+    Under constraints, which the paper does not have, the archive passes over nodes that break one, and tournaments
+    prefer the node that breaks them less.
+
     Args:
         pop_size: Number of nodes in the population.
         epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`; under a
             problem of ours the grid lies on the natural values. None takes the step of every objective: the paper's 1
             for k, l, their sums and the general loss, 0.001 for what is between 0 and 1.
         sampling: First population; None is `LatticeSampling()`.
+        selection: Chooses parents from population and archive; None is `DominanceCountTournament()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
         output: Columns of the verbose output; None is `PBGEAOutput()`.
-        **kwargs: As pymoo's `Algorithm`: termination (100 generations by default), callback, archive, ...
+        **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`; with duplicates
+            eliminated the search ends where mating finds no new node. The others as pymoo's `Algorithm`: termination
+            (100 generations by default), callback, archive, ...
 
     Attributes:
         box_archive: The archive of Algorithm 2.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite or, at setup, has another number of objectives.
+        TypeError: An argument is not known.
+        ValueError: `pop_size` is no positive whole number, or `epsilon` is not positive and finite. At setup: `epsilon`
+            has another number of objectives or is needed. At the first generation: `sampling` gives no individual, or
+            evaluated ones of another problem.
     """
 
     def __init__(
@@ -56,47 +73,86 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         pop_size: int = 25,
         epsilon: float | Sequence[float] | None = None,
         sampling: Sampling | None = None,
+        selection: Selection | None = None,
         crossover: Crossover | None = None,
         mutation: Mutation | None = None,
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
+        if isinstance(pop_size, bool) or not isinstance(pop_size, Integral) or pop_size < 1:
+            raise ValueError(f"pop_size must be a positive whole number, got {pop_size!r}")
+        unknown = sorted(kwargs.keys() - _OPTIONS)
+        if unknown:
+            raise TypeError(f"PBGEA takes no argument {examples(unknown)}")
         kwargs.setdefault("termination", get_termination("n_gen", 100))
+        kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
-            pop_size=pop_size,
+            pop_size=int(pop_size),
             sampling=LatticeSampling() if sampling is None else sampling,
-            selection=DominanceCountTournament(),
+            selection=DominanceCountTournament() if selection is None else selection,
             crossover=LevelCrossover() if crossover is None else crossover,
             mutation=SingleStepMutation() if mutation is None else mutation,
             output=PBGEAOutput() if output is None else output,
-            eliminate_duplicates=False,
             **kwargs,
         )
-        self.epsilon = None if epsilon is None else checked_epsilon(epsilon)
-        self.box_archive = BoxArchive()
+        self.epsilon: NDArray[np.float64] | None = None if epsilon is None else checked_epsilon(epsilon)
+        self.box_archive: BoxArchive = BoxArchive()
 
     def _setup(self, problem: Problem, **kwargs: Any) -> None:
-        epsilon, maximize = self.epsilon, None
-        if isinstance(problem, AnonymizationProblem):
-            epsilon = problem.steps if epsilon is None else epsilon
-            maximize = [objective.maximize for objective in problem.objectives][-problem.n_obj :]
-        self.box_archive = BoxArchive(1.0 if epsilon is None else epsilon, maximize)
+        # Step 1: an empty archive.
+        sides, maximize = _grid(problem)
+        epsilon = sides if self.epsilon is None else self.epsilon
+        if epsilon is None:
+            raise ValueError(
+                f"epsilon must be given where F has other columns than the problem's objectives, got {problem.n_obj} "
+                f"columns for {len(problem.objectives)} objectives"
+            )
+        self.box_archive = BoxArchive(epsilon, maximize)
         fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._advance(infills)
+    def _initialize_infill(self) -> Population:
+        # Step 2: the first population.
+        pop = super()._initialize_infill()
+        if not len(pop):
+            raise ValueError("sampling must give at least one individual, got none")
+        _check_evaluated(pop, self.problem)
+        return _in_type_of_problem(pop, self.problem)
 
-    def _infill(self) -> Population:
-        # Steps 5 to 7: fitness, selection and recombination in the union of population and archive.
-        union = _union(self.pop, self.box_archive)
-        return self.mating.do(self.problem, union, self.n_offsprings, algorithm=self, random_state=self.random_state)
+    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        self._replace(infills)
+
+    def _infill(self) -> Population | None:
+        """The next population (steps 5 to 7): fitness, selection and recombination in population and archive.
+
+        Section 6 selects a pool of N_pop nodes by N_pop tournaments and then draws pairs from the pool without
+        replacement. Winners of independent tournaments come in random order, so that the first two, the next two and so
+        on are such pairs. Of an odd number, on which the paper is silent, the last meets one more winner, and the
+        second of their two children is left out.
+        """
+        off = self.mating.do(
+            self.problem,
+            _union(self.pop, self.box_archive),
+            self.n_offsprings,
+            algorithm=self,
+            random_state=self.random_state,
+        )
+        if not len(off):
+            # Only where duplicates are eliminated: no node is new.
+            self.termination.terminate()
+            return None
+        return off
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        # Steps 4 and 8: the children are the next population, and the archive takes the best of them.
+        if infills is not None:
+            self._replace(infills)
+
+    def _replace(self, infills: Population | None) -> None:
+        """Children become the population, and the archive takes the best of them (steps 4 and 8)."""
         self.pop = infills
         self.box_archive.add(infills)
 
     def _set_optimum(self) -> None:
+        # Step 10: the archive. Without a member the node that breaks constraints least may be asked for.
         self.opt = self.box_archive.pop if len(self.box_archive) else filter_optimum(self.pop, least_infeasible=True)
 
 
@@ -109,6 +165,7 @@ class PBGEAOutput(Output):  # type: ignore[misc]
         problem = algorithm.problem
         if isinstance(problem, AnonymizationProblem):
             self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
+        if _has_own_columns(problem):
             for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
                 heading = f"{'best' if objective.maximize else 'lowest'} {name}"
                 self.columns.append(Column(heading, width=max(12, len(heading)), func=_Best(index)))
@@ -131,6 +188,58 @@ class _Best:
 
 def _archive_size(algorithm: Algorithm) -> int:
     return len(algorithm.box_archive)
+
+
+def _has_own_columns(problem: Problem) -> bool:
+    """Whether the columns of F are the objectives of a problem of ours, with none added by a wrapper."""
+    return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
+
+
+def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | None]:
+    """Sides of boxes where none are given, and which objectives are maximised."""
+    if not isinstance(problem, AnonymizationProblem):
+        return np.ones(1), None
+    maximize = [objective.maximize for objective in problem.objectives]
+    if _has_own_columns(problem):
+        return problem.steps, maximize
+    # `ConstraintsAsObjective` puts the violation before the objectives, or in their place.
+    n_more = problem.n_obj - len(maximize)
+    return None, [False] * n_more + maximize if n_more > 0 else None
+
+
+def _check_evaluated(pop: Population, problem: Problem) -> None:
+    """Refuse individuals that were evaluated under another problem: an evaluator would pass over them.
+
+    Raises:
+        ValueError: F, G or H of one has another length than the problem gives it.
+    """
+    expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
+    for one in pop:
+        found = tuple(np.size(values) for values in (one.F, one.G, one.H))
+        if one.evaluated and found != expected:
+            raise ValueError(
+                f"sampling must hold individuals of this problem, with {expected} values in F, G and H, got {found}"
+            )
+
+
+def _in_type_of_problem(pop: Population, problem: Problem) -> Population:
+    """Whole numbers that came as floats or objects become integers, so that equal nodes have equal bytes.
+
+    What is no whole number stays as it is: the problem refuses it in its own words.
+    """
+    X = pop.get("X")
+    if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
+        return pop
+    try:
+        with np.errstate(invalid="ignore"):
+            whole = X.astype(problem.vtype)
+    except (TypeError, ValueError, OverflowError):
+        return pop
+    if not np.array_equal(whole, X):
+        return pop
+    copies = Population([one.copy() for one in pop])
+    copies.set("X", whole)
+    return copies
 
 
 def _union(pop: Population, archive: BoxArchive) -> Population:

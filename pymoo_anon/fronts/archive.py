@@ -25,8 +25,9 @@ class BoxArchive:
     leave. So every member is minimal among all that was ever offered (Theorem 1), and the size is bounded by the number
     of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are points.
 
-    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. Infeasible
-    individuals are passed over.
+    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
+    length, is indexed and sliced as a population is, and gives values of its members by `get`. Individuals that break a
+    constraint are passed over, whatever a search tolerates for the time being (see `satisfies_constraints`).
 
     Args:
         epsilon: Side of the boxes, one positive number or one per objective: the difference that is worth telling
@@ -37,6 +38,17 @@ class BoxArchive:
 
     Raises:
         ValueError: `epsilon` is not positive and finite, or `maximize` holds other things than truth values.
+
+    >>> from pymoo.core.population import Population
+    >>> seen = Population.new(X=np.array([[0], [1], [2], [3]]), F=[[-12, 30], [-14, 80], [-3, 40], [-31, 700]])
+    >>> archive = BoxArchive(epsilon=[5, 100], maximize=[True, False])
+    >>> archive.add(seen)  # 12 and 14 share a box and neither dominates; the third is dominated
+    BoxArchive(2 members, epsilon [5.0, 100.0])
+    >>> archive.F
+    array([[-12.,  30.],
+           [-31., 700.]])
+    >>> archive[0].X, archive[1:].get("X")
+    (array([0]), array([[3]]))
     """
 
     def __init__(
@@ -53,25 +65,26 @@ class BoxArchive:
         """Offer evaluated individuals in their order; returns the archive itself.
 
         Args:
-            pop: Individuals with F.
+            pop: Individuals with F, and with G and H, or CV, where there are constraints.
 
         Raises:
-            ValueError: An individual is not evaluated, its F holds NaN, or `epsilon` or `maximize` has another number
-                of objectives.
+            ValueError: An individual is not evaluated, its F holds NaN or has another number of objectives than the
+                members, or `epsilon` or `maximize` has another number.
         """
         candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
-        if any(len(one.G) + len(one.H) for one in candidates):
-            candidates = [one for one in candidates if one.FEAS.all()]
+        widths = {np.size(one.F) for one in [*self._members[:1], *candidates]}
+        if 0 in widths:
+            raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+        if len(widths) > 1:
+            raise ValueError(f"pop must have one number of objectives, the members' own, got {sorted(widths)}")
+        candidates = [one for one in candidates if satisfies_constraints(one)]
         if not candidates:
             return self
-        F = np.array([one.F for one in candidates], dtype=float)
-        n_obj = F.shape[1] if F.ndim == 2 else 0
-        if n_obj == 0:
-            raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+        F = np.array([one.F for one in candidates], dtype=float).reshape(len(candidates), -1)
         if np.isnan(F).any():
             raise ValueError("pop must have numbers in F, got nan")
         members = [*self._members, *candidates]
-        together = np.concatenate([self._F.reshape(-1, n_obj), F])
+        together = np.concatenate([self._F.reshape(-1, F.shape[1]), F])
         kept = update_boxes(together, boxes(together, self.epsilon, self.maximize), len(self._members))
         self._members = [members[i] for i in kept]
         self._F = together[kept]
@@ -91,6 +104,10 @@ class BoxArchive:
         """Attributes of the members, as pymoo's `Population.get`."""
         return self.pop.get(*names)
 
+    def __getitem__(self, index: Any) -> Any:
+        """One member, or a population of those that a slice or an array selects."""
+        return self.pop[index]
+
     def __len__(self) -> int:
         return len(self._members)
 
@@ -99,6 +116,24 @@ class BoxArchive:
 
     def __repr__(self) -> str:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
+
+
+def satisfies_constraints(one: Individual) -> bool:
+    """Whether an individual satisfies its constraints at the end, and not only for the time being.
+
+    pymoo calls an individual feasible where its CV is at most the `cv_eps` of its config.
+    `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0 later. Meanwhile G and H do
+    not change, nor does the tolerance of each constraint: 0 for G and 1e-4 for H by default.
+
+    Args:
+        one: An individual with G and H, or with CV alone, which must not be positive then. Without any of them there
+            are no constraints.
+    """
+    G, H = (np.empty(0) if values is None else np.asarray(values) for values in (one.G, one.H))
+    if G.size + H.size == 0:
+        return bool(one.cv <= 0)
+    most, distance = one.config["cv_ieq"]["eps"], one.config["cv_eq"]["eps"]
+    return bool((most >= G).all() and (distance >= np.abs(H)).all())
 
 
 def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:
@@ -180,7 +215,8 @@ def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population
     """
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
-    pop.apply(lambda one: one.evaluated.update(known))
+    # An evaluator passes over individuals that have all three.
+    pop.apply(lambda one: one.evaluated.update("FGH"))
     return pop
 
 

@@ -15,7 +15,47 @@ from pymoo_anon.fronts.archive import boxes, checked_epsilon, checked_maximize
 Matrix = NDArray[np.float64]
 
 
-class ConvergenceError(Indicator):  # type: ignore[misc]
+class _AgainstTruth(Indicator):  # type: ignore[misc]
+    """An indicator of a front beside the true one: checks both."""
+
+    def __init__(
+        self,
+        pf: ArrayLike,
+        zero_to_one: bool = False,
+        ideal: ArrayLike | None = None,
+        nadir: ArrayLike | None = None,
+    ) -> None:
+        truth = np.array(pf, dtype=float)
+        if truth.ndim != 2 or truth.size == 0 or not np.isfinite(truth).all():
+            raise ValueError(f"pf must be a front of finite values, an (n, n_obj) array, got shape {truth.shape}")
+        low = truth.min(axis=0) if ideal is None else np.array(ideal, dtype=float)
+        high = truth.max(axis=0) if nadir is None else np.array(nadir, dtype=float)
+        super().__init__(zero_to_one=zero_to_one, ideal=low, nadir=high)
+        self.pf: Matrix = self.normalization.forward(truth)
+
+    def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
+        """The measure of a front.
+
+        Args:
+            F: (n, n_obj) array of minimised values, or one row. None, as `res.F` where nothing was found, is no row.
+            *args: Not needed.
+            **kwargs: Not needed.
+
+        Raises:
+            ValueError: F has another number of objectives than the true front, or holds NaN.
+        """
+        n_obj = self.pf.shape[1]
+        given = np.empty((0, n_obj)) if F is None else np.asarray(F, dtype=float)
+        members = np.atleast_2d(given) if given.size else np.empty((0, n_obj))
+        if members.ndim != 2 or members.shape[1] != n_obj:
+            raise ValueError(f"F must have {n_obj} objectives, as pf does, got shape {given.shape}")
+        if np.isnan(members).any():
+            raise ValueError("F must hold numbers, got nan")
+        measure: float = super().do(members, *args, **kwargs)
+        return measure
+
+
+class ConvergenceError(_AgainstTruth):
     """CE: how far the members of a front are from the nearest point of the true front; lower is better, 0 is best.
 
     Every objective is divided by its largest absolute value in the true front, distances are euclidean. The paper's
@@ -24,15 +64,42 @@ class ConvergenceError(Indicator):  # type: ignore[misc]
     Args:
         pf: (n, n_obj) array, the true front, minimised values.
         total: Whether to give the sum over the members instead of their mean.
+        zero_to_one: Whether every objective is brought to 0 to 1 by `ideal` and `nadir`, as in pymoo's indicators,
+            instead of being divided by its largest value.
+        ideal: (n_obj,) array; None takes the least values of the true front.
+        nadir: (n_obj,) array; None takes the largest values of the true front.
+
+    Raises:
+        ValueError: `pf` is no array of finite values, or the front that is measured has no row, another number of
+            objectives or NaN.
+
+    >>> pf = [[-10, 40], [-2, 0]]
+    >>> ConvergenceError(pf)([[-10, 40], [-2, 4]])  # the second is 4 of 40 away
+    0.05
+    >>> ConvergenceError(pf, total=True)([[-10, 40], [-2, 4]])
+    0.1
     """
 
-    def __init__(self, pf: ArrayLike, total: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.pf = _front(pf)
+    def __init__(
+        self,
+        pf: ArrayLike,
+        total: bool = False,
+        *,
+        zero_to_one: bool = False,
+        ideal: ArrayLike | None = None,
+        nadir: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(pf, zero_to_one, ideal, nadir)
         self.total = total
         largest = np.abs(self.pf).max(axis=0)
-        # An objective that is 0 all over the true front has no scale of its own.
-        self.scale = np.where(largest > 0, largest, 1.0)
+        # An objective that is 0 all over the true front has no scale of its own, and ideal and nadir are one already.
+        self.scale = np.where((largest > 0) & (not zero_to_one), largest, 1.0)
+
+    def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
+        """The convergence error of a front of at least one row."""
+        if F is None or np.size(F) == 0:
+            raise ValueError("F must have at least one row, got none: no front is no converged front")
+        return super().do(F, *args, **kwargs)
 
     def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
         members, truth = F / self.scale, self.pf / self.scale
@@ -40,14 +107,27 @@ class ConvergenceError(Indicator):  # type: ignore[misc]
         return float(np.sum(nearest) if self.total else np.mean(nearest))
 
 
-class RepresentationRatio(Indicator):  # type: ignore[misc]
+class RepresentationRatio(_AgainstTruth):
     """RR: the share of the non-dominated boxes of the true front that a front occupies; higher is better, 1 is best.
+
+    A front without a row occupies none. The boxes have to be smaller than the front: between 0 and 1, boxes of 1 hold
+    all of it, and any front there occupies them.
 
     Args:
         pf: (n, n_obj) array, the true front, minimised values.
         epsilon: Side of the boxes, one positive number or one per objective.
         maximize: Whether an objective is maximised, one truth value or one per objective, as in `BoxArchive`: the
             boxes then are the paper's, on the natural values. None counts them in F.
+
+    Raises:
+        ValueError: `pf` is no array of finite values, `epsilon` or `maximize` does not fit it, or the front that is
+            measured has another number of objectives or NaN.
+
+    >>> pf = [[-10, 40], [-7, 30], [-2, 0]]
+    >>> RepresentationRatio(pf)([[-10, 40], [-2, 4]])  # one of three points
+    0.3333333333333333
+    >>> RepresentationRatio(pf, epsilon=[5, 10], maximize=[True, False])([[-11, 42], [-2, 4]])
+    0.6666666666666666
     """
 
     def __init__(
@@ -55,10 +135,8 @@ class RepresentationRatio(Indicator):  # type: ignore[misc]
         pf: ArrayLike,
         epsilon: float | Sequence[float] = 1.0,
         maximize: bool | Sequence[bool] | None = None,
-        **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.pf = _front(pf)
+        super().__init__(pf)
         self.epsilon = checked_epsilon(epsilon)
         self.maximize = checked_maximize(maximize)
         distinct = np.unique(boxes(self.pf, self.epsilon, self.maximize), axis=0)
@@ -67,10 +145,3 @@ class RepresentationRatio(Indicator):  # type: ignore[misc]
     def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
         occupied = {tuple(box) for box in boxes(F, self.epsilon, self.maximize)}
         return len(self.boxes & occupied) / len(self.boxes)
-
-
-def _front(pf: ArrayLike) -> Matrix:
-    front = np.array(pf, dtype=float)
-    if front.ndim != 2 or front.size == 0 or not np.isfinite(front).all():
-        raise ValueError(f"pf must be a front of finite values, an (n, n_obj) array, got shape {front.shape}")
-    return front

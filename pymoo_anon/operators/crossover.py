@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
+from pymoo_anon.operators.spaces import check_levels, check_strings
+
 Bits = NDArray[np.bool_]
 
 
@@ -22,6 +24,17 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
 
     Args:
         prob: Probability that two parents are crossed at all; otherwise they pass on unchanged.
+
+    Raises:
+        TypeError: At the first mating, the variables of the problem are bits or real numbers.
+
+    >>> from pymoo.core.problem import Problem
+    >>> lattice = Problem(n_var=4, xl=0, xu=9, vtype=int)
+    >>> parents = np.array([[[1, 2, 3, 4]], [[5, 6, 7, 8]]])  # one mating of two
+    >>> LevelCrossover()._do(lattice, parents, random_state=np.random.default_rng(1))
+    array([[[1, 2, 7, 8]],
+    <BLANKLINE>
+           [[5, 6, 3, 4]]])
     """
 
     def __init__(self, prob: float = 0.8, **kwargs: Any) -> None:
@@ -35,6 +48,7 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.int64]:
+        check_levels(problem)
         _, n_matings, n_var = X.shape
         if n_var == 1:
             return X.copy()
@@ -58,6 +72,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_points` is no positive whole number.
+        TypeError: At the first mating, the problem is no `PartitionProblem`.
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:
@@ -75,6 +90,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.bool_]:
+        check_strings(problem)
         # An attribute of one value has no bits, and the places before and after it are one.
         offsets = np.unique(problem.bit_offsets)
         between = offsets[1:-1] if self.boundaries else offsets[:0]
@@ -87,7 +103,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
 
     The parents are reduced to the positions where they differ, and the string between two points among these is
     swapped. The ends of the string count as one point, so that parents that differ twice or more have children that
-    are neither of them; others have themselves.
+    are neither of them; others have themselves. It serves variables of any kind.
 
     Args:
         prob: Probability that two parents are crossed at all.
@@ -106,7 +122,8 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     ) -> NDArray[np.bool_]:
         differ = X[0] != X[1]
         n_differ = differ.sum(axis=1)
-        # Two different points of as many as there are differences, each before the difference of its number.
+        # Two different points, each before one of the differences: the second is drawn from those that are left and
+        # moved past the first.
         draws = random_state.random((2, len(n_differ)))
         first = (draws[0] * n_differ).astype(np.int64)
         second = (draws[1] * np.maximum(n_differ - 1, 0)).astype(np.int64)
@@ -138,8 +155,10 @@ def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no
     _, n, n_bits = parents.shape
     children = parents.copy()
     places = np.empty(n_bits + len(between), dtype=np.int64)
+    # children[:, :m] are done.
     for m in range(n):
-        # 0: nothing yet, 1: a stretch of agreement, 2: one of disagreement after it.
+        # places[:n_places] are the admissible places left of `bit`. What was seen since the last of them is `stretch`:
+        # 0 nothing but disagreement, 1 a stretch of agreement, 2 one of disagreement after it.
         stretch = 0
         n_places = 0
         gap = 0
@@ -152,6 +171,7 @@ def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no
                 stretch = 1
             a, b = parents[0, m, bit], parents[1, m, bit]
             if a != b:
+                # 0 stays 0, 1 and 2 become 2.
                 stretch = min(2 * stretch, 2)
             elif stretch < 2:
                 stretch = 1
@@ -159,7 +179,8 @@ def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no
                 places[n_places] = bit
                 n_places += 1
                 stretch = 1
-        # Selection sampling: each place is taken with the share of points that are left among the places that are.
+        # Selection sampling: a place is taken with probability wanted / places left, so that every choice of places is
+        # as likely. The bits before `at` are done; those from `at` on come from parent `other` to the first child.
         wanted = min(n_points, n_places)
         other = 0
         at = 0

@@ -12,6 +12,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.variable import get
 
 from pymoo_anon.operators.crossover import PartitionCrossover
+from pymoo_anon.operators.spaces import check_levels, check_strings
 from pymoo_anon.problems.partition import PartitionProblem
 
 
@@ -20,6 +21,9 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
 
     Args:
         prob_var: Probability for each variable; None is 1 / number of variables.
+
+    Raises:
+        TypeError: At the first mutation, the variables of the problem are bits or real numbers.
     """
 
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
@@ -33,6 +37,7 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.int64]:
+        check_levels(problem)
         prob_var = 1 / problem.n_var if self.prob_var is None else get(self.prob_var)
         mutates = random_state.random(X.shape) < prob_var
         steps = random_state.choice([-1, 1], size=X.shape)
@@ -48,6 +53,9 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
     Args:
         prob_var: Probability for each bit; None is 1 / number of bits of its quasi-identifier, so that long strings do
             not take all mutations to themselves.
+
+    Raises:
+        TypeError: At the first mutation, the problem is no `PartitionProblem`.
     """
 
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
@@ -61,6 +69,7 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.bool_]:
+        check_strings(problem)
         if self.prob_var is None:
             lengths = np.diff(problem.bit_offsets)
             rate = np.repeat(1 / np.maximum(lengths, 1), lengths)
@@ -78,6 +87,9 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
     Args:
         prob: Probability that a string is crossed with an immigrant.
         crossover: None is `PartitionCrossover()`; the first child is taken.
+
+    Raises:
+        TypeError: At the first mutation, the problem is no `PartitionProblem`.
     """
 
     def __init__(self, prob: float = 0.1, crossover: Crossover | None = None, **kwargs: Any) -> None:
@@ -92,6 +104,7 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> NDArray[np.bool_]:
+        check_strings(problem)
         immigrants = problem.sample(len(X), random_state)
         children = self.crossover._do(problem, np.stack([X, immigrants]), random_state=random_state)
         first: NDArray[np.bool_] = children[0]

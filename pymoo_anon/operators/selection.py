@@ -16,8 +16,12 @@ class DominanceCountTournament(Selection):  # type: ignore[misc]
     """Binary tournaments on the dominance-count fitness (Dewri et al. 2010, section 6).
 
     The fitness of an individual is the sum, over those that dominate it, of how many each of them dominates; lower is
-    better. Two individuals are drawn, the one of lower fitness becomes a parent; of equal ones the first. Constraints
-    come before: the one that violates them less becomes a parent, and fitness is among those that satisfy all.
+    better. Two individuals are drawn, the one of lower fitness becomes a parent; of equal ones the first. The two may
+    be one and the same: the paper draws without replacement only where it pairs the winners.
+
+    Constraints come before fitness. The individual that violates them less becomes a parent, and the fitness of those
+    that violate none is counted among these alone. What a search tolerates for the time being, as
+    `AdaptiveEpsilonConstraintHandling` does, is no violation.
     """
 
     def _do(
@@ -30,9 +34,9 @@ class DominanceCountTournament(Selection):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> Any:
-        F = np.array([one.F for one in pop], dtype=float)
-        violation = np.array([one.cv for one in pop]) if len(pop[0].G) else np.zeros(len(pop))
-        feasible = violation <= 0
+        F = np.array([one.F for one in pop], dtype=float).reshape(len(pop), -1)
+        violation = np.array([0.0 if one.FEAS.all() else one.cv for one in pop])
+        feasible = violation == 0
         fitness = np.zeros(len(pop))
         fitness[feasible] = dominance_fitness(F[feasible])
         first, second = random_state.integers(len(pop), size=(2, n_select, n_parents))

@@ -1,0 +1,264 @@
+"""PBG-EA under pymoo's options: each works or is refused by one sentence."""
+
+import numpy as np
+import pytest
+from pymoo.constraints.as_obj import ConstraintsAsObjective
+from pymoo.constraints.eps import AdaptiveEpsilonConstraintHandling
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.sampling.rnd import FloatRandomSampling
+from pymoo.operators.selection.rnd import RandomSelection
+from pymoo.optimize import minimize
+from pymoo.problems import get_problem
+
+from pymoo_anon.algorithms import PBGEA
+from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import (
+    LatticeSampling,
+    PartitionCrossover,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+    ValidSampling,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+
+CENSUS = make_census(300, seed=5)
+OBJECTIVES = [KAnonymity(), GeneralLossMetric()]
+
+
+def free():
+    return LatticeProblem(CENSUS, OBJECTIVES, suppression=0.02)
+
+
+def constrained(k=5):
+    constraints = [KAnonymity() >= k, DistinctLDiversity("occupation") >= 3]
+    return LatticeProblem(CENSUS, OBJECTIVES, suppression=0.02, constraints=constraints)
+
+
+def run(problem, n_gen=5, **options):
+    return minimize(problem, PBGEA(10, **options), ("n_gen", n_gen), seed=1)
+
+
+def outcome(res):
+    return res.X.tolist(), res.F.tolist()
+
+
+NODES = LatticeSampling().do(free(), 10, random_state=np.random.default_rng(0)).get("X")
+
+
+@pytest.mark.parametrize("pop_size", [0, -1, 2.5, "25", None, True])
+def test_the_population_has_a_whole_number_of_nodes(pop_size):
+    with pytest.raises(ValueError) as caught:
+        PBGEA(pop_size)
+    assert str(caught.value) == f"pop_size must be a positive whole number, got {pop_size!r}"
+
+
+@pytest.mark.parametrize("pop_size", [1, 2, 7, np.int64(5)])
+def test_small_and_odd_populations(pop_size):
+    res = minimize(free(), PBGEA(pop_size), ("n_gen", 6), seed=1, save_history=True)
+    assert [len(entry.pop) for entry in res.history] == [pop_size] * 6
+    assert np.array_equal(res.problem.compute(res.X), res.F)
+
+
+def test_unknown_arguments_are_refused():
+    for name in ("survival", "n_offsprings", "mating", "popsize"):
+        with pytest.raises(TypeError) as caught:
+            PBGEA(**{name: 10})
+        assert str(caught.value) == f"PBGEA takes no argument '{name}'"
+
+
+def test_every_argument_of_an_algorithm_is_taken():
+    evaluator, seen = Evaluator(), []
+    algorithm = PBGEA(
+        10,
+        termination=("n_gen", 4),
+        callback=lambda algorithm: seen.append(algorithm.n_gen),
+        archive=BoxArchive(3),
+        evaluator=evaluator,
+        return_least_infeasible=True,
+        save_history=True,
+        verbose=False,
+        seed=3,
+    )
+    algorithm.setup(free())
+    res = algorithm.run()
+    assert seen == [1, 2, 3, 4]
+    assert evaluator.n_eval == 40
+    assert len(res.history) == 4
+    assert isinstance(res.archive, BoxArchive)
+    assert outcome(res) == outcome(minimize(free(), PBGEA(10), ("n_gen", 4), seed=3))
+
+
+def test_a_selection_of_ones_own():
+    res = run(free(), selection=RandomSelection())
+    assert np.array_equal(res.problem.compute(res.X), res.F)
+    assert outcome(res) != outcome(run(free()))
+
+
+def test_duplicates_may_be_eliminated():
+    own = free()
+    res = minimize(own, PBGEA(10, eliminate_duplicates=True), ("n_gen", 8), seed=1, save_history=True)
+    for before, after in zip(res.history, res.history[1:], strict=False):
+        known = {tuple(x) for x in (*before.pop.get("X"), *before.box_archive.get("X"))}
+        new = {tuple(x) for x in after.pop.get("X")}
+        assert len(new) == 10
+        assert known.isdisjoint(new)
+    assert outcome(run(free(), eliminate_duplicates=False)) == outcome(run(free()))
+
+
+def test_the_search_ends_where_no_node_is_new():
+    class Line(Problem):
+        def __init__(self):
+            super().__init__(n_var=1, n_obj=2, xl=0, xu=2, vtype=int)
+
+        def _evaluate(self, X, out, *args, **kwargs):
+            out["F"] = np.column_stack([X, -X])
+
+    res = minimize(Line(), PBGEA(3, eliminate_duplicates=True), ("n_gen", 50), seed=1)
+    assert res.algorithm.n_gen < 10
+    assert sorted(res.X[:, 0].tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", [float, object, np.int8, np.uint8, np.float32])
+def test_whole_levels_of_any_type_are_levels(dtype):
+    expected = run(free(), sampling=NODES)
+    for constructed in (NODES.astype(dtype), Population.new(X=NODES.astype(dtype))):
+        res = run(free(), sampling=constructed)
+        assert outcome(res) == outcome(expected)
+        assert res.X.dtype == res.pop.get("X").dtype == np.int64
+    assert constructed.get("X").dtype == dtype
+
+
+@pytest.mark.parametrize("bad", [NODES + 0.5, np.where(NODES == 0, np.nan, NODES), np.full((2, 8), "x")])
+def test_what_is_no_level_is_refused_by_the_problem(bad):
+    for sampling in (bad, bad.astype(object)):
+        with pytest.raises(ValueError, match=r"^X must hold whole generalization levels, got"):
+            run(free(), sampling=sampling)
+
+
+@pytest.mark.parametrize("dtype", [int, float, object])
+def test_bits_of_any_type_are_bits(dtype):
+    own = PartitionProblem(CENSUS, OBJECTIVES)
+    operators = {"crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation()}
+    X = own.sample(10, np.random.default_rng(0))
+    res, expected = (run(own, sampling=sampling, **operators) for sampling in (X.astype(dtype), X))
+    assert outcome(res) == outcome(expected)
+    assert res.X.dtype == bool
+
+
+def test_evaluated_individuals_are_not_evaluated_again():
+    own = free()
+    res = run(own, sampling=Evaluator().eval(own, Population.new(X=NODES)))
+    assert res.algorithm.evaluator.n_eval == 40
+    assert outcome(res) == outcome(run(free(), sampling=NODES))
+
+
+def test_individuals_of_another_problem_are_refused():
+    pop = Evaluator().eval(free(), Population.new(X=NODES))
+    with pytest.raises(ValueError) as caught:
+        run(constrained(), sampling=pop)
+    assert str(caught.value) == (
+        "sampling must hold individuals of this problem, with (2, 2, 0) values in F, G and H, got (2, 0, 0)"
+    )
+
+
+def test_an_empty_first_population_is_refused():
+    with pytest.raises(ValueError, match=r"^sampling must give at least one individual, got none$"):
+        run(free(), sampling=NODES[:0])
+
+
+@pytest.mark.parametrize("n_gen", [2, 6, 20])
+def test_what_was_tolerated_for_the_time_being_is_in_no_result(n_gen):
+    own = constrained()
+    algorithm = AdaptiveEpsilonConstraintHandling(PBGEA(10))
+    res = minimize(own, algorithm, ("n_gen", n_gen), seed=1)
+    assert res.F is not None
+    assert (own.evaluate(res.X, return_values_of=["G"]) <= 0).all()
+
+
+def test_under_adaptive_handling_everything_feasible_is_found_again():
+    """The archive is that of all feasible nodes that were ever evaluated."""
+    own, seen = constrained(), []
+    algorithm = AdaptiveEpsilonConstraintHandling(PBGEA(10, evaluator=Evaluator(callback=seen.extend)))
+    res = minimize(own, algorithm, ("n_gen", 12), seed=1, copy_algorithm=False)
+    X = np.array([one.X for one in seen])
+    F, G = own.evaluate(X, return_values_of=["F", "G"])
+    feasible = (G <= 0).all(axis=1)
+    assert 0 < feasible.sum() < len(X)
+    expected = BoxArchive(1, [True, False]).add(Population.new(X=X[feasible], F=F[feasible]))
+    assert outcome(res) == (expected.get("X").tolist(), expected.F.tolist())
+
+
+@pytest.mark.parametrize("least", [False, True])
+def test_without_a_feasible_node_the_least_infeasible_may_be_asked_for(least):
+    res = run(constrained(k=301), return_least_infeasible=least)
+    if not least:
+        assert res.X is None
+        assert res.F is None
+        return
+    assert res.X.shape == (1, 8)
+    assert res.CV[0, 0] == res.pop.get("CV").min() > 0
+
+
+def test_constraints_as_objective():
+    wrapped = ConstraintsAsObjective(constrained())
+    with pytest.raises(ValueError) as caught:
+        run(wrapped)
+    assert str(caught.value) == (
+        "epsilon must be given where F has other columns than the problem's objectives, got 3 columns for 2 objectives"
+    )
+    res = run(ConstraintsAsObjective(constrained()), epsilon=[1, 5, 100])
+    assert res.F.shape[1] == 3
+    assert (res.F[:, 0] >= 0).all()
+    assert res.algorithm.box_archive.maximize.tolist() == [False, True, False]
+    plain = constrained()
+    F, G = plain.evaluate(res.X, return_values_of=["F", "G"])
+    assert np.array_equal(res.F, np.column_stack([np.maximum(G, 0).sum(axis=1), F]))
+
+
+def test_the_violation_alone_as_objective():
+    res = run(ConstraintsAsObjective(constrained(), append=False), epsilon=1)
+    assert res.algorithm.box_archive.maximize.tolist() is False
+    assert res.F == 0
+    assert (constrained().evaluate(res.X, return_values_of=["G"]) <= 0).all()
+
+
+def test_verbose_shows_only_columns_that_are_objectives(capsys):
+    minimize(ConstraintsAsObjective(constrained()), PBGEA(10, epsilon=1), ("n_gen", 2), seed=1, verbose=True)
+    heads = [head.strip() for head in capsys.readouterr().out.splitlines()[1].split("|")]
+    assert heads == ["n_gen", "n_eval", "archive", "distinct"]
+
+
+def test_any_problem_with_operators_of_its_own():
+    operators = {"sampling": FloatRandomSampling(), "crossover": SBX(), "mutation": PM()}
+    own = get_problem("zdt1", n_var=4)
+    res = run(own, n_gen=20, epsilon=0.05, **operators)
+    assert res.X.dtype == float
+    assert np.array_equal(own.evaluate(res.X), res.F)
+    assert res.algorithm.box_archive.maximize.tolist() is False
+    own = get_problem("bnh")
+    res = run(own, n_gen=20, **operators)
+    assert (own.evaluate(res.X)[1] <= 0).all()
+
+
+def test_operators_of_other_search_spaces_are_refused():
+    strings = PartitionProblem(CENSUS, OBJECTIVES)
+    with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables, .*, got PartitionProblem;"):
+        run(strings)
+    with pytest.raises(TypeError, match=r"^problem must be a PartitionProblem, got LatticeProblem;"):
+        run(free(), sampling=ValidSampling())
+    assert run(free(), crossover=ReducedSurrogateCrossover()).X.dtype == np.int64
+
+
+def test_an_algorithm_object_is_set_up_for_one_problem_after_another():
+    algorithm = PBGEA(10, epsilon=2)
+    for problem in (free(), get_problem("zdt1", n_var=3)):
+        algorithm.setup(problem, seed=1)
+        assert len(algorithm.box_archive) == 0
+        assert algorithm.box_archive.epsilon.tolist() == 2
+    assert algorithm.box_archive.maximize.tolist() is False

@@ -1,0 +1,274 @@
+"""ARX's rule: the classes that break a constraint are suppressed, and no other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from strategies import nodes, tables
+from tasks import BOUNDED, KINDS, Task, found, invented, tasks, values_of
+
+from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    AlphaKAnonymity,
+    BasicBetaLikeness,
+    ClassificationMetric,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    MaximumRisk,
+    NormalizedWeightedPenalty,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+#: A constraint of every kind that speaks of single classes, at a bound that some classes of random tables miss.
+KINDS_OF_CLASSES = (
+    (KAnonymity(), 3),
+    (DistinctLDiversity("s0"), 2),
+    (EntropyLDiversity("s0"), 1.9),
+    (RecursiveCLDiversity("s0", 2), 2),
+    (MaximumRisk(), 0.4),
+    (AlphaKAnonymity("s0"), 0.6),
+    (TCloseness("s0"), 0.3),
+    (BasicBetaLikeness("s0"), 0.7),
+    (EnhancedBetaLikeness("s0"), 0.7),
+    (DeltaDisclosure("s0"), 0.8),
+    (KAnonymity(person="s1"), 2),
+)
+
+
+def constraint_of(measure, bound):
+    return measure >= bound if measure.maximize else measure <= bound
+
+
+def rows_of(table, node):
+    """The generalized rows of a table of `invented`, by pandas."""
+    frame = table.copy()
+    for j, level in enumerate(node):
+        frame[f"q{j}"] = frame[f"q{j}"].map(lambda value, level=level: value >> level)
+    return frame
+
+
+def shares(values):
+    return values.value_counts(normalize=True)
+
+
+#: What a class of rows has of each measure, by pandas, given the column of the whole table.
+PLAIN = {
+    "k": lambda own, all_: len(own),
+    "l": lambda own, all_: own.s0.nunique(),
+    "entropy l": lambda own, all_: np.exp(-(shares(own.s0) * np.log(shares(own.s0))).sum()),
+    "alpha": lambda own, all_: shares(own.s0).max(),
+    "t": lambda own, all_: (shares(own.s0).reindex(shares(all_).index, fill_value=0) - shares(all_)).abs().sum() / 2,
+    "beta": lambda own, all_: max(0, (shares(own.s0) / shares(all_).reindex(shares(own.s0).index) - 1).max()),
+    "delta": lambda own, all_: np.log2(shares(own.s0) / shares(all_).reindex(shares(own.s0).index)).abs().max(),
+    "k in persons": lambda own, all_: own.s1.nunique(),
+}
+MEASURES = {
+    "k": KAnonymity(),
+    "l": DistinctLDiversity("s0"),
+    "entropy l": EntropyLDiversity("s0"),
+    "alpha": AlphaKAnonymity("s0"),
+    "t": TCloseness("s0"),
+    "beta": BasicBetaLikeness("s0"),
+    "delta": DeltaDisclosure("s0"),
+    "k in persons": KAnonymity(person="s1"),
+}
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 30),
+    st.lists(st.integers(0, 4), min_size=4, max_size=4),
+    st.dictionaries(st.sampled_from(list(PLAIN)), st.floats(0.05, 3), min_size=1, max_size=2),
+)
+def test_what_is_suppressed_is_what_the_rows_say(seed, node, bounds):
+    """Against a loop over the classes in pandas."""
+    frame, table = invented_frame(seed), invented(seed)
+    constraints = [constraint_of(MEASURES[name], bound) for name, bound in bounds.items()]
+    problem = LatticeProblem(table, [GeneralLossMetric(), *MEASURES.values()], Violating(0.5), constraints)
+    suppressed = 0
+    least = {name: [] for name in PLAIN}
+    for _, own in rows_of(frame, node).groupby(["q0", "q1", "q2", "q3"]):
+        worth = {name: measure(own, frame.s0) for name, measure in PLAIN.items()}
+        if all(worth[n] >= b if MEASURES[n].maximize else worth[n] <= b for n, b in bounds.items()):
+            for name, value in worth.items():
+                least[name].append(value)
+        else:
+            suppressed += len(own)
+    x = np.array(node)
+    assert problem.equivalence_classes(x).n_suppressed.tolist() == [suppressed]
+    F, G = problem.evaluate(x[np.newaxis], return_values_of=["F", "G"])
+    assert G[0, -1] == suppressed - 30
+    if suppressed < 60:
+        values = dict(zip(["GLM", *MEASURES], problem.natural(F)[0], strict=True))
+        for name, measure in MEASURES.items():
+            worst = min(least[name]) if measure.maximize else max(least[name])
+            assert values[name] == pytest.approx(worst, rel=1e-12, abs=1e-12)
+        assert (G[0, :-1] <= 0).all()
+
+
+def invented_frame(seed):
+    """The rows of `invented`."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, 60)
+    frame = pd.DataFrame({f"q{j}": (group * 4 + rng.integers(0, 8, 60)) % 16 for j in range(4)})
+    frame["s0"] = np.array(list("abcd"))[(group + rng.choice(4, 60, p=[0.4, 0.3, 0.2, 0.1])) % 4]
+    frame["s1"] = group + rng.integers(0, 2, 60)
+    return frame
+
+
+@pytest.mark.parametrize(("measure", "bound"), KINDS_OF_CLASSES, ids=str)
+@given(data=st.data(), table=tables())
+def test_every_kind_of_constraint_is_kept_by_what_is_left(measure, bound, data, table):
+    """Classes are suppressed where they alone, as a table, break the constraint."""
+    node = data.draw(nodes(table))
+    constraint = constraint_of(measure, bound)
+    classes = table.microdata.equivalence_classes(table.generalization(node), Violating(0.5), [constraint])
+    worth = measure.of_classes(classes)
+    for i, one_worth in enumerate(worth.tolist()):
+        assert classes.kept[i] == (one_worth >= bound if measure.maximize else one_worth <= bound)
+    if classes.kept.any():
+        kept = worth[classes.kept]
+        assert measure.evaluate(classes) == [kept.min() if measure.maximize else kept.max()]
+
+
+@settings(max_examples=300)
+@given(tasks(of=BOUNDED, violating=True), st.integers(0, 3))
+def test_the_certified_front_is_exact(task, seed):
+    problem = task.problem
+    res = minimize(problem, BranchAndBound(), seed=seed)
+    assert res.algorithm.certified
+    assert res.algorithm.n_evaluated == problem.n_unique
+    np.testing.assert_array_equal(found(res, problem), task.front)
+    np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
+
+
+@pytest.mark.parametrize(("measure", "bound"), KINDS_OF_CLASSES, ids=str)
+def test_the_certified_front_is_exact_for_every_kind_of_constraint(measure, bound):
+    pruned = 0
+    for seed in range(12):
+        task = Task(
+            invented(seed),
+            [GeneralLossMetric(), *([DistinctLDiversity("s0")] if seed % 2 else [ClassificationMetric("s1")])],
+            [(measure, measure.maximize, bound)],
+            [0, 3, 12][seed % 3],
+            violating=True,
+        )
+        res = minimize(task.problem, BranchAndBound(), seed=seed)
+        np.testing.assert_array_equal(found(res, task.problem), task.front)
+        pruned += res.algorithm.n_pruned
+    assert pruned > 0
+
+
+SURE = [(measure, bound) for measure, bound in KINDS_OF_CLASSES if measure.bounding is not None]
+
+
+@pytest.mark.parametrize(("measure", "bound"), SURE, ids=str)
+def test_a_wrong_count_of_sure_suppression_is_found_out(monkeypatch, measure, bound):
+    """A test of the test: one tuple more for each class that breaks the constraint, and a front is no longer exact."""
+    family = measure.bounding
+
+    def broken(self, classes, constraint):
+        sure = family.surely_suppressed(self, classes, constraint)
+        return sure + (sure > 0)
+
+    def is_exact(seed):
+        task = Task(
+            invented(seed), [GeneralLossMetric()], [(measure, measure.maximize, bound)], [3, 6, 12, 25][seed % 4], True
+        )
+        problem = task.problem
+        with monkeypatch.context() as patch:
+            patch.setattr(type(measure), "bounding", type("Broken", (family,), {"surely_suppressed": broken}))
+            res = minimize(problem, BranchAndBound(), seed=seed)
+        return np.array_equal(found(res, problem), task.front)
+
+    assert not all(map(is_exact, range(80)))
+
+
+@given(data=st.data(), table=tables())
+def test_suppression_only_grows_where_parts_of_a_class_are_no_better(data, table):
+    """For k, k in persons and distinct l, from a node to its specializations; for the others at least what is sure."""
+    top = data.draw(nodes(table))
+    below = tuple(data.draw(st.integers(0, level)) for level in top)
+    measure, bound = data.draw(st.sampled_from(SURE))
+    constraint = constraint_of(measure, bound)
+    general, special = (
+        table.microdata.equivalence_classes(table.generalization(node), Violating(0.5), [constraint])
+        for node in (top, below)
+    )
+    sure = measure.bounding(measure).surely_suppressed(general, constraint)
+    lost = np.zeros(len(general.sizes), dtype=np.int64)
+    np.add.at(lost, general.class_of[0], np.where(special.kept[special.class_of[0]], 0, table.microdata.tuples.counts))
+    assert (lost >= sure).all()
+    if measure.name in ("k", "l", "k in persons", "maximum risk"):
+        assert (sure == np.where(general.kept, 0, general.sizes)).all()
+        assert special.n_suppressed[0] >= general.n_suppressed[0]
+
+
+def test_without_a_constraint_of_classes_it_is_refused():
+    table = make_census(60)
+    generalization = LatticeProblem(table, [KAnonymity()]).decode([0] * 8)
+    message = "Violating needs a constraint that single classes can break, such as KAnonymity() >= 5, got {}"
+    for constraints, shown in (
+        ([], "none"),
+        ([GeneralLossMetric() <= 100], "[GeneralLossMetric() <= 100]"),
+        ([KAnonymity() <= 100], "[KAnonymity() <= 100]"),
+    ):
+        with pytest.raises(ValueError) as caught:
+            LatticeProblem(table, [GeneralLossMetric()], Violating(0.01), constraints)
+        assert str(caught.value) == message.format(shown)
+        with pytest.raises(ValueError) as caught:
+            table.equivalence_classes(generalization, Violating(0.01), constraints)
+        assert str(caught.value) == message.format(shown)
+
+
+def test_bit_strings_and_lattices_agree():
+    census = make_census(500, seed=3)
+    constraints = [KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3]
+    goals = [GeneralLossMetric(), NormalizedWeightedPenalty()]
+    bits = PartitionProblem(census, goals, Violating(0.2), constraints)
+    levels = LatticeProblem(census, goals, Violating(0.2), constraints)
+    for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
+        for name in ("F", "G"):
+            np.testing.assert_array_equal(
+                bits.evaluate(x[np.newaxis], return_values_of=[name]),
+                levels.evaluate(node[np.newaxis], return_values_of=[name]),
+            )
+    X = bits.sample(30, np.random.default_rng(0))
+    G = bits.evaluate(X, return_values_of=["G"])
+    assert (G[:, -1] + 100 == [bits.equivalence_classes(x).n_suppressed[0] for x in X]).all()
+
+
+def test_a_class_too_uniform_is_removed_whatever_its_size():
+    """Smallest first cannot remove the class of 7 with one value; the rule does."""
+    frame = pd.DataFrame({"q": [0] * 7 + [1] * 5 + [2] * 8, "s": ["a"] * 7 + list("abcde") + list("abcdefgh")})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1, 2])}, sensitive="s")
+    constraints = [DistinctLDiversity("s") >= 3]
+    ours = LatticeProblem(table, [GeneralLossMetric()], Violating(7), constraints)
+    res = minimize(ours, BranchAndBound())
+    assert res.algorithm.certified
+    assert (res.X.tolist(), res.F.tolist()) == ([0], [7.0])
+    assert minimize(LatticeProblem(table, [GeneralLossMetric()], Violating(6), constraints), BranchAndBound()).X == [1]
+    assert minimize(LatticeProblem(table, [GeneralLossMetric()], 7, constraints), BranchAndBound()).X == [1]
+
+
+def test_values_depend_on_what_the_rule_suppresses_alone():
+    """A node that loses more than the limit is infeasible, and has the values of what is left."""
+    task = Task(invented(1), list(KINDS), [(KAnonymity(), True, 4)], 0, violating=True)
+    problem = task.problem
+    nodes_ = problem.nodes(0, 40)
+    F, G = problem.evaluate(nodes_, return_values_of=["F", "G"])
+    assert (G[:, -1] >= 0).all()
+    below = values_of(task.table, list(KINDS), suppression=Below(4))
+    np.testing.assert_allclose(problem.natural(F), below[:40], rtol=1e-12)
