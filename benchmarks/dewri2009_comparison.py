@@ -27,6 +27,7 @@ from pymoo_anon.comparison import (
     ClassSize,
     Comparison,
     Coverage,
+    Gainers,
     Goal,
     Hypervolume,
     Lexicographic,
@@ -104,9 +105,6 @@ def numbers() -> list[list[str]]:
     def both(comparator, one, other) -> str:
         return f"{comparator.index(one, other):.4g} and {comparator.index(other, one):.4g}"
 
-    def binary(one: PropertyVector, other: PropertyVector) -> int:
-        return int(one.counts[one.values > other.values].sum())
-
     return [
         ["1", "k of T3a, T3b and T4", "3, 3, 4", ", ".join(f"{Minimum().index(one):.0f}" for one in (s, t, four))],
         ["1", "tuples of T3b with breach probability 1/7", "2, 3, 5, 6, 7, 9, 10", ", ".join(map(str, sevenths))],
@@ -117,7 +115,7 @@ def numbers() -> list[list[str]]:
         ["3", "counts of marital status in T3a", "2, 2, 1, 2, 2, 1, 2, 1, 2, 1", shown(counts)],
         ["3", "P_s-avg of T3a", "3.4", f"{s.mean():.4g}"],
         ["3", "P_l-div of T3a", "1", f"{Minimum().index(counts):.0f}"],
-        ["3", "P_binary of T3a, T3b, both ways", "0 and 7", f"{binary(s, t)} and {binary(t, s)}"],
+        ["3", "P_binary of T3a, T3b, both ways", "0 and 7", both(Gainers(), s, t)],
         ["5.2", "T4 against T3a, cov", "better", cov.compare(four, s)],
         ["5.2", "T3b against T4, cov", "better", cov.compare(t, four)],
         ["5.3", "P_cov of (2,2,3,4,5), (3,2,4,2,3)", "3/5 and 3/5", both(cov, d1, d2)],

@@ -7,13 +7,16 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+VERDICTS = ("holds", "holds in part", "does not hold")
+CLAIM = ("section", "claim", "verdict", "here", "paper")
 
 
 def machine() -> dict[str, Any]:
@@ -34,6 +37,46 @@ def line(of: dict[str, Any]) -> str:
     """The machine in one line."""
     versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
     return f"{of['date']}, {of['processor']}, {of['cores']} cores, {versions}"
+
+
+@cache
+def here() -> str:
+    """This machine in one line, for runs that note where they were made."""
+    return line(machine())
+
+
+def lines(runs: Iterable[dict[str, Any]]) -> str:
+    """All machines that runs were made on."""
+    return "; ".join(sorted({run["machine"] for run in runs}))
+
+
+def verdict(found: Sequence[bool]) -> str:
+    """What to say of a claim that was looked at in several cases."""
+    return VERDICTS[0] if all(found) else VERDICTS[1] if any(found) else VERDICTS[2]
+
+
+def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[bool]) -> dict[str, str]:
+    """One line of the table of claims.
+
+    Args:
+        section: Where the paper says it.
+        says: The claim, in our words.
+        paper: The paper's figures or words.
+        here: The figures here.
+        found: A verdict, or for each case that was looked at whether the claim holds there.
+
+    Raises:
+        ValueError: The verdict is none of `VERDICTS`.
+    """
+    told = found if isinstance(found, str) else verdict(found)
+    if told not in VERDICTS:
+        raise ValueError(f"found must be one of {', '.join(VERDICTS)}, got {told!r}")
+    return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": told}
+
+
+def claims_table(claims: Sequence[dict[str, str]]) -> str:
+    """The claims of one paper in markdown."""
+    return markdown(CLAIM, [[one[column] for column in CLAIM] for one in claims])
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""How do I anonymize a table of my own? Give every quasi-identifier a hierarchy, and name what is sensitive."""
+"""How do I anonymize my own table? Give each quasi-identifier a hierarchy, say what is sensitive, search, label."""
 
 import pandas as pd
 from pymoo.optimize import minimize
@@ -18,20 +18,22 @@ patients = pd.DataFrame(
     }
 )
 zips = sorted(set(patients["zip"]))
-table = Microdata.from_frame(
-    patients,
-    quasi_identifiers={
-        "age": Hierarchy.intervals(20, 60, widths=[5, 10, 20]),
-        # A file in ARX's layout does as well: Hierarchy.from_csv("zip.csv").
-        "zip": Hierarchy.from_levels(
-            [zips, [z[:4] + "*" for z in zips], [z[:3] + "**" for z in zips], ["*"] * len(zips)]
-        ),
-        "sex": Hierarchy.flat(["f", "m"]),
-    },
-    sensitive="diagnosis",
-)
-print(table)
-
+ways = {
+    "age": Hierarchy.intervals(20, 60, widths=[5, 10, 20]),
+    # A file in ARX's layout does as well: Hierarchy.from_csv("zip.csv").
+    "zip": Hierarchy.from_levels([zips, [z[:4] + "*" for z in zips], [z[:3] + "**" for z in zips], ["*"] * len(zips)]),
+    "sex": Hierarchy.flat(["f", "m"]),
+}
+table = Microdata.from_frame(patients, quasi_identifiers=ways, sensitive="diagnosis")
 problem = LatticeProblem(table, objectives=[KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()])
 res = minimize(problem, ExhaustiveSearch())
-print(problem.to_frame(res).to_string(index=False))
+front = problem.to_frame(res)
+print(f"{table}\n{front.to_string(index=False)}\n")
+
+# The released rows: labels in the place of values, no names, and in an order that says nothing.
+generalization = problem.decode(res.X[front[front.k >= 2].GLM.idxmin()])
+released = patients[["diagnosis"]].copy()
+for name, hierarchy in table.quasi_identifiers.items():
+    groups = generalization.groups[name][hierarchy.encode(patients[name])]
+    released[name] = [generalization.labels[name][group] for group in groups]
+print(released.sample(frac=1, ignore_index=True).to_string(index=False))

@@ -7,10 +7,8 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
-table = make_census()
-problem = LatticeProblem(
-    table, objectives=[KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], suppression=0.01
-)
+goals = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
+problem = LatticeProblem(make_census(), goals, suppression=0.01)
 res = minimize(problem, PBGEA(), ("n_gen", 100), seed=1)
 front = problem.to_frame(res)
 print(f"{len(front)} generalizations, none of them better than another in all of k, l and GLM:")
@@ -18,7 +16,6 @@ print(front.sort_values("k").to_string(index=False))
 
 # The least loss among those with k >= 10 and l >= 4. Rows of the frame are rows of res.X.
 choice = front[(front.k >= 10) & (front.l >= 4)].GLM.idxmin()
-generalization = problem.decode(res.X[choice])
-classes = table.equivalence_classes(generalization, suppression=0.01)
+classes = problem.equivalence_classes(res.X[choice])
 print(f"\nThe choice, with {len(classes.sizes)} classes and {classes.n_suppressed[0]} suppressed tuples:")
-print(generalization)
+print(problem.decode(res.X[choice]))

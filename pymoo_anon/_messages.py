@@ -26,3 +26,12 @@ def repeated(items: Iterable[Any]) -> list[Any]:
             twice[item] = None
         seen.add(item)
     return list(twice)
+
+
+def plain(text: str) -> str:
+    r"""A text as one line of printable characters; any other, such as a newline, stands as Python writes it.
+
+    >>> plain("zip\ncode \x1b[31m")
+    'zip\\ncode \\x1b[31m'
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadline and no check of speed: the first example of a test may wait for numba to compile.
-settings.register_profile(
-    "numba",
-    max_examples=100,
-    deadline=None,
-    derandomize="CI" in os.environ,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("numba")
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# Every run draws the same examples, so that a failure is met again.
+settings.register_profile("fixed", max_examples=100, derandomize=True, **_COMMON)
+# `pytest --hypothesis-profile=deep` draws other examples every time, and more of them.
+settings.register_profile("deep", max_examples=2000, derandomize=False, **_COMMON)
+settings.load_profile("fixed")
 
 ADULT_COLUMNS = [
     "age",

@@ -26,7 +26,9 @@ from pymoo_anon.comparison import (
     worst_off,
 )
 from pymoo_anon.datasets import make_census
-from pymoo_anon.table import Below
+from pymoo_anon.engine import ValueCounts
+from pymoo_anon.objectives import DistinctLDiversity
+from pymoo_anon.table import Below, Violating
 
 SIZES = {
     name: ClassSize().measure(paper.TABLE.equivalence_classes(generalization))
@@ -140,6 +142,19 @@ def test_who_is_worst_off_in_the_paper():
     }
 
 
+def test_who_is_worst_off_where_classes_that_break_a_constraint_are_suppressed():
+    three_kinds = [DistinctLDiversity("marital status") >= 3]
+    found = worst_off(paper.TABLE, paper.GENERALIZATIONS["T3a"], TupleLoss(), Violating(0.6), three_kinds)
+    assert found.to_dict("split") == {
+        "index": [("*", "*", "*")],
+        "columns": ["size", "tuples", "loss"],
+        "data": [[6, 6, 3.0]],
+    }
+    kept = worst_off(paper.TABLE, paper.GENERALIZATIONS["T3a"], ClassSize(), Violating(0.6), three_kinds)
+    assert kept.to_dict("split")["index"] == [("1325*", "(45,55]", "Not Married")]
+    assert kept.to_numpy().tolist() == [[4, 4, 4]]
+
+
 @settings(max_examples=50)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
 def test_gains_are_those_of_the_rows(data, table):
@@ -172,6 +187,41 @@ def test_gains_in_the_paper():
     }
 
 
+@pytest.mark.parametrize(("q", "r", "s"), [(0, 1, 2), (("q", 1), ("r", 2), ("s", 3)), (2, ("a",), 1.5)])
+def test_names_of_columns_need_not_be_text(q, r, s):
+    hierarchies = {q: paper.Hierarchy.flat([0, 1, 2]), r: paper.Hierarchy.flat(["x", "y"])}
+    codes, counts = np.array([[0, 0], [1, 1], [2, 1]]), np.array([2, 1, 1])
+    # Of the two tuples (0, x) one has an "a".
+    column = ValueCounts(np.array([0, 2, 3, 4]), np.array([0, 1, 0, 1]), np.ones(4, dtype=np.int64), 2)
+    table = paper.Microdata(hierarchies, codes, counts, {s: column}, {s: "ab"}, [s])
+    raw, half = (
+        paper.Generalization({q: [0, 1, 2], r: [0, 1]}, {q: [0, 1, 2], r: ["x", "y"]}),
+        paper.Generalization({q: [0, 0, 1], r: [0, 0]}, {q: ["0-1", "2"], r: ["*"]}),
+    )
+    counted = SensitiveCount(s)
+    assert (repr(counted), counted.label) == (f"SensitiveCount({s!r})", f"sensitive count of {s}")
+    d1, d2 = (counted.measure(table.equivalence_classes(one)) for one in (raw, half))
+    assert d1.unit == s
+    assert (d1.values.tolist(), d2.values.tolist()) == ([1, 1, 1, 1], [2, 1, 2, 1])
+    by_value = gains(table, d2, d1, s)
+    assert by_value.index.name == s
+    assert by_value.to_dict("index") == {
+        "a": {"tuples": 2, "better": 2, "worse": 0, "difference": 1},
+        "b": {"tuples": 2, "better": 0, "worse": 0, "difference": 0},
+    }
+    assert gains(table, d2, d1, q, level=1)["better"].tolist() == [2]
+    assert gains(table, d2, d1, r).index.tolist() == ["x", "y"]
+    worst = worst_off(table, half, DistinctValues(s))
+    assert list(worst.index.names) == [q, r]
+    assert worst.to_dict("split")["index"] == [("2", "*")]
+    assert list(worst) == ["size", "tuples", f"distinct values of {s}"]
+    assert worst_off(table, raw, ClassSize()).index.names == [q, r]
+
+
+class Size(ClassSize):
+    name = "size"
+
+
 CENSUS = make_census(n_rows=50)
 OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)
 
@@ -196,11 +246,23 @@ def count_of(column):
         ),
         (
             lambda: gains(paper.TABLE, OTHER, OTHER, "age"),
-            "d1 and d2 must be of the table, got vectors of another Microdata object",
+            "d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays",
         ),
         (
             lambda: gains(paper.TABLE, SIZES["T3a"], SIZES["T4"], "age", 3),
             "level must be from 0 to 2, the levels of 'age', got 3",
+        ),
+        (
+            lambda: gains(paper.TABLE, SIZES["T3a"], SIZES["T4"], "age", 1.5),
+            "level must be from 0 to 2, the levels of 'age', got 1.5",
+        ),
+        (
+            lambda: gains(paper.TABLE, [1, 2], [2, 1], "age"),
+            "d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays",
+        ),
+        (
+            lambda: worst_off(paper.TABLE, paper.GENERALIZATIONS["T4"], Size()),
+            "measured must not be labelled 'size', which is a column of the result",
         ),
         (
             lambda: gains(CENSUS, count_of("occupation"), count_of("occupation"), "occupation", 1),

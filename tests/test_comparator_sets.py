@@ -112,6 +112,21 @@ def test_normalized_hypervolumes_of_any_size():
     assert by_volume.index([big], [big]) == 0
 
 
+def test_every_pair_of_a_tournament_is_normalized_by_itself():
+    """Volumes of e^0.7 and e^1.4 beside one of e^700: the small ones have their shares all the same."""
+    sets = [[[2.0] + [1.0] * 999], [[4.0] + [1.0] * 999], [[2.0] * 1000]]
+    by_volume = Weighted([1], Hypervolume(), normalize=True)
+    played = by_volume.tournament(sets)
+    assert played.indices.tolist() == [[by_volume.index(a, b) for b in sets] for a in sets]
+    assert (played.indices[1, 0], played.indices[0, 1], played.verdicts[1, 0]) == (1, 0, "better")
+
+
+def test_indices_below_zero_are_normalized_by_their_size():
+    least = Weighted([1], Minimum(), normalize=True)
+    assert (least.index([[-3]], [[1]]), least.index([[1]], [[-3]])) == (-3 / 4, 1 / 4)
+    assert (least.index([[-2]], [[2]]), least.index([[0]], [[0]])) == (-1 / 2, 0)
+
+
 @given(two_sets(), st.lists(st.integers(0, 3), min_size=3, max_size=3))
 def test_lexicographic_is_the_first_property_that_is_better(given_sets, tolerances):
     (d1, d2), (a, b) = given_sets
@@ -190,6 +205,24 @@ def test_one_of_ones_own():
     assert MostImproved().compare([[1, 2], [3]], [[0, 1], [3]]) == "better"
     with pytest.raises(ValueError, match=r"^set 2 must hold 2 vectors, one for each property, got 1$"):
         MostImproved().compare([[1, 2], [3]], [[0, 1]])
+
+
+class LeastOfAll(Comparator):
+    """A comparator of one's own for vectors and sets of them."""
+
+    name = "least of all"
+    takes_sets = True
+
+    def index(self, d1, d2):
+        return np.min(d1)
+
+
+def test_one_of_ones_own_may_compare_both():
+    assert LeastOfAll().compare([1, 2], [0, 3]) == "better"
+    assert LeastOfAll().compare([[1, 2], [3, 1]], [[4, 2], [3, 3]]) == "worse"
+    for wrong in ([[1, 2], [[1, 2]]], [[[1, 2]], [1, 2]]):
+        with pytest.raises(ValueError, match=r"^d2 must be a vector|^set 2 must be a sequence of vectors"):
+            LeastOfAll().compare(*wrong)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ from pymoo_anon.comparison import (
     Weighted,
     compare,
 )
-from pymoo_anon.table import Below
+from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
+from pymoo_anon.table import AtMost, Below, Violating
 
 SIZE, UTILITY = ClassSize(), TupleUtility()
 EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
@@ -146,12 +147,47 @@ def test_names_and_vectors():
     assert mixed.pairs[["first", "second"]].to_numpy().tolist() == [["a", (1, 2)]] * 2
 
 
+def test_nodes_can_be_names():
+    nodes_as_names = {(1, 1, 1): paper.GENERALIZATIONS["T3a"], (3, 1, 2): paper.GENERALIZATIONS["T4"]}
+    found = compared(Minimum(), generalizations=nodes_as_names)
+    assert found.ranks.index.tolist() == [(1, 1, 1), (3, 1, 2)]
+    assert found.ranks["class size", "min"].tolist() == [2, 1]
+    assert re.search(r"^ *class size *min *2 *1$|^\(1, 1, 1\) +2 +1$", str(found), re.MULTILINE)
+    (pair,) = found.pairs[found.pairs.property == "class size"].itertuples()
+    assert (pair.first, pair.second) == ((1, 1, 1), (3, 1, 2))
+
+
 def test_suppression_reaches_the_classes():
     by_limit = compared(Minimum(), suppression=3).vectors["class size"]
     assert [vector.values.min() for vector in by_limit] == [3, 3, 4]
     assert by_limit[0].values[paper.ROWS].tolist() == [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]
     below = compared(Minimum(), suppression=Below(4)).vectors["class size"]
     assert below[0].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
+
+
+def test_what_breaks_a_constraint_is_suppressed():
+    """T3a's class of zip code 1305* has two kinds of marital status, 1326* two, and 1325* three."""
+    three_kinds = [DistinctLDiversity("marital status") >= 3]
+    found = compared(Minimum(), properties=[SIZE], suppression=Violating(0.6), constraints=three_kinds)
+    by_name = dict(zip(found.names, found.vectors["class size"], strict=True))
+    assert by_name["T3a"].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
+    assert by_name["T3b"].values[paper.ROWS].tolist() == [3, 7, 7, 3, 7, 7, 7, 3, 7, 7]
+    # A generalization that loses more than the limit is compared as well.
+    small = compared(Minimum(), properties=[SIZE], suppression=Violating(1), constraints=three_kinds)
+    assert small.pairs.equals(found.pairs)
+    four = [KAnonymity() >= 4, DistinctLDiversity("marital status") >= 2]
+    by_size = compared(Minimum(), properties=[SIZE], suppression=Violating(0.6), constraints=four).vectors["class size"]
+    assert by_size[0].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
+    with pytest.raises(ValueError, match=r"^Violating needs a constraint"):
+        compared(Minimum(), suppression=Violating(0.6))
+
+
+def test_a_number_is_a_limit_and_constraints_are_read_by_their_rule_alone():
+    limited = compared(Minimum(), properties=[SIZE], suppression=AtMost(6), constraints=[KAnonymity() >= 9])
+    for one, other in zip(
+        limited.vectors["class size"], compared(Minimum(), suppression=6).vectors["class size"], strict=True
+    ):
+        assert one.values.tolist() == other.values.tolist()
 
 
 def test_one_generalization_has_no_pairs():

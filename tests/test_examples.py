@@ -1,22 +1,51 @@
-"""Every example and every block of the README runs as it stands."""
+"""Every example and every block of the pages runs as it stands; what the pages quote, link and name exists."""
 
 import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+
+from pymoo_anon import objectives
+from pymoo_anon.cli import app
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+README, GUIDE, RESULTS = PAGES = [ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md")]
+ROOMS = ["algorithms", "comparison", "datasets", "fronts", "objectives", "operators", "problems", "table"]
 
 # pymoo's decision making imports a name that scipy has moved.
 WARNINGS = "error,ignore::DeprecationWarning:pymoo.core.decision_making"
 
+by_name = {"ids": lambda path: str(path.relative_to(ROOT))}
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def blocks(path, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", read(path), re.DOTALL | re.M)
+
+
+def prose(path):
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", read(path), flags=re.DOTALL | re.M)
+
+
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(path), re.M)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, **by_name)
 def test_examples_run(path, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": WARNINGS}
     done = subprocess.run(
@@ -26,33 +55,87 @@ def test_examples_run(path, tmp_path):
     assert done.stdout.strip()
 
 
+@pytest.mark.parametrize("path", EXAMPLES, **by_name)
+def test_examples_are_short_and_in_the_guide(path):
+    assert len(read(path).splitlines()) <= 40
+    assert f"]({path.name})" in read(GUIDE)
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:pymoo.core.decision_making")
-def test_the_readme_runs(tmp_path, monkeypatch, adult_rows, capsys):
+@pytest.mark.parametrize("page", PAGES, **by_name)
+def test_pages_run(page, tmp_path, monkeypatch, capsys):
+    """The blocks of a page run one after the other, beside a table and a hierarchy such as a reader may have."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "zip.csv").write_text("4711;47**;*\n4712;47**;*\n8000;80**;*")
+    zips = ["4711", "4712", "8000"]
+    (tmp_path / "zip.csv").write_text("".join(f"{z};{z[:2]}**;*\n" for z in zips))
     rng = np.random.default_rng(0)
-    names = {
-        "frame": pd.DataFrame(
-            {
-                "age": rng.integers(0, 100, 50),
-                "zip": rng.choice(["4711", "4712", "8000"], 50),
-                "sex": rng.choice(["Female", "Male"], 50),
-                "diagnosis": rng.choice(["flu", "cold"], 50),
-            }
-        )
+    columns = {
+        "age": rng.integers(0, 100, 2000),
+        "zip": rng.choice(zips, 2000),
+        "sex": rng.choice(["Female", "Male"], 2000),
+        "diagnosis": rng.choice(["flu", "cold", "asthma", "angina"], 2000),
     }
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.M)
-    assert len(blocks) >= 3
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
-    assert {"PBGEA", "NSGA2", "Microdata"} <= set(names)
+    pd.DataFrame(columns).to_csv("patients.csv", index=False)
+    names = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
 
 
-def test_the_readme_quotes_the_results():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for result in ("dewri2010", "engine", "exact"):
-        for table in (ROOT / "benchmarks" / "results" / f"{result}.md").read_text(encoding="utf-8").split("\n\n"):
-            if table.startswith("|"):
-                assert table.strip() in readme
-    for picture in re.findall(r"\]\((benchmarks/[^)]+)\)", readme):
-        assert (ROOT / picture).is_file()
+def test_the_readme_is_short():
+    lines = read(README).splitlines()
+    assert len(lines) <= 200
+    (first,) = (number for number, line in enumerate(lines, 1) if "Microdata.from_frame(" in line)
+    assert first < 100
+    assert any("problem.decode(" in line for line in lines[:100])
+
+
+def test_the_readme_gives_two_commands():
+    assert blocks(README, "sh") == ["pip install . && pymoo-anon search\n", 'pip install -e ".[test]" && pytest\n']
+
+
+@pytest.mark.parametrize("page", PAGES, **by_name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)]+)\)", prose(page)):
+        if not link.startswith("https://"):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", [README, GUIDE], **by_name)
+def test_names_exist(page):
+    """What stands in the text as a call is a public name of a room."""
+    public = {name for room in ROOMS for name in import_module(f"pymoo_anon.{room}").__all__}
+    named = set(re.findall(r"`([A-Z]\w*)\(", prose(page)))
+    assert named <= public | {"NSGA2"}, named - public
+
+
+def test_the_guide_lists_every_objective():
+    rows = re.findall(r"^\| `(\w+)\(.*\| (higher|lower) \|", read(GUIDE), re.M)
+    public = {name: getattr(objectives, name) for name in objectives.__all__}
+    measures = {name: made for name, made in public.items() if hasattr(made, "maximize")}
+    assert dict(rows) == {name: "higher" if made.maximize else "lower" for name, made in measures.items()}
+    assert len(rows) == len(measures)
+    assert f"another of {len(rows)} measures" in read(README)
+
+
+@pytest.mark.parametrize("page", [README, GUIDE], **by_name)
+def test_options_exist(page):
+    main = typer.main.get_command(app)
+    known = {name for command in (main, main.commands["search"]) for each in command.params for name in each.opts}
+    assert set(re.findall(r"(?<!-)--[a-z][a-z-]*", read(page))) <= known | {"--help"}
+
+
+@pytest.mark.parametrize("result", ["claims", "dewri2010", "engine", "exact", "models"])
+def test_results_are_quoted_whole(result):
+    for paragraph in read(RESULTS.parent / "results" / f"{result}.md").split("\n\n"):
+        if paragraph.startswith("|"):
+            assert paragraph.strip() in read(RESULTS)
+
+
+def test_results_quote_nothing_else():
+    """Every table of the page, but that of its programs, stands in a file of results."""
+    written = "".join(read(path) for path in (RESULTS.parent / "results").glob("*.md"))
+    tables = [part.strip() for part in prose(RESULTS).split("\n\n") if part.startswith("|")]
+    assert sum(table not in written for table in tables) == 1

@@ -1,6 +1,6 @@
 """Hierarchies: builders, files, intervals, numbers against text, and what is refused."""
 
-import io
+import copy
 import pickle
 import re
 from decimal import Decimal
@@ -9,27 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import hierarchies, level_columns
+from strategies import hierarchies
 
-from pymoo_anon.table import Hierarchy
+from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table.bins import Bins
 
 CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
-# All that UTF-8 holds but the mark at the beginning of a file, which is no text, and NUL, which Python 3.10 does not
-# write.
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff\0") | st.sampled_from(';"\n\r '), max_size=4)
-
-
-@st.composite
-def text_hierarchies(draw):
-    """Hierarchies of text of any kind, labels included."""
-    domain, *levels = draw(level_columns(draw(st.lists(texts, min_size=1, max_size=6, unique=True))))
-    labels = draw(st.lists(texts, min_size=6, max_size=6, unique=True))
-    names = [dict(zip(dict.fromkeys(level), labels, strict=False)) for level in levels]
-    return Hierarchy.from_levels(
-        [domain, *([name[x] for x in level] for name, level in zip(names, levels, strict=True))]
-    )
 
 
 def test_a_hierarchy_has_a_domain_groups_and_labels():
@@ -49,6 +36,27 @@ def test_every_level_is_a_coarsening_of_the_one_below(hierarchy):
         assert list(dict.fromkeys(groups)) == list(range(len(labels)))
 
 
+def test_hierarchies_of_the_same_values_are_equal_and_hash_alike():
+    for one, other in (
+        (Hierarchy.flat([0.1, 17]), Hierarchy.flat([Decimal("0.1"), 17.0])),
+        (Hierarchy.intervals(0, 4, [2]), Hierarchy.intervals(0, Decimal(4), [2.0])),
+    ):
+        assert (one == other) == (one.bins == other.bins)
+        if one == other:
+            assert hash(one) == hash(other)
+    assert Hierarchy.flat([1]) != Hierarchy.flat([True])
+    left, right = (Hierarchy.intervals(0, 4, [], 2, closed) for closed in ("left", "right"))
+    assert Hierarchy.from_levels([left.domain, ["*"] * 2]) != left != right
+
+
+def test_bins_are_as_many_as_the_values():
+    bins = Bins((0, 5, 10), "left", True)
+    assert Hierarchy([["young", "old"], ["*", "*"]], bins).encode([7, 3]).tolist() == [1, 0]
+    for levels in ([["young"]], [["young", "old", "oldest"]], [[None, "old", "oldest"]]):
+        with pytest.raises(ValueError, match=rf"^bins must be as many as the values, {len(levels[0])}, got 2$"):
+            Hierarchy(levels, bins)
+
+
 @given(hierarchies(max_values=2), hierarchies(max_values=2))
 def test_equality_is_that_of_values_groups_and_labels(one, other):
     same = one.domain == other.domain and one.labels == other.labels and np.array_equal(one.groups, other.groups)
@@ -61,96 +69,14 @@ def test_equality_is_that_of_values_groups_and_labels(one, other):
 
 @pytest.mark.parametrize("hierarchy", [CITIES, pickle.loads(pickle.dumps(CITIES))], ids=["built", "unpickled"])
 def test_instances_do_not_change(hierarchy):
+    for name in ("domain", "groups", "labels", "n_groups", "bins", "another"):
+        with pytest.raises(AttributeError):
+            setattr(hierarchy, name, None)
+    with pytest.raises(AttributeError):
+        del hierarchy.domain
+    assert copy.deepcopy(hierarchy) is hierarchy
     assert not hierarchy.groups.flags.writeable
     assert not hierarchy.n_groups.flags.writeable
-
-
-@given(text_hierarchies())
-@example(Hierarchy.flat(["with\rreturn", ""]))
-def test_csv_gives_back_what_was_written(tmp_path_factory, hierarchy):
-    path = tmp_path_factory.getbasetemp() / "hierarchy.csv"
-    assert hierarchy.to_csv(path) is None
-    text = hierarchy.to_csv()
-    assert path.read_bytes() == text.encode()
-    assert Hierarchy.from_csv(path) == hierarchy
-    assert Hierarchy.from_csv(io.StringIO(text, newline="")) == hierarchy
-    assert path.read_bytes() == text.encode()
-
-
-CSV_FILES = {
-    "usual": b"a;ab;*\nb;ab;*\nc;c;*\n",
-    "no last newline": b"a;ab;*\nb;ab;*\nc;c;*",
-    "Windows": b"a;ab;*\r\nb;ab;*\r\nc;c;*\r\n",
-    "empty lines at the end": b"a;ab;*\nb;ab;*\nc;c;*\n\n\n",
-    "quotes": b'"a";ab;"*"\nb;"ab";*\nc;c;*\n',
-    "byte order mark": b"\xef\xbb\xbfa;ab;*\nb;ab;*\nc;c;*\n",
-}
-
-
-@pytest.mark.parametrize("kind", CSV_FILES)
-def test_csv_files_of_other_tools_are_read(tmp_path, kind):
-    path = tmp_path / "cities.csv"
-    path.write_bytes(CSV_FILES[kind])
-    assert Hierarchy.from_csv(path) == Hierarchy.from_csv(str(path)) == CITIES
-    assert path.read_bytes() == CSV_FILES[kind]
-
-
-@pytest.mark.parametrize("kind", CSV_FILES)
-def test_open_csv_files_are_read(kind):
-    with io.TextIOWrapper(io.BytesIO(CSV_FILES[kind]), encoding="utf-8", newline="") as file:
-        assert Hierarchy.from_csv(file) == CITIES
-
-
-def test_a_quote_that_is_never_closed_is_refused_however_long_the_file():
-    with pytest.raises(ValueError, match=r"^the file "):
-        Hierarchy.from_csv(io.StringIO('a;*\n"b;*\n' + "c;*\n" * 50_000))
-
-
-@pytest.mark.parametrize("broken", ["values", "folder"])
-def test_a_csv_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, broken):
-    path = tmp_path / "cities.csv"
-    path.write_text("what was there")
-    lone_surrogate = "\ud800"
-    hierarchy = Hierarchy.flat(["a", lone_surrogate]) if broken == "values" else CITIES
-    if broken == "folder":
-
-        def refuse(*_):
-            raise OSError("no")
-
-        monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises((UnicodeEncodeError, OSError)):
-        hierarchy.to_csv(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["cities.csv"]
-    assert path.read_text() == "what was there"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "{} must hold at least one row value;level 1;level 2;..., got an empty file"),
-        ("\n\n", "{} must hold at least one row value;level 1;level 2;..., got an empty file"),
-        (
-            "a;*\n" + "b\n" * 7,
-            "{} must have rows of equal length: row 1 has 2 columns, others have not: rows 2, 3, 4, 5, 6 and 2 more",
-        ),
-        ("a;*\nb;*\na;*\n", "{}: levels must name each value once, given more than once: 'a'"),
-        ("a;x;1\nb;x;2\n", "{}: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
-    ],
-)
-def test_csv_files_that_are_refused(tmp_path, text, message):
-    path = tmp_path / "h.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=f"^{re.escape(message.format(path))}$"):
-        Hierarchy.from_csv(path)
-    with pytest.raises(ValueError, match=f"^{re.escape(message.format('the file'))}$"):
-        Hierarchy.from_csv(io.StringIO(text))
-
-
-def test_a_csv_in_another_encoding_is_refused(tmp_path):
-    path = tmp_path / "h.csv"
-    path.write_bytes("Zürich;*\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="must be a text file in UTF-8, got a byte that is not"):
-        Hierarchy.from_csv(path)
 
 
 @pytest.mark.parametrize(
@@ -316,6 +242,23 @@ def test_with_numbers_reads_what_text_spells():
         Hierarchy.flat(["7", "07"]).with_numbers(int)
 
 
+def test_with_numbers_is_exact():
+    large = ["9007199254740992", "9007199254740993"]
+    assert Hierarchy.flat(large).with_numbers(float).domain == (2.0**53, 2**53 + 1)
+    decimals = Hierarchy.flat([*large, "0.10", "1e400"]).with_numbers(Decimal)
+    assert decimals.domain == (2**53, 2**53 + 1, Decimal("0.1"), Decimal("1e400"))
+    assert decimals.encode([0.1, Decimal("0.100"), Decimal(2**53 + 1), Decimal("0.10000000000000000001")]).tolist() == [
+        2,
+        2,
+        1,
+        -1,
+    ]
+    # What no float can hold stays text.
+    assert Hierarchy.flat(["1e400", "1" * 400]).with_numbers(float).domain == ("1e400", "1" * 400)
+    with pytest.raises(ValueError, match=r"spelled more than once: 0\.1$"):
+        Hierarchy.flat([Decimal("0.1"), "0.10"]).with_numbers(float)
+
+
 @given(hierarchies())
 def test_with_root_adds_a_root_where_there_is_none(hierarchy):
     rooted = hierarchy.with_root()
@@ -338,7 +281,55 @@ def test_with_missing_stays_apart_up_to_the_root(hierarchy):
     assert more.with_missing() is more
 
 
-def test_intervals_keep_their_bins_when_they_are_extended():
-    ages = Hierarchy.intervals(0, 10, [], 5).with_missing().with_root().with_numbers(float)
-    assert ages.encode([3, 7.0, None, 11]).tolist() == [0, 1, 2, -1]
-    assert ages.n_groups.tolist() == [3, 1]
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize("step", [5, 2.5])
+def test_intervals_keep_their_bins_when_they_are_extended(closed, step):
+    edge = 1 if closed == "left" else 0
+    built = Hierarchy.intervals(0, 2 * step, [], step, closed)
+    for extended in (built.with_numbers(float), built.with_root(), built.with_missing().with_root().with_numbers(int)):
+        assert extended.bins == built.bins
+        assert extended.encode([step, 3.0, -1]).tolist() == [edge, 0 if step == 5 else 1, -1]
+    missing = built.with_missing()
+    assert missing.encode([step, None, 2 * step]).tolist() == [edge, 2, -1 if closed == "left" else 1]
+    assert built.encode([None]).tolist() == [-1]
+    assert missing.n_groups.tolist() == [3, 1]
+    assert missing.run_label(0, 1) == built.bins.label(0, 1)
+    assert missing.run_label(1, 2) == f"{built.domain[1]} | None"
+
+
+@pytest.mark.parametrize(("closed", "codes"), [("left", [0, 1, 1, 2]), ("right", [0, 0, 1, 2])])
+def test_a_table_finds_the_bins_of_an_interval_hierarchy(closed, codes):
+    """Reading a table rebuilds its hierarchies, with numbers and with what is missing."""
+    frame = pd.DataFrame({"age": [4, 5, 6, None]})
+    hierarchy = Hierarchy.intervals(0, 10, [], 5, closed)
+    table = Microdata.from_frame(frame, {"age": hierarchy}, missing="keep")
+    held = np.repeat(table.tuples.codes[:, 0], table.tuples.counts)
+    assert held.tolist() == codes
+
+
+def test_bins_know_decimals_as_they_are_written():
+    bins = Hierarchy.intervals(0, 1, [], 0.1)
+    tenths = [Decimal(i) / 10 for i in range(10)]
+    assert bins.encode(tenths).tolist() == list(range(10))
+    assert bins.encode([float(tenth) for tenth in tenths]).tolist() == list(range(10))
+    just_below = Decimal("0.29999999999999999999")  # which is 0.3 as a float
+    assert bins.encode([just_below, Decimal("0.3")]).tolist() == [2, 3]
+    assert Hierarchy.intervals(0, 1, [], 0.1, "right").encode([Decimal("0.30000000000000000001")]).tolist() == [3]
+    unreal = [Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), Decimal("1e400"), float("nan"), float("-inf")]
+    for closed in ("left", "right"):
+        assert Hierarchy.intervals(0, 1, [], 0.1, closed).encode([*unreal, 10**400]).tolist() == [-1] * 7
+    whole = Hierarchy.intervals(0, 3, [])
+    assert whole.encode([Decimal("2.0"), Decimal(2), Decimal("2.00000000000000000001"), np.int8(2)]).tolist() == [
+        2,
+        2,
+        -1,
+        2,
+    ]
+    large = Hierarchy.intervals(2**53, 2**53 + 4, [])
+    assert large.encode([Decimal(2**53 + 1), Decimal(2**53 + 3)]).tolist() == [1, 3]
+
+
+def test_more_bins_than_a_table_can_have_are_refused():
+    message = "high - low must be at most 10,000,000 times step, got 10,000,000,000 times 0.1"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Hierarchy.intervals(0, 10**9, [], 0.1)

@@ -221,7 +221,7 @@ class Distance(Property):
     name = "steps to the largest class"
     maximize = False
 
-    def values(self, classes):
+    def of_tuples(self, classes):
         class_of, sizes = released(classes)
         return (sizes.max() - sizes)[class_of]
 
@@ -232,8 +232,8 @@ def test_a_property_of_ones_own_is_one_method():
     assert vector.values[paper.ROWS].tolist() == [4, 0, 0, 4, 0, 0, 0, 4, 0, 0]
     assert (vector.oriented == -vector.values).all()
     assert (vector.words, vector.ideal, repr(Distance())) == (Distance.name, None, "Distance()")
-    with pytest.raises(NotImplementedError, match=r"^Property must define values$"):
-        Property().values(classes)
+    with pytest.raises(NotImplementedError, match=r"^Property must define of_tuples$"):
+        Property().of_tuples(classes)
 
 
 def test_vectors_survive_a_pickle():
@@ -273,8 +273,9 @@ def test_wrong_number_of_entries():
 
 def test_wrong_questions():
     classes = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3b"])
-    with pytest.raises(TypeError, match=r"^column must be the name of a column, got 5$"):
-        SensitiveCount(5)
+    for nothing in (None, ["salary"]):
+        with pytest.raises(TypeError, match=rf"^column must be the name of a column, got {re.escape(repr(nothing))}$"):
+            SensitiveCount(nothing)
     text = (
         "DistinctValues('salary') reads column 'salary', which has no role in the table; "
         "columns with a role: 'zip code', 'age', 'marital status'"

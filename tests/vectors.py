@@ -93,10 +93,10 @@ SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
 UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
 
 
-class Gainers(Comparator):
+class BetterOff(Comparator):
     """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
 
-    name = "gainers"
+    name = "better off"
 
     def index(self, d1, d2):
         return int(d1.counts[d1.oriented > d2.oriented].sum())

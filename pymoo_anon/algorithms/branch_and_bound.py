@@ -165,31 +165,37 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         self._advance()
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        visited = []
-        for _ in range(_NODES_AN_ITERATION):
-            node = self._proof.find_open(self._F)
-            if node is None:
-                self.termination.terminate()
-                break
-            x = self.problem.nodes(node, node + 1)
-            self._visit(x, node)
-            visited.append(x)
-        if visited:
+        visited = [self.problem.nodes(0, 0)]
+        try:
+            for _ in range(_NODES_AN_ITERATION):
+                node = self._proof.find_open(self._F)
+                if node is None:
+                    self.termination.terminate()
+                    break
+                x = self.problem.nodes(node, node + 1)
+                self._visit(x, node)
+                visited.append(x)
+        finally:
+            # Also where Ctrl-C ends the iteration.
             self._count(np.concatenate(visited))
 
     def _visit(self, x: NDArray[np.int64], node: int) -> None:
         """Evaluate a node, learn from its classes, and offer it to the front."""
         F, G = self.problem.recall(x, lambda classes: self._proof.learn(node, classes))
         if (G > 0).any():
-            return
-        if self.box_archive is None:
+            pass
+        elif self.box_archive is None:
             self._X, self._F = merge_front(self._X, self._F, x, F)
         else:
             self.box_archive.add(Population.new(X=x, F=F))
             self._X, self._F = self.box_archive.get("X"), self.box_archive.F
+        # Last, so that a node whose evaluation is interrupted stays open.
+        self._proof.close(node)
 
     def _count(self, X: NDArray[np.int64]) -> None:
         """Show evaluated nodes to pymoo's evaluator, which finds their values in memory, and to the user's archive."""
+        if len(X) == 0:
+            return
         pop = Population.new(X=X)
         self.evaluator.eval(self.problem, pop, algorithm=self)
         if self.archive is not None:

@@ -120,7 +120,7 @@ class LatticeProof:
         return None
 
     def learn(self, node: int, classes: EquivalenceClasses) -> None:
-        """Note what the classes of an evaluated node say about its specializations and generalizations.
+        """Note what the classes of an open node say about its specializations and generalizations.
 
         Args:
             node: Number of the node.
@@ -138,7 +138,13 @@ class LatticeProof:
             self.best[node] = self.n_evaluated
         else:
             self._spread(node, classes, known)
-        # Last, so that a node whose evaluation is interrupted stays open.
+
+    def close(self, node: int) -> None:
+        """Settle the node that was learned; until then it is the next one that is open, whatever interrupts.
+
+        Args:
+            node: Number of the node.
+        """
         self.done[node] = True
         self.n_evaluated += 1
 
@@ -162,8 +168,8 @@ class LatticeProof:
         axes = problem.lengths > 0
         shape, place = problem.lengths[axes] + 1, x[axes]
         grid: Any = self.bounds.reshape(*shape, len(self.bounding))
-        below = tuple(slice(0, level + 1) for level in place)
-        above = tuple(slice(level, None) for level in place)
+        below: Any = tuple(slice(0, level + 1) for level in place)
+        above: Any = tuple(slice(level, None) for level in place)
         best: Any = self.best.reshape(shape)[(*below, ...)]
         best[(grid[(*below, ..., self.key)] < known[self.key]) | (best < 0)] = self.n_evaluated
         for column, family in enumerate(self.bounding):

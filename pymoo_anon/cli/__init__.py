@@ -1,5 +1,8 @@
-"""The command line, `pymoo-anon`."""
+"""The command line, `pymoo-anon`.
 
-from pymoo_anon.cli.app import app
+Whatever a search needs is loaded when a search begins: help, the version and a wrong option answer at once.
+"""
 
-__all__ = ["app"]
+from pymoo_anon.cli.start import main
+
+__all__ = ["main"]

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import platform
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from pymoo.core.result import Result
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 import pymoo_anon
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli.searching import Found
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.visualization import plot_front
+from pymoo_anon.visualization.fronts import plot_front
 
-#: The files of a report.
-FILES = ("front.csv", "front.png", "run.json")
+# Columns of a terminal that stand between two columns of a table.
+_GAP = 3
+
+
+class _Column(NamedTuple):
+    """A column of a printed front: heading, style, cells."""
+
+    heading: str
+    style: str
+    cells: list[str]
+
+    @property
+    def width(self) -> int:
+        """Columns of a terminal that it takes, its gap included."""
+        return _GAP + max(map(cell_len, [*self.heading.split("\n"), *self.cells]))
 
 
 def sorted_front(problem: AnonymizationProblem, res: Result) -> pd.DataFrame:
@@ -35,61 +50,84 @@ def sorted_front(problem: AnonymizationProblem, res: Result) -> pd.DataFrame:
     Args:
         problem: The problem.
         res: What `minimize` returned.
+
+    Returns:
+        The frame of `problem.to_frame`, and a last column with the number of suppressed tuples.
     """
+    front = problem.to_frame(res)
+    name = "suppressed"
+    while name in front:
+        name += " tuples"
+    front[name] = [_n_suppressed(problem, x) for x in np.atleast_2d(res.X)]
     by = list(problem.objective_names)
-    return problem.to_frame(res).sort_values(by, ascending=False, kind="stable", ignore_index=True)
+    return front.sort_values(by, ascending=False, kind="stable", ignore_index=True)
 
 
-def front_table(problem: AnonymizationProblem, front: pd.DataFrame) -> Table:
-    """A front as a table to print with rich, all of its members.
+def front_tables(problem: AnonymizationProblem, front: pd.DataFrame, width: int) -> list[Table]:
+    """A front as tables to print with rich, all of its members and columns.
+
+    One table where that fits, else several with some of the columns each; their rows are numbered then.
 
     Args:
         problem: The problem.
         front: The front, as `sorted_front` gives it.
+        width: Columns of the terminal.
     """
+    columns = [_column(problem, front[name]) for name in front]
+    numbers = _Column("row", "dim", [f"{number:,}" for number in range(1, len(front) + 1)])
+    blocks = [columns]
+    if sum(column.width for column in columns) > width:
+        blocks, room = [], 0
+        for column in columns:
+            if column.width > room:
+                blocks.append([numbers])
+                room = width - numbers.width
+            blocks[-1].append(column)
+            room -= column.width
+    tables = []
+    for block in blocks:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        for heading, style, _ in block:
+            # A heading wider than the terminal folds; a number never is.
+            table.add_column(Text(heading), justify="right", vertical="bottom", style=style, overflow="fold")
+        for row in zip(*(column.cells for column in block), strict=True):
+            table.add_row(*row)
+        tables.append(table)
+    return tables
+
+
+def legend(problem: AnonymizationProblem) -> str:
+    """What the numbers of a printed front mean."""
     directions = [
         f"{name}: {'higher' if objective.maximize else 'lower'} is better"
         for name, objective in zip(problem.objective_names, problem.objectives, strict=True)
     ]
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-        caption=Text(f"Levels of generalization: 0 keeps the values. {', '.join(directions)}."),
-        caption_justify="left",
-    )
-    for name in front:
-        if name in problem.table.quasi_identifiers:
-            # Long names fold where a person would divide them.
-            heading, style = str(name).replace("-", "-\n").replace("_", "_\n"), ""
-        else:
-            heading, style = str(name), "bold"
-        table.add_column(Text(heading), justify="right", vertical="bottom", style=style)
-    texts = [_texts(front[name]) for name in front]
-    for row in zip(*texts, strict=True):
-        table.add_row(*row)
-    return table
+    return plain(f"Levels of generalization: 0 keeps the values. {', '.join(directions)}.")
 
 
 def run_record(
     problem: LatticeProblem,
-    res: Result,
+    found: Found,
     options: Mapping[str, Any],
+    inputs: Mapping[str, str],
     *,
+    algorithm: tuple[str, str],
     compile_seconds: float,
-    search_seconds: float,
 ) -> dict[str, Any]:
     """What is needed to understand a search and to repeat it.
 
     Args:
         problem: The problem, after the search.
-        res: What `minimize` returned.
+        found: What the search found.
         options: Every option of the search, its seed included.
+        inputs: The sha256 of every file that was read, by its path.
+        algorithm: The name of the algorithm, and why it was chosen.
         compile_seconds: Time until the compiled loops were ready.
-        search_seconds: Time of the search itself.
     """
     return {
         "options": dict(options),
+        "inputs": {"sha256": dict(inputs)},
+        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
         "objectives": [repr(objective) for objective in problem.objectives],
         "constraints": [repr(constraint) for constraint in problem.constraints],
         "n_rows": problem.table.n_rows,
@@ -97,9 +135,12 @@ def run_record(
         "suppression": repr(problem.suppression),
         "n_nodes": problem.n_nodes,
         "n_unique": problem.n_unique,
-        "n_front": len(problem.to_frame(res)),
+        "n_front": len(problem.to_frame(found.res)),
+        "certified": found.certified,
+        "n_undecided": found.n_undecided,
+        "stopped": found.stopped,
         "compile_seconds": round(compile_seconds, 3),
-        "search_seconds": round(search_seconds, 3),
+        "search_seconds": round(found.seconds, 3),
         "versions": {
             "pymoo_anon": pymoo_anon.__version__,
             **{name: version(name) for name in ("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")},
@@ -110,57 +151,39 @@ def run_record(
 
 
 def write_report(
-    problem: AnonymizationProblem, res: Result, record: Mapping[str, Any], folder: str | os.PathLike[str]
-) -> list[Path]:
-    """Write `front.csv`, `front.png` and `run.json`: all three or, on any failure and on Ctrl-C, none.
-
-    Files of these names in the folder are replaced. `front.csv` holds the front as `sorted_front` gives it.
+    problem: AnonymizationProblem, res: Result, front: pd.DataFrame, record: Mapping[str, Any], folder: Path
+) -> None:
+    """Write `front.csv`, `front.png` and `run.json`.
 
     Args:
         problem: The problem.
         res: What `minimize` returned.
+        front: What `front.csv` is to hold, as `sorted_front` gives it.
         record: What `run.json` is to hold, as `run_record` gives it.
-        folder: Where to write; it is made where it does not exist.
+        folder: Where to write.
 
-    Returns:
-        The paths of the files.
+    Raises:
+        OSError: A file cannot be written.
     """
-    folder = Path(folder)
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".pymoo_anon-", dir=folder) as temporary:
-            new = Path(temporary)
-            sorted_front(problem, res).to_csv(new / "front.csv", index=False, lineterminator="\n")
-            plot_front(problem, res, new / "front.png")
-            (new / "run.json").write_text(
-                json.dumps(record, indent=2, default=str, ensure_ascii=False) + "\n", encoding="utf-8"
-            )
-            _move(new, folder)
-    except BaseException:
-        for path in made:
-            with contextlib.suppress(OSError):
-                path.rmdir()
-        raise
-    return [folder / name for name in FILES]
+    table, picture, run = (folder / name for name in FILES)
+    front.to_csv(table, index=False, lineterminator="\n")
+    plot_front(problem, res, picture)
+    text = json.dumps(record, indent=2, default=str, ensure_ascii=False)
+    # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
+    run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
-def _move(new: Path, folder: Path) -> None:
-    """Put all files in place; if that fails, put back what was there before."""
-    old = new / "replaced"
-    old.mkdir()
-    try:
-        for name in FILES:
-            if (folder / name).is_file():
-                os.replace(folder / name, old / name)
-            os.replace(new / name, folder / name)
-    except BaseException:
-        for name in FILES:
-            if (old / name).exists():
-                os.replace(old / name, folder / name)
-            elif not (new / name).exists():
-                (folder / name).unlink(missing_ok=True)
-        raise
+def _n_suppressed(problem: AnonymizationProblem, x: Any) -> int:
+    classes = problem.table.equivalence_classes(problem.decode(x), problem.suppression, problem.constraints)
+    return int(classes.n_suppressed[0])
+
+
+def _column(problem: AnonymizationProblem, values: pd.Series[Any]) -> _Column:
+    name = str(values.name)
+    if name in problem.table.quasi_identifiers:
+        # Long names fold where a person would divide them.
+        return _Column(plain(name).replace("-", "-\n").replace("_", "_\n"), "", _texts(values))
+    return _Column(plain(name), "bold", _texts(values))
 
 
 def _texts(column: pd.Series[Any]) -> list[str]:

@@ -1,41 +1,36 @@
 """Which of several anonymizations is better for the people in the table (Dewri et al. 2009).
 
-A property gives every tuple a value, a comparator tells which of two such vectors is better.
+A property gives every tuple a value. A comparator tells which of two such vectors is better, and `compare` asks them
+about many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours. A property or a
+comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
+from pymoo_anon.comparison.base import Comparator, Tournament
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
-from pymoo_anon.comparison.comparator import Comparator, SetComparator, Tournament
-from pymoo_anon.comparison.comparators import (
-    Coverage,
-    Hypervolume,
-    Minimum,
-    NonDominance,
-    Rank,
-    Spread,
-    StrongDominance,
-    WeakDominance,
-)
+from pymoo_anon.comparison.comparators import Coverage, Gainers, Hypervolume, Minimum, Rank, Spread
 from pymoo_anon.comparison.compare import Comparison, compare
+from pymoo_anon.comparison.dominance import NonDominance, StrongDominance, WeakDominance
 from pymoo_anon.comparison.properties import (
     BreachProbability,
     ClassSize,
     DistinctValues,
+    Property,
     SensitiveCount,
     TupleLoss,
     TupleUtility,
+    released,
 )
-from pymoo_anon.comparison.property import ColumnProperty, Property, released
-from pymoo_anon.comparison.sets import Goal, Lexicographic, Weighted
+from pymoo_anon.comparison.sets import Goal, Lexicographic, SetComparator, Weighted
 from pymoo_anon.comparison.vectors import PropertyVector
 
 __all__ = [
     "BreachProbability",
     "ClassSize",
-    "ColumnProperty",
     "Comparator",
     "Comparison",
     "Coverage",
     "DistinctValues",
+    "Gainers",
     "Goal",
     "Hypervolume",
     "Lexicographic",

@@ -14,19 +14,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.comparison.comparator import Vector, align
-from pymoo_anon.comparison.property import Property, released
-from pymoo_anon.comparison.vectors import PropertyVector, finite_values, quantiles
+from pymoo_anon.comparison.alignment import Vector, align
+from pymoo_anon.comparison.properties import Property, released
+from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, finite_values, quantiles
+from pymoo_anon.table.domain_values import ROOT, is_whole
 from pymoo_anon.table.generalization import Generalization
-from pymoo_anon.table.hierarchy import ROOT
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
-
-#: The shares of the tuples at which a distribution is read.
-SHARES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "maximum": 1.0}
+#: The quantiles of a distribution by name, as shares of the tuples.
+QUANTILES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "maximum": 1.0}
 
 
 def lorenz_curve(vector: Vector) -> Values:
@@ -41,15 +38,17 @@ def lorenz_curve(vector: Vector) -> Values:
 
     Raises:
         ValueError: A value is negative, or the vector is empty or not finite.
+
+    >>> lorenz_curve([3, 1, 1, 3]).tolist()
+    [[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]]
     """
     values, counts = _ascending(vector)
     if values[0] < 0:
         raise ValueError(f"values for a Lorenz curve must not be negative, got {examples(values[values < 0].tolist())}")
     tuples = np.concatenate([[0], np.cumsum(counts)])
-    # Divided by the largest, so that no sum is beyond the floats.
-    held = np.concatenate([[0], np.cumsum(values / (values[-1] or 1) * counts)])
-    if values[-1] == 0:
-        held = tuples
+    # Divided by the largest value, so that the sums are floats however large the values are.
+    relative = values / values[-1] if values[-1] > 0 else np.ones(1)
+    held = np.concatenate([[0], np.cumsum(relative * counts)])
     return np.column_stack([tuples / tuples[-1], held / held[-1]])
 
 
@@ -63,8 +62,12 @@ def gini(vector: Vector) -> float:
 
     Raises:
         ValueError: A value is negative, or the vector is empty or not finite.
+
+    >>> gini([3, 3, 3, 3]), gini([0, 0, 0, 8])
+    (0.0, 0.75)
     """
     share, held = lorenz_curve(vector).T
+    # The area under the curve is that of its trapezoids; twice the one under the diagonal is 1.
     return max(0.0, float(1 - (np.diff(share) * (held[1:] + held[:-1])).sum()))
 
 
@@ -81,6 +84,10 @@ def distribution(vectors: Mapping[Hashable, Vector]) -> pd.DataFrame:
 
     Raises:
         ValueError: There is no vector, or some are not comparable, empty or not finite.
+
+    >>> found = distribution({"T3a": [3, 3, 3, 3, 4, 4, 4, 3, 3, 4], "T3b": [3, 7, 7, 3, 7, 7, 7, 3, 7, 7]})
+    >>> found[["mean", "minimum", "median", "worst off"]].to_numpy().tolist()
+    [[3.4, 3.0, 3.0, 6.0], [5.8, 3.0, 7.0, 3.0]]
     """
     if not vectors:
         raise ValueError("vectors must name at least one vector, got none")
@@ -92,7 +99,7 @@ def distribution(vectors: Mapping[Hashable, Vector]) -> pd.DataFrame:
         rows.append(
             {
                 "mean": float((values * counts).sum() / counts.sum()),
-                **dict(zip(SHARES, quantiles(values, counts, np.array([*SHARES.values()])), strict=True)),
+                **dict(zip(QUANTILES, quantiles(values, counts, np.array([*QUANTILES.values()])), strict=True)),
                 "Gini": gini(vector) if values[0] >= 0 else np.nan,
                 "worst off": int(worst),
             }
@@ -122,33 +129,38 @@ def worst_off(
         value, under the property's label.
 
     Raises:
-        ValueError: Something does not fit the table.
+        TypeError: The suppression is no number and no rule.
+        ValueError: Something does not fit the table, or the property is labelled as another column.
     """
+    if measured.label in ("size", "tuples"):
+        raise ValueError(f"measured must not be labelled {measured.label!r}, which is a column of the result")
     classes = table.equivalence_classes(generalization, suppression, constraints)
     vector = measured.measure(classes)
     class_of, sizes = released(classes)
     worst = vector.oriented == vector.oriented.min()
+    # How many tuples with the worst value each class holds.
     members = np.bincount(class_of[vector.distinct_tuples[worst]], vector.counts[worst], len(sizes)).astype(np.int64)
     chosen = np.flatnonzero(members)
     chosen = chosen[np.argsort(sizes[chosen], kind="stable")]
-    kept = classes.representatives[~classes.suppressed]
+    kept = classes.representatives[classes.kept]
     labels = []
     for j, (name, groups) in enumerate(generalization.groups.items()):
         own = [generalization.labels[name][group] for group in groups[table.tuples.codes[kept, j]]]
-        labels.append([(own[c] if c < len(kept) else ROOT) for c in chosen])
+        # The class after all that are kept is that of the suppressed tuples.
+        labels.append([own[c] if c < len(kept) else ROOT for c in chosen])
     index = pd.MultiIndex.from_arrays(labels, names=list(generalization.groups))
     value = vector.values[worst][0]
     return pd.DataFrame({"size": sizes[chosen], "tuples": members[chosen], vector.name: value}, index=index)
 
 
-def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: str, level: int = 0) -> pd.DataFrame:
+def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any, level: int = 0) -> pd.DataFrame:
     """Who is better off with the first of two anonymizations, and who with the second.
 
     Args:
         table: The table of both.
         d1: The property under the first.
         d2: The same property under the second.
-        column: A column with a role, whose values are the groups of people.
+        column: Name of a column with a role, whose values are the groups of people.
         level: For a quasi-identifier, the level of its hierarchy whose groups are taken instead of the values.
 
     Returns:
@@ -158,33 +170,14 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: str,
     Raises:
         KeyError: The column has no role.
         ValueError: The vectors are not comparable or of another table, the hierarchy lacks the level, or the vectors
-            tell tuples apart by another column than this, so that nobody knows who of them has which value.
+            tell tuples apart by another column than this, so that it is not known who of them has which value.
     """
     aligned = align([d1, d2])
-    if d1.tuples is not table.tuples:
-        raise ValueError("d1 and d2 must be of the table, got vectors of another Microdata object")
-    names: tuple[Hashable, ...] = table.domain_of(column)
-    own = table.tuples.columns[column]
-    if column in table.quasi_identifiers:
-        hierarchy = table.quasi_identifiers[column]
-        if not 0 <= level <= hierarchy.length:
-            raise ValueError(f"level must be from 0 to {hierarchy.length}, the levels of {column!r}, got {level!r}")
-        places = np.arange(len(aligned.counts))
-        names = hierarchy.labels[level]
-        groups, counts = hierarchy.groups[level][own.values][d1.distinct_tuples], aligned.counts
-    elif level != 0:
-        raise ValueError(f"level must be 0 for {column!r}, which has no hierarchy, got {level!r}")
-    elif d1.unit in (None, column):
-        rows = np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
-        places = rows if d1.unit is None else np.arange(len(rows))
-        groups, counts = own.values, own.counts
-    else:
-        raise ValueError(
-            f"column must be {d1.unit!r} or a quasi-identifier for {d1!r}, whose values are those of tuples with one "
-            f"{d1.unit!r}, got {column!r}"
-        )
-    better, worse = aligned.values[0] > aligned.values[1], aligned.values[0] < aligned.values[1]
-    difference = d1.values - d2.values
+    if not isinstance(d1, PropertyVector) or d1.tuples is not table.tuples:
+        raise ValueError("d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays")
+    names, groups, places, counts = _people(table, d1, column, level)
+    first, second = aligned.values[:, places]
+    difference = d1.values[places] - d2.values[places]
 
     def added(weights: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(groups, weights, len(names))
@@ -192,14 +185,56 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: str,
     found = pd.DataFrame(
         {
             "tuples": added(counts).astype(np.int64),
-            "better": added(counts * better[places]).astype(np.int64),
-            "worse": added(counts * worse[places]).astype(np.int64),
-            "difference": added(counts * difference[places]),
+            "better": added(counts * (first > second)).astype(np.int64),
+            "worse": added(counts * (first < second)).astype(np.int64),
+            "difference": added(counts * difference),
         },
         index=pd.Index(names, name=column, tupleize_cols=False),
     )
     found = found[found["tuples"] > 0]
     return found.assign(difference=found["difference"] / found["tuples"])
+
+
+def _people(
+    table: Microdata, vector: PropertyVector, column: Any, level: int
+) -> tuple[tuple[Hashable, ...], Ints, Ints, Ints]:
+    """The tuples of a table in groups, each with the place of its value in a vector.
+
+    Args:
+        table: The table of the vector.
+        vector: Where the values stand.
+        column: Name of a column with a role.
+        level: Level of its hierarchy.
+
+    Returns:
+        The names of the groups; and three (n,) int64 arrays over tuples that agree in group and value: the group, the
+        place of the value in the vector, and how many tuples they are.
+
+    Raises:
+        KeyError: The column has no role.
+        ValueError: The hierarchy lacks the level, or the vector tells tuples apart by another column than this.
+    """
+    names = table.domain_of(column)
+    own = table.tuples.columns[column]
+    if column in table.quasi_identifiers:
+        hierarchy = table.quasi_identifiers[column]
+        if not is_whole(level) or not 0 <= level <= hierarchy.length:
+            raise ValueError(f"level must be from 0 to {hierarchy.length}, the levels of {column!r}, got {level!r}")
+        # A distinct tuple has one value of a quasi-identifier.
+        groups = hierarchy.groups[level][own.values]
+        return hierarchy.labels[level], groups[vector.distinct_tuples], np.arange(len(vector.counts)), vector.counts
+    if level != 0:
+        raise ValueError(f"level must be 0 for {column!r}, which has no hierarchy, got {level!r}")
+    if vector.unit == column:
+        return names, own.values, np.arange(len(own.values)), own.counts
+    if vector.unit is None:
+        # The tuples of a distinct tuple may differ in the column, but have one value in the vector.
+        places = np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
+        return names, own.values, places, own.counts
+    raise ValueError(
+        f"column must be {vector.unit!r} or a quasi-identifier for {vector!r}, whose values are those of tuples with "
+        f"one {vector.unit!r}, got {column!r}"
+    )
 
 
 def _ascending(vector: Vector) -> tuple[Values, Ints]:

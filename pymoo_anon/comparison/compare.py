@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.comparison.comparator import VERDICTS, Comparator, Tournament
-from pymoo_anon.comparison.property import Property
+from pymoo_anon.comparison.base import VERDICTS, Comparator, Tournament
+from pymoo_anon.comparison.properties import Property
 from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -67,18 +67,19 @@ class Comparison:
     def ranking(self) -> pd.DataFrame:
         """One row for each property, comparator and generalization.
 
-        Columns: property, comparator, generalization; than how many others it is better and worse, to how many it is
-        equal and incomparable; its rank. Rank 1 is better than the most others and, among those, worse than the fewest,
-        as in a tournament (Dewri et al. 2009, section 5.4); equals share the smaller rank.
+        Columns: property, comparator, generalization; than how many others it is better and worse; to how many it is
+        equal and incomparable; its rank. Who is better than more others ranks before, as in a tournament (Dewri et al.
+        2009, section 5.4). Among those, who is worse than fewer ranks before. Equals share the smaller rank.
         """
         names = pd.Series(self.names, dtype=object)
         frames = []
         for (of, comparator), played in self.tournaments.items():
-            # Nobody plays against himself.
+            # The diagonal, each against itself, is always equal and no game.
             counts = {
                 verdict: (played.outcomes == code).sum(axis=1) - (verdict == "equal")
                 for code, verdict in zip((0, 1, 2, -1), VERDICTS, strict=True)
             }
+            # A win outweighs all losses, which are fewer than the names.
             points = counts["better"] * len(names) - counts["worse"]
             frames.append(
                 pd.DataFrame(
@@ -98,11 +99,13 @@ class Comparison:
         """Ranks, one row for each generalization, one column for each property and comparator."""
         columns = pd.MultiIndex.from_tuples(self.tournaments, names=["property", "comparator"])
         ranks = self.ranking["rank"].to_numpy().reshape(len(columns), len(self.names)).T
-        return pd.DataFrame(ranks, index=pd.Index(self.names, name="generalization", dtype=object), columns=columns)
+        # Names that are tuples stay names.
+        index = pd.Index(self.names, name="generalization", dtype=object, tupleize_cols=False)
+        return pd.DataFrame(ranks, index=index, columns=columns)
 
     def __str__(self) -> str:
         n = len(self.names)
-        # As narrow as it can be.
+        # The longer of the two runs down the page.
         ranks = self.ranks.T if n <= len(self.tournaments) else self.ranks
         return f"Ranks of {n} generalization{'s' if n > 1 else ''}, 1 is best:\n{ranks.to_string(max_rows=40)}"
 
@@ -125,50 +128,115 @@ def compare(
         generalizations: By name, or a sequence, whose names are 0, 1, 2, ...
         properties: What a generalization is worth to a tuple.
         comparators: The comparators.
-        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
+        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`. It says who is suppressed. A
+            generalization that suppresses more than the limit of `Violating` is compared as well.
         constraints: What must hold of the release; only `Violating` reads them.
 
     Raises:
-        TypeError: A property is no Property, or a comparator no Comparator.
-        ValueError: There is no generalization, property or comparator, a property or comparator is given twice, or
-            something does not fit the table or the properties.
+        TypeError: An argument holds something of another kind.
+        ValueError: An argument holds nothing, a property or comparator is given twice, or something does not fit the
+            table or the properties.
+
+    >>> import pandas as pd
+    >>> from pymoo_anon.comparison import ClassSize, Coverage, Minimum
+    >>> from pymoo_anon.table import Generalization, Hierarchy, Microdata
+    >>> ages = Microdata.from_frame(pd.DataFrame({"age": [1, 2, 3, 4]}), {"age": Hierarchy.flat([1, 2, 3, 4])})
+    >>> pairs = Generalization({"age": [0, 0, 1, 1]}, {"age": ["1-2", "3-4"]})
+    >>> alone = Generalization({"age": [0, 1, 1, 1]}, {"age": ["1", "2-4"]})
+    >>> found = compare(ages, {"pairs": pairs, "1 alone": alone}, [ClassSize()], [Minimum(), Coverage()])
+    >>> found.pairs[["first", "second", "comparator", "verdict"]].to_numpy().tolist()
+    [['pairs', '1 alone', 'min', 'better'], ['pairs', '1 alone', 'cov', 'worse']]
+    """
+    named = _named(generalizations)
+    labels = _labels(properties)
+    by_name = _by_name(comparators)
+    grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
+    sets = [[one.measure(classes) for one in properties] for classes in grouped]
+    vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
+    return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
+
+
+def _named(
+    generalizations: Mapping[Hashable, Generalization] | Sequence[Generalization],
+) -> dict[Hashable, Generalization]:
+    """The generalizations by name; those of a sequence are numbered from 0.
+
+    Raises:
+        TypeError: Something is no Generalization, or a single one is given.
+        ValueError: There is none.
     """
     if isinstance(generalizations, Generalization):
         raise TypeError("generalizations must be a dict or a list of them, got a single Generalization")
-    named = dict(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
+    named: dict[Hashable, Generalization] = {}
+    named.update(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
     _check(list(named.values()), Generalization, "generalizations")
+    return named
+
+
+def _labels(properties: Sequence[Property]) -> list[str]:
+    """The labels of the properties, which must differ.
+
+    Raises:
+        TypeError: Something is no Property.
+        ValueError: There is none, one is given twice, or one has a label that stands for all.
+    """
     _check(properties, Property, "properties")
-    _check(comparators, Comparator, "comparators")
     labels = [one.label for one in properties]
     if ALL in labels:
         raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
     if repeated(labels):
         raise ValueError(f"properties must be given once each, got more than once: {examples(repeated(labels))}")
-    sets = []
-    for generalization in named.values():
-        classes = table.equivalence_classes(generalization, suppression, constraints)
-        sets.append([one.measure(classes) for one in properties])
-    vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
+    return labels
+
+
+def _by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
+    """The comparators by name, or by what repr shows where several have one name.
+
+    Raises:
+        TypeError: Something is no Comparator.
+        ValueError: There is none, or two cannot be told apart.
+    """
+    _check(comparators, Comparator, "comparators")
     names = [one.name for one in comparators]
     written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
     if repeated(written):
         raise ValueError(
             f"comparators must differ by name or by what repr shows, got more than once: {examples(repeated(written))}"
         )
-    by_name = dict(zip(written, comparators, strict=True))
-    tournaments = {
+    return dict(zip(written, comparators, strict=True))
+
+
+def _tournaments(
+    vectors: Mapping[str, tuple[PropertyVector, ...]],
+    sets: Sequence[Sequence[PropertyVector]],
+    comparators: Mapping[str, Comparator],
+) -> dict[tuple[str, str], Tournament]:
+    """What every comparator says, by property (or all of them together) and comparator.
+
+    Args:
+        vectors: By property, the vectors of all generalizations.
+        sets: For each generalization, its vectors of all properties.
+        comparators: By name.
+    """
+    played = {
         (label, name): comparator.tournament(own)
         for label, own in vectors.items()
-        for name, comparator in by_name.items()
+        for name, comparator in comparators.items()
         if comparator.takes_vectors
     }
-    for name, comparator in by_name.items():
-        if comparator.takes_sets and (len(labels) > 1 or not comparator.takes_vectors):
-            tournaments[ALL, name] = comparator.tournament(sets)
-    return Comparison(tuple(named), vectors, tournaments)
+    for name, comparator in comparators.items():
+        if comparator.takes_sets and (len(vectors) > 1 or not comparator.takes_vectors):
+            played[ALL, name] = comparator.tournament(sets)
+    return played
 
 
 def _check(given: Sequence[object], kind: type, name: str) -> None:
+    """Refuse anything but a list of at least one object of a kind.
+
+    Raises:
+        TypeError: It is one object itself, or holds something else.
+        ValueError: It is empty.
+    """
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:

@@ -1,4 +1,8 @@
-"""Property vectors: counts of values around every tuple, and what comparators add up over the tuples of two vectors."""
+"""The compiled loops of the comparators: what their indices add up over the tuples of every two vectors.
+
+Values come such that higher is better, n vectors of m values, with m counts of tuples. Every loop reads a pair once and
+finds both of its indices. Sums are compensated (`engine.sums`): a count has the sum of as many rows, in any order.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,30 @@ from numba import njit
 
 from pymoo_anon.engine.sums import add_times
 
-# Above it the difference of two logarithms is far larger than its rounding error, however large the logarithms.
+# Two values are close if the logarithm of their ratio is below this. The difference of their logarithms is then not
+# precise enough: logarithms of floats are below 746, so that it may be off by 5e-13.
 _CLOSE = 1e-9
 
-# Twice the unit of rounding: a logarithm is off by less than this times itself.
-_ULP = 2.0**-52
+# What the logarithms of a tuple may be off by, relative to their size; `_log_ratios` says why.
+_ROUNDING = 2.0**-50
 
 
 @njit(cache=True, nogil=True)
 def distances(values, counts, point):  # type: ignore[no-untyped-def]
-    """(n,) float array: the Euclidean distance of each of (n, m) values, (m,) float counts, from an (m,) point."""
+    """Euclidean distances over all tuples.
+
+    Args:
+        values: (n, m) float array.
+        counts: (m,) float array of whole numbers.
+        point: (m,) float array.
+
+    Returns:
+        (n,) float array, the distance of each vector from the point.
+    """
     found = np.empty(len(values), dtype=np.float64)
     for i in range(len(values)):
         high, low = 0.0, 0.0
+        # high + low is the sum of the squares before column t.
         for t in range(len(counts)):
             step = values[i, t] - point[t]
             high, low = add_times(high, low, step * step, counts[t])
@@ -29,7 +44,15 @@ def distances(values, counts, point):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def coverages(values, counts):  # type: ignore[no-untyped-def]
-    """(n, n) int64 array: in how many tuples vector i is at least vector j, of (n, m) values and (m,) int64 counts."""
+    """In how many tuples one vector is at least the other.
+
+    Args:
+        values: (n, m) float array.
+        counts: (m,) int64 array.
+
+    Returns:
+        (n, n) int64 array: in how many tuples vector i is at least vector j. A tie counts for both.
+    """
     n = len(values)
     found = np.empty((n, n), dtype=np.int64)
     for i in range(n):
@@ -37,6 +60,7 @@ def coverages(values, counts):  # type: ignore[no-untyped-def]
         for j in range(i):
             a, b = values[i], values[j]
             a_covers, b_covers = np.int64(0), np.int64(0)
+            # The two count the tuples before column t.
             for t in range(len(counts)):
                 a_covers += counts[t] if a[t] >= b[t] else 0
                 b_covers += counts[t] if b[t] >= a[t] else 0
@@ -46,11 +70,14 @@ def coverages(values, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def spreads(values, counts):  # type: ignore[no-untyped-def]
-    """(n, n) float array: by how much vector i is above vector j, over the tuples where it is.
+    """By how much one vector is above the other, over the tuples where it is.
 
     Args:
         values: (n, m) float array.
         counts: (m,) float array of whole numbers.
+
+    Returns:
+        (n, n) float array: the sum of max(vector i - vector j, 0).
     """
     n = len(values)
     found = np.zeros((n, n), dtype=np.float64)
@@ -58,6 +85,7 @@ def spreads(values, counts):  # type: ignore[no-untyped-def]
         for j in range(i):
             a, b = values[i], values[j]
             high, low, other_high, other_low = 0.0, 0.0, 0.0, 0.0
+            # high + low is the sum of a - b where a is above, other_high + other_low that of b - a, before column t.
             for t in range(len(counts)):
                 step = a[t] - b[t]
                 if step > 0:
@@ -70,7 +98,10 @@ def spreads(values, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
-    """Volumes that one vector dominates and another does not, in logarithms.
+    """Volumes that one vector dominates and the other does not, in logarithms.
+
+    With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
+    above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product.
 
     Args:
         values: (n, m) float array of non-negative values.
@@ -83,6 +114,7 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
         do not differ by more than the rounding of logarithms.
     """
     n = len(values)
+    # The logarithm of each product: -inf where a value is 0.
     sizes = np.empty(n, dtype=np.float64)
     for i in range(n):
         high, low = 0.0, 0.0
@@ -97,7 +129,7 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
     for i in range(n):
         for j in range(i):
             if sizes[i] == -np.inf or sizes[j] == -np.inf:
-                # A product of zero has no volume, and takes none away.
+                # A product of zero has no volume. It is also what both have in common, so the other's volume is whole.
                 found[i, j], found[j, i] = sizes[i], sizes[j]
                 larger[i, j] = (sizes[i] > sizes[j]) - (sizes[i] < sizes[j])
             else:
@@ -111,18 +143,43 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
-    """Sums of log(a / b) where a is above b, of log(b / a) where it is below, and a bound on their rounding errors."""
+    """How far two products of positive values are apart, in logarithms.
+
+    The product of a is the larger one if `above - below` is positive. Tuples that agree take no part, so that what
+    differs is not lost beside what is alike. The sign is certain if the difference is larger than `error`:
+
+    - A logarithm is off by at most one unit in its last place, 2^-52 of it, and their difference by 2^-53 of itself. So
+      a ratio is off by at most 1.5 * 2^-52 of |log a| + |log b|, which is never smaller than the ratio.
+    - Close values differ without a rounding error (Sterbenz). Their quotient is off by 2^-53 of it and `log1p` by
+      2^-52, so the ratio is off by 1.5 * 2^-52 of itself.
+    - The sums are compensated: they are off by 2^-53 of their value, as is their difference. A count of 2^26 or more
+      adds 2^-53 of its product.
+
+    In all this is at most 3 * 2^-52 of the sizes `off`, added up over the tuples. `error` is 4 * 2^-52 of them; the
+    rest pays for the rounding of `error` itself.
+
+    Args:
+        a: (m,) float array of positive values.
+        b: (m,) float array of positive values.
+        log_a: (m,) float array, the logarithms of a.
+        log_b: (m,) float array, the logarithms of b.
+        counts: (m,) float array of whole numbers.
+
+    Returns:
+        The sum of log(a / b) where a is above b, the sum of log(b / a) where it is below, and a bound on what their
+        difference is off by.
+    """
     high, low, other_high, other_low, error = 0.0, 0.0, 0.0, 0.0, 0.0
+    # The three sums are those of the columns before t.
     for t in range(len(counts)):
         if a[t] == b[t]:
             continue
         ratio = log_a[t] - log_b[t]
         off = abs(log_a[t]) + abs(log_b[t])
         if abs(ratio) < _CLOSE:
-            # Values this close differ without a rounding error.
             ratio = np.log1p((a[t] - b[t]) / b[t])
-            off = 2 * abs(ratio)
-        error += _ULP * off * counts[t]
+            off = abs(ratio)
+        error += _ROUNDING * off * counts[t]
         if ratio > 0:
             high, low = add_times(high, low, ratio, counts[t])
         else:

@@ -1,32 +1,131 @@
-"""The properties: privacy, loss and utility of every single tuple."""
+"""Properties: what a generalization gives to every single tuple of privacy, loss and utility."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Hashable
+from typing import Any
 
-from pymoo_anon.comparison.property import ColumnProperty, Property, released
-from pymoo_anon.comparison.vectors import Ints, Values
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.engine.values import sort_by_class
+
+
+class Property:
+    """A value for every tuple of a table, from the equivalence classes of one generalization.
+
+    A property of one's own is a subclass with a `name`, a direction and the method `of_tuples`; one that reads a column
+    sets `column`. Properties hold nothing of a table, so that one object serves many tables.
+
+    Attributes:
+        name: Short name.
+        maximize: Whether higher is better.
+        words: What a picture calls it, or None for the name.
+        column: The column that is read, or None.
+        unit: None, or the column whose values tell apart tuples that are equal otherwise; as in `PropertyVector`.
+
+    >>> class Crowded(Property):
+    ...     name = "in a class of at least 3"
+    ...     maximize = True
+    ...     def of_tuples(self, classes):
+    ...         class_of, sizes = released(classes)
+    ...         return sizes[class_of] >= 3
+    >>> import pandas as pd
+    >>> from pymoo_anon.table import Generalization, Hierarchy, Microdata
+    >>> table = Microdata.from_frame(pd.DataFrame({"zip": [1, 1, 1, 2]}), {"zip": Hierarchy.flat([1, 2])})
+    >>> generalization = Generalization({"zip": [0, 1]}, {"zip": ["1", "2"]})
+    >>> Crowded().measure(table.equivalence_classes(generalization)).expand()
+    array([1., 1., 1., 0.])
+    """
+
+    name: str
+    maximize: bool
+    words: str | None = None
+    column: Any = None
+    unit: Any = None
+
+    def measure(self, classes: EquivalenceClasses) -> PropertyVector:
+        """The property vector of one generalization.
+
+        Args:
+            classes: The classes of one generalization, as `Microdata.equivalence_classes` returns them.
+
+        Raises:
+            ValueError: They are not of one generalization, do not have the class of each distinct tuple, or the
+                table lacks the column.
+        """
+        if len(classes) != 1 or classes.class_of is None:
+            raise ValueError(
+                "classes must be those of one generalization with the class of each distinct tuple, as "
+                f"table.equivalence_classes returns them, got {len(classes)} generalizations "
+                f"{'without' if classes.class_of is None else 'with'} the class of each distinct tuple"
+            )
+        tuples = classes.tuples
+        self.check(tuples)
+        words = self.label.replace(self.name, self.words or self.name, 1)
+        return PropertyVector(
+            self.of_tuples(classes), tuples, self.label, self.maximize, self.unit, self.best(tuples), words
+        )
+
+    def of_tuples(self, classes: EquivalenceClasses) -> NDArray[Any]:
+        """The value of every tuple.
+
+        Args:
+            classes: The classes of one generalization, with `class_of`. `released` tells who is in one class once the
+                suppressed tuples are one. The arrays are read, never kept or changed.
+
+        Returns:
+            (n_distinct,) array, one value for each distinct tuple; where there is a `unit`, one for each distinct tuple
+            and value of that column that occur together.
+
+        Raises:
+            NotImplementedError: The property does not define it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define of_tuples")
+
+    def best(self, tuples: DistinctTuples) -> float | None:
+        """The best value that any tuple of a table could have, or None where it is not known."""
+        return None
+
+    def check(self, tuples: DistinctTuples) -> None:
+        """Refuse a table that this property cannot measure.
+
+        Raises:
+            ValueError: It lacks the column.
+        """
+        if self.column is not None:
+            tuples.check_role(self.column, self)
+
+    @property
+    def label(self) -> str:
+        """The name, with the column where one is read."""
+        return self.name if self.column is None else f"{self.name} of {self.column}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
 
 
 class ClassSize(Property):
     """Size of the tuple's equivalence class, whole, from 1 to the number of rows; higher is better.
 
-    Suppressed tuples form one class of their own, so that the least of these sizes is k or, where fewer than k tuples
-    are suppressed, their number.
+    Suppressed tuples form one class of their own. So the least of these sizes is k or, where fewer than k tuples are
+    suppressed, their number.
     """
 
     name = "class size"
     maximize = True
 
-    def values(self, classes: EquivalenceClasses) -> Ints:
+    def of_tuples(self, classes: EquivalenceClasses) -> Ints:
         """(n_distinct,) int64 array of class sizes."""
         class_of, sizes = released(classes)
         return sizes[class_of]
 
-    def ideal(self, tuples: DistinctTuples) -> float:
+    def best(self, tuples: DistinctTuples) -> float:
         """The number of rows."""
         return tuples.n_rows
 
@@ -38,60 +137,69 @@ class BreachProbability(Property):
     words = "probability of a privacy breach"
     maximize = False
 
-    def values(self, classes: EquivalenceClasses) -> Values:
+    def of_tuples(self, classes: EquivalenceClasses) -> Values:
         """(n_distinct,) float array of probabilities."""
         class_of, sizes = released(classes)
         chances: Values = (1 / sizes)[class_of]
         return chances
 
-    def ideal(self, tuples: DistinctTuples) -> float:
+    def best(self, tuples: DistinctTuples) -> float:
         """1 / number of rows."""
         return 1 / tuples.n_rows
 
 
-class SensitiveCount(ColumnProperty):
+class SensitiveCount(Property):
     """How many tuples of the tuple's class have its sensitive value, itself included (section 3); higher is better.
 
-    Whole, from 1. Tuples that differ in the column only may have different counts: the vector has an entry for each
+    Whole, from 1. Tuples that differ in the column only may have different counts: the vector has a value for each
     distinct tuple and value of the column that occur together.
 
     Args:
-        column: Name of the sensitive column.
+        column: Name of a column with a role: sensitive, label or quasi-identifier.
+
+    Raises:
+        TypeError: The column is None or not hashable.
     """
 
     name = "sensitive count"
     words = "tuples of the class with the same value"
     maximize = True
 
-    @property
-    def unit(self) -> str:  # type: ignore[override]
-        """The column."""
-        return self.column
+    def __init__(self, column: Any) -> None:
+        self.column = self.unit = _column_name(column)
 
-    def values(self, classes: EquivalenceClasses) -> Ints:
-        """(n_entries,) int64 array of counts."""
-        return self._counts_in_class(classes)[0]
+    def of_tuples(self, classes: EquivalenceClasses) -> Ints:
+        """(n_pairs,) int64 array of counts."""
+        of_pairs, _ = _values_in_class(classes, self.column)
+        return of_pairs
 
-    def ideal(self, tuples: DistinctTuples) -> float:
+    def best(self, tuples: DistinctTuples) -> float:
         """How often the most frequent value occurs in the table."""
         return int(tuples.totals(self.column).max())
 
 
-class DistinctValues(ColumnProperty):
+class DistinctValues(Property):
     """Number of distinct values of a column in the tuple's class, whole, from 1; higher is better.
 
     Args:
-        column: Name of the sensitive column.
+        column: Name of a column with a role: sensitive, label or quasi-identifier.
+
+    Raises:
+        TypeError: The column is None or not hashable.
     """
 
     name = "distinct values"
     maximize = True
 
-    def values(self, classes: EquivalenceClasses) -> Ints:
-        """(n_distinct,) int64 array of numbers of values."""
-        return self._counts_in_class(classes)[1]
+    def __init__(self, column: Any) -> None:
+        self.column = _column_name(column)
 
-    def ideal(self, tuples: DistinctTuples) -> float:
+    def of_tuples(self, classes: EquivalenceClasses) -> Ints:
+        """(n_distinct,) int64 array of numbers of values."""
+        _, distinct = _values_in_class(classes, self.column)
+        return distinct
+
+    def best(self, tuples: DistinctTuples) -> float:
         """The number of values that occur in the table."""
         return int(np.count_nonzero(tuples.totals(self.column)))
 
@@ -99,22 +207,23 @@ class DistinctValues(ColumnProperty):
 class TupleLoss(Property):
     """The tuple's share of the general loss metric, GLM (Iyengar 2002); lower is better.
 
-    The sum over the quasi-identifiers of (values in the group - 1) / (values in the domain - 1), from 0 to the number
-    of quasi-identifiers, which is what a suppressed tuple loses.
+    The sum over the quasi-identifiers of (values in the group - 1) / (values in the domain - 1). It goes from 0 to the
+    number of quasi-identifiers, which is what a suppressed tuple loses.
     """
 
     name = "loss"
     words = "general loss of a tuple"
     maximize = False
 
-    def values(self, classes: EquivalenceClasses) -> Values:
+    def of_tuples(self, classes: EquivalenceClasses) -> Values:
         """(n_distinct,) float array of losses."""
         domains = np.diff(classes.tuples.offsets)
-        losses = (_cells(classes) / np.maximum(domains - 1, 1)).sum(axis=1)
+        # A domain of one value has nothing to lose: 0 / 1.
+        losses = (_extents(classes) / np.maximum(domains - 1, 1)).sum(axis=1)
         losses[classes.suppressed] = len(domains)
-        return _of_tuples(classes, losses)
+        return _of_classes(classes, losses)
 
-    def ideal(self, tuples: DistinctTuples) -> float:
+    def best(self, tuples: DistinctTuples) -> float:
         """0."""
         return 0
 
@@ -122,7 +231,7 @@ class TupleLoss(Property):
 class TupleUtility(Property):
     """What a tuple keeps of its information (Iyengar's utility as in section 5.5); higher is better.
 
-    The sum over the quasi-identifiers of 1 - (values in the group) / (values in the domain), from 0, which a
+    The sum over the quasi-identifiers of 1 - (values in the group) / (values in the domain). It goes from 0, which a
     suppressed tuple has, to less than their number.
     """
 
@@ -130,18 +239,61 @@ class TupleUtility(Property):
     words = "utility of a tuple"
     maximize = True
 
-    def values(self, classes: EquivalenceClasses) -> Values:
+    def of_tuples(self, classes: EquivalenceClasses) -> Values:
         """(n_distinct,) float array of utilities."""
-        utilities = (1 - (_cells(classes) + 1) / np.diff(classes.tuples.offsets)).sum(axis=1)
+        utilities = (1 - (_extents(classes) + 1) / np.diff(classes.tuples.offsets)).sum(axis=1)
         utilities[classes.suppressed] = 0
-        return _of_tuples(classes, utilities)
+        return _of_classes(classes, utilities)
 
-    def ideal(self, tuples: DistinctTuples) -> float:
+    def best(self, tuples: DistinctTuples) -> float:
         """What a tuple has that is not generalized."""
         return float((1 - 1 / np.diff(tuples.offsets)).sum())
 
 
-def _cells(classes: EquivalenceClasses) -> Ints:
+def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
+    """Who is in one class of the release, where all suppressed tuples are one class (section 3).
+
+    Args:
+        classes: The classes of one generalization, with the class of each distinct tuple.
+
+    Returns:
+        (n_distinct,) int64 array, the class of every distinct tuple, numbered anew: the kept classes in their order,
+        then the suppressed tuples; and (n,) int64 array, the size of every class.
+    """
+    assert classes.class_of is not None
+    (class_of,), kept = classes.class_of, classes.kept
+    if kept.all():
+        return class_of, classes.sizes
+    # A kept class is numbered by how many kept ones stand before it, the suppressed ones by how many there are.
+    numbers = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
+    return numbers[class_of], np.append(classes.sizes[kept], classes.sizes[~kept].sum())
+
+
+def _column_name(column: Any) -> Any:
+    """The name of a column.
+
+    Raises:
+        TypeError: It is None or not hashable.
+    """
+    if column is None or not isinstance(column, Hashable):
+        raise TypeError(f"column must be the name of a column, got {column!r}")
+    return column
+
+
+def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
+    """How often each tuple's value of a column occurs in its class, and how many values the class holds.
+
+    Returns:
+        (n_pairs,) int64 array, a count for each distinct tuple and value that occur together; and (n_distinct,) int64
+        array, the number of distinct values in each distinct tuple's class.
+    """
+    own = classes.tuples.columns[column]
+    class_of, sizes = released(classes)
+    of_pairs, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
+    return of_pairs, distinct[class_of]
+
+
+def _extents(classes: EquivalenceClasses) -> Ints:
     """(n_classes, n_attributes) int64 array: the number of domain values in each cell's group, less one."""
     tuples = classes.tuples
     extents = group_extents(classes.maps, tuples.offsets)[0]
@@ -149,7 +301,49 @@ def _cells(classes: EquivalenceClasses) -> Ints:
     return cells
 
 
-def _of_tuples(classes: EquivalenceClasses, of_classes: Values) -> Values:
+def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:
+    """(n_distinct,) float array: each distinct tuple's value, of (n_classes,) values of the classes."""
     assert classes.class_of is not None
-    found: Values = of_classes[classes.class_of[0]]
+    found: Values = values[classes.class_of[0]]
     return found
+
+
+@njit(cache=True, nogil=True)
+def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+    """How often the values of a column occur in the classes of their tuples.
+
+    Args:
+        class_of: (n_distinct,) int64 array, the class of every distinct tuple.
+        n_classes: Number of classes.
+        starts: (n_distinct + 1,) int64 array, where the entries of each distinct tuple begin.
+        values: (n_entries,) int64 array of value codes, each at most once in a distinct tuple.
+        counts: (n_entries,) int64 array of positive counts.
+        n_values: Number of values of the column.
+
+    Returns:
+        (n_entries,) int64 array, how often the class of the entry's tuple holds the entry's value; and (n_classes,)
+        int64 array, how many values each class holds.
+    """
+    n_distinct = len(class_of)
+    members = np.empty(n_distinct + n_classes + 1, dtype=np.int64)
+    sort_by_class(class_of, n_distinct, n_classes, members)
+    # The tally is 0 throughout whenever a class begins. Each class fills it, reads it, and empties what it filled, so
+    # that a class costs what its entries cost, and not the number of values.
+    tally = np.zeros(n_values, dtype=np.int64)
+    of_entry = np.empty(len(values), dtype=np.int64)
+    distinct = np.zeros(n_classes, dtype=np.int64)
+    begin = 0
+    for c in range(n_classes):
+        end = members[n_distinct + c]
+        for t in members[begin:end]:
+            for e in range(starts[t], starts[t + 1]):
+                distinct[c] += tally[values[e]] == 0
+                tally[values[e]] += counts[e]
+        for t in members[begin:end]:
+            for e in range(starts[t], starts[t + 1]):
+                of_entry[e] = tally[values[e]]
+        for t in members[begin:end]:
+            for e in range(starts[t], starts[t + 1]):
+                tally[values[e]] = 0
+        begin = end
+    return of_entry, distinct

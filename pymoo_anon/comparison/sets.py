@@ -1,4 +1,7 @@
-"""Comparators of two sets of property vectors, by what the properties are worth to somebody."""
+"""Comparators of two sets of property vectors, one vector for each property (Dewri et al. 2009, sections 5.5 to 5.7).
+
+Each asks comparators of vectors about the single properties, and puts their indices together.
+"""
 
 from __future__ import annotations
 
@@ -9,110 +12,68 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pymoo_anon.comparison.comparator import (
-    ByTournament,
-    Comparator,
-    SetComparator,
-    Tournament,
-    Values,
-    align_sets,
-    leads,
-    outcomes,
-)
-from pymoo_anon.comparison.vectors import finite_values
+from pymoo_anon.comparison.alignment import align_sets
+from pymoo_anon.comparison.base import Comparator, Tournament, judged, leads
+from pymoo_anon.comparison.vectors import Values, finite_values
 
 
-class _BySingle(ByTournament, SetComparator):
-    """A comparator of sets that puts together what comparators of vectors say of each property.
+class SetComparator(Comparator):
+    """A way to tell which of two sets of property vectors is better (Dewri et al. 2009, section 5).
 
-    Args:
-        parameters: (r,) array, a number for each property.
-        comparators: One comparator of vectors for all properties, or one for each of the r.
+    `index`, `compare` and `tournament` take sets: sequences of as many vectors as there are properties, in one order.
+    A comparator of one's own is a subclass with a `name`, a direction and the method `index`.
     """
 
-    parameters: str
-
-    def __init__(self, parameters: ArrayLike, comparators: Comparator | Sequence[Comparator]) -> None:
-        self._given = finite_values(parameters, self.parameters)
-        n = len(self._given)
-        own = [comparators] * n if isinstance(comparators, Comparator) else list(comparators)
-        for one in own:
-            if not isinstance(one, Comparator) or not one.takes_vectors:
-                raise TypeError(f"comparators must be comparators of vectors, got {one!r}")
-        if len(own) != n:
-            raise ValueError(
-                f"comparators must be one for all properties or one for each of the {n} {self.parameters}, "
-                f"got {len(own)}"
-            )
-        self.comparators = tuple(own)
-
-    def tournament(self, vectors: Sequence[Any]) -> Tournament:
-        """Compare every set with every other.
-
-        Args:
-            vectors: n sets as `index` takes them.
-
-        Raises:
-            ValueError: As `index`.
-        """
-        parts = align_sets(vectors, len(self.comparators))
-        games = [one.tournament(part.vectors) for one, part in zip(self.comparators, parts, strict=True)]
-        indices = self._combine(games)
-        return Tournament(indices, outcomes(indices, self.maximize))
-
-    def _combine(self, games: Sequence[Tournament]) -> Values:
-        raise NotImplementedError
-
-    def _signed(self, indices: Sequence[Values]) -> list[Values]:
-        """Indices such that higher is better (section 5, before 5.5)."""
-        return [p if one.maximize else -p for one, p in zip(self.comparators, indices, strict=True)]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._given.tolist()}, {list(self.comparators)})"
+    takes_vectors = False
+    takes_sets = True
 
 
-class Weighted(_BySingle):
+class Weighted(SetComparator):
     """▶WTD: the weighted sum of the indices of the properties (Dewri et al. 2009, section 5.5). Higher is better.
 
     Indices that are better when lower enter negated.
 
     Args:
-        weights: (r,) array, a weight between 0 and 1 for each property, of sum 1.
+        weights: (r,) array, a weight for each property, above 0 and of sum 1.
         comparators: One comparator of vectors for all properties, or one for each.
         normalize: Whether both indices of a pair are divided by the sum of their absolute values, so that properties
             of different units can be added up; of a hypervolume these are the volumes, not their logarithms.
 
     Raises:
         TypeError: There is no comparator of vectors for each property.
-        ValueError: A weight is not between 0 and 1, their sum is not 1, or there are more or fewer comparators.
+        ValueError: A weight is not above 0, their sum is not 1, or there are more or fewer comparators.
+
+    >>> from pymoo_anon.comparison import Coverage
+    >>> Weighted([0.75, 0.25], Coverage()).index([[3, 3, 4], [1, 1, 1]], [[3, 7, 7], [2, 2, 1]])
+    0.3333333333333333
     """
 
     name = "WTD"
-    parameters = "weights"
 
     def __init__(
         self, weights: ArrayLike, comparators: Comparator | Sequence[Comparator], normalize: bool = False
     ) -> None:
-        super().__init__(weights, comparators)
-        self.weights = self._given
-        self.normalize = normalize
-        if not (self.weights > 0).all() or not abs(self.weights.sum() - 1) <= 1e-9:
+        self.weights, self.comparators = _of_properties("weights", weights, comparators)
+        if (self.weights <= 0).any() or not math.isclose(math.fsum(self.weights), 1, abs_tol=1e-9):
             raise ValueError(f"weights must be numbers above 0 and of sum 1, got {self.weights.tolist()}")
+        self.normalize = normalize
 
-    def _combine(self, games: Sequence[Tournament]) -> Values:
-        indices = [game.indices for game in games]
-        if self.normalize:
-            indices = [one.shares(p) for one, p in zip(self.comparators, indices, strict=True)]
-        return _sums([w * p for w, p in zip(self.weights, self._signed(indices), strict=True)])
+    def _play(self, vectors: Sequence[Any]) -> Tournament:
+        terms = []
+        for weight, one, game in zip(self.weights, self.comparators, _games(self.comparators, vectors), strict=True):
+            indices = one.shares(game.indices) if self.normalize else game.indices
+            terms.append(weight * _higher_is_better(one, indices))
+        return judged(_sums(terms), self.maximize)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}, normalize={self.normalize})"
+        return f"Weighted({self.weights.tolist()}, {list(self.comparators)}, normalize={self.normalize})"
 
 
-class Lexicographic(_BySingle):
+class Lexicographic(SetComparator):
     """▶LEX: number of the first property, from 1, in which the first set is better (section 5.6). Lower is better.
 
-    Better is an index that is better by more than the tolerance; infinity where there is no such property.
+    The first set is better in a property if its index is better by more than the tolerance. The number is infinite
+    where there is no such property.
 
     Args:
         tolerances: (r,) array of non-negative differences, one for each property, the most important first.
@@ -121,30 +82,36 @@ class Lexicographic(_BySingle):
     Raises:
         TypeError: There is no comparator of vectors for each property.
         ValueError: A tolerance is negative, or there are more or fewer comparators.
+
+    >>> from pymoo_anon.comparison import Minimum
+    >>> Lexicographic([1, 0], Minimum()).index([[3, 3, 4], [2, 2, 1]], [[2, 7, 7], [0, 2, 1]])
+    2.0
     """
 
     name = "LEX"
-    parameters = "tolerances"
     maximize = False
 
     def __init__(self, tolerances: ArrayLike, comparators: Comparator | Sequence[Comparator]) -> None:
-        super().__init__(tolerances, comparators)
-        self.tolerances = self._given
+        self.tolerances, self.comparators = _of_properties("tolerances", tolerances, comparators)
         if (self.tolerances < 0).any():
             raise ValueError(f"tolerances must not be negative, got {self.tolerances.tolist()}")
 
-    def _combine(self, games: Sequence[Tournament]) -> Values:
-        indices = np.full(games[0].indices.shape, np.inf)
-        signed = self._signed([game.indices for game in games])
+    def _play(self, vectors: Sequence[Any]) -> Tournament:
+        games = _games(self.comparators, vectors)
+        first = np.full(games[0].indices.shape, np.inf)
+        # From the last property to the first: what an earlier one decides is written over.
         for number in range(len(games), 0, -1):
-            game = games[number - 1]
-            # What the comparator itself calls equal differs by rounding only.
-            won = (leads(signed[number - 1]) > self.tolerances[number - 1]) & (game.outcomes != 0)
-            indices[won] = number
-        return indices
+            one, game = self.comparators[number - 1], games[number - 1]
+            lead = leads(_higher_is_better(one, game.indices))
+            # The indices of what the comparator calls equal may differ by a rounding.
+            first[(lead > self.tolerances[number - 1]) & (game.outcomes != 0)] = number
+        return judged(first, self.maximize)
+
+    def __repr__(self) -> str:
+        return f"Lexicographic({self.tolerances.tolist()}, {list(self.comparators)})"
 
 
-class Goal(_BySingle):
+class Goal(SetComparator):
     """▶GOAL: sum of the squared differences of the indices from their goals (section 5.7). Lower is better.
 
     Args:
@@ -154,21 +121,70 @@ class Goal(_BySingle):
     Raises:
         TypeError: There is no comparator of vectors for each property.
         ValueError: A goal is not finite, or there are more or fewer comparators.
+
+    >>> from pymoo_anon.comparison import Minimum
+    >>> Goal([5, 2], Minimum()).index([[3, 3, 4], [2, 2, 1]], [[2, 7, 7], [0, 2, 1]])
+    5.0
     """
 
     name = "GOAL"
-    parameters = "goals"
     maximize = False
 
     def __init__(self, goals: ArrayLike, comparators: Comparator | Sequence[Comparator]) -> None:
-        super().__init__(goals, comparators)
-        self.goals = self._given
+        self.goals, self.comparators = _of_properties("goals", goals, comparators)
 
-    def _combine(self, games: Sequence[Tournament]) -> Values:
-        return _sums([(game.indices - goal) ** 2 for game, goal in zip(games, self.goals, strict=True)])
+    def _play(self, vectors: Sequence[Any]) -> Tournament:
+        games = _games(self.comparators, vectors)
+        return judged(
+            _sums([(game.indices - goal) ** 2 for game, goal in zip(games, self.goals, strict=True)]), self.maximize
+        )
+
+    def __repr__(self) -> str:
+        return f"Goal({self.goals.tolist()}, {list(self.comparators)})"
+
+
+def _of_properties(
+    name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
+) -> tuple[Values, tuple[Comparator, ...]]:
+    """A number and a comparator for each property.
+
+    Args:
+        name: What errors call the numbers.
+        numbers: (r,) array.
+        comparators: One comparator of vectors for all properties, or one for each of the r.
+
+    Raises:
+        TypeError: Something is no comparator of vectors.
+        ValueError: A number is not finite, or there are more or fewer comparators than numbers.
+    """
+    own = finite_values(numbers, name)
+    each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
+    for one in each:
+        if not isinstance(one, Comparator) or not one.takes_vectors:
+            raise TypeError(f"comparators must be comparators of vectors, got {one!r}")
+    if len(each) != len(own):
+        raise ValueError(
+            f"comparators must be one for all properties or one for each of the {len(own)} {name}, got {len(each)}"
+        )
+    return own, tuple(each)
+
+
+def _games(comparators: Sequence[Comparator], sets: Sequence[Any]) -> list[Tournament]:
+    """What the comparator of each property says of its vectors.
+
+    Raises:
+        ValueError: The sets do not have as many vectors as there are comparators, or these are not comparable.
+    """
+    parts = align_sets(sets, len(comparators))
+    return [one.tournament(part.vectors) for one, part in zip(comparators, parts, strict=True)]
+
+
+def _higher_is_better(comparator: Comparator, indices: Values) -> Values:
+    """Indices such that higher is better, as the paper asks before section 5.5."""
+    return indices if comparator.maximize else -indices
 
 
 def _sums(terms: Sequence[Values]) -> Values:
-    """Sums of (n, n) float arrays, rounded once, so that they do not depend on the order of the properties."""
+    """(n, n) float array, the sum of (n, n) terms, rounded once: the order of the properties does not matter."""
     stacked = np.stack(terms, axis=-1)
     return np.array([math.fsum(row) for row in stacked.reshape(-1, len(terms)).tolist()]).reshape(stacked.shape[:-1])

@@ -1,4 +1,4 @@
-"""Property vectors: one value for every tuple, equal tuples once with their count."""
+"""Property vectors: one value for every tuple of a table; equal tuples share a value and a count."""
 
 from __future__ import annotations
 
@@ -10,43 +10,54 @@ from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.sums import total
-from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
 
-# Sums of squares of such values are finite.
+# Squares of such values, and sums of these squares, are finite floats.
 _LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False)
 class PropertyVector:
-    """What every tuple of a table has of a property (Dewri et al. 2009, definition 1).
+    """The value of a property for every tuple of a table (Dewri et al. 2009, definition 1).
 
-    Equal tuples are kept once, with their count: a vector is as long as the table has distinct tuples, whatever the
-    number of rows. Vectors are comparable where they are of one property and one table. Instances do not change.
+    Equal tuples are kept once, with their count. A vector is as long as the table has distinct tuples, whatever the
+    number of rows. Two vectors are comparable if they are of one property and one table. Instances do not change.
 
     Attributes:
         values: (m,) float array of finite values with their natural sign.
         tuples: The distinct tuples that they belong to.
         name: Name of the property.
         maximize: Whether higher is better.
-        unit: None where there is one value for each distinct tuple. A column's name where tuples that are equal but for
-            that column differ: then there is one for each distinct tuple and value of the column that occur together,
-            in the order of `tuples.columns[unit]`.
-        ideal: The best value that any tuple could have, or None where nobody knows.
+        unit: None, or the name of a column. None: there is one value for each distinct tuple. A column: there is one
+            value for each distinct tuple and value of the column that occur together, in the order of
+            `tuples.columns[unit]`.
+        ideal: The best value that any tuple could have, or None where it is not known.
         words: What a picture calls the property.
 
     Raises:
-        ValueError: There is not one value for each distinct tuple or entry, one is not finite or above 1e150, or the
-            unit is no column of the table.
+        ValueError: There is not one value for each distinct tuple or pair, one is not finite or above 1e150, or the
+            unit is no column with a role.
+
+    >>> import pandas as pd
+    >>> from pymoo_anon.comparison import PropertyVector
+    >>> from pymoo_anon.table import Hierarchy, Microdata
+    >>> frame = pd.DataFrame({"sex": ["Female", "Female", "Male"]})
+    >>> table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["Female", "Male"])})
+    >>> vector = PropertyVector([2, 1], table.tuples, "class size", maximize=True)
+    >>> vector
+    PropertyVector('class size' of 3 tuples, higher is better)
+    >>> vector.values.tolist(), vector.counts.tolist(), vector.expand().tolist()
+    ([2.0, 1.0], [2, 1], [2.0, 2.0, 1.0])
     """
 
     values: Values
     tuples: DistinctTuples
     name: str
     maximize: bool
-    unit: str | None = None
+    unit: Any = None
     ideal: float | None = None
     words: str = ""
 
@@ -68,13 +79,13 @@ class PropertyVector:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # A pickle forgets that they do not change.
+        # A pickle does not keep the flag.
         self.values.flags.writeable = False
 
     @property
     def counts(self) -> Ints:
         """(m,) int64 array: how many tuples (rows of the table) have each value."""
-        return self.tuples.counts if self.unit is None else self.tuples.columns[self.unit].counts
+        return self.tuples.counts if self.unit is None else self._pairs.counts
 
     @property
     def n_rows(self) -> int:
@@ -83,26 +94,30 @@ class PropertyVector:
 
     @property
     def oriented(self) -> Values:
-        """(m,) float array of the values such that higher is better: the negative ones of what is better when lower."""
+        """(m,) float array of the values such that higher is better: negated if the property is better when lower."""
         return self.values if self.maximize else -self.values
 
     @property
     def distinct_tuples(self) -> Ints:
         """(m,) int64 array: the distinct tuple that each value belongs to."""
-        if self.unit is None:
-            return np.arange(len(self.tuples))
-        return np.repeat(np.arange(len(self.tuples)), np.diff(self.tuples.columns[self.unit].starts))
+        rows = np.arange(len(self.tuples))
+        return rows if self.unit is None else np.repeat(rows, np.diff(self._pairs.starts))
+
+    @property
+    def _pairs(self) -> ValueCounts:
+        """The value counts of the unit: one entry for each distinct tuple and value that occur together."""
+        return self.tuples.columns[self.unit]
 
     def expand(self) -> Values:
-        """(N,) float array, a value for each tuple, equal ones side by side, in the order of the distinct tuples."""
+        """(N,) float array: a value for each tuple, in the order of the distinct tuples, equal ones side by side."""
         return np.repeat(self.values, self.counts)
 
     def mean(self) -> float:
-        """Mean over all tuples."""
+        """Mean over all tuples; of class sizes it is P_s-avg (Dewri et al. 2009, section 3)."""
         return float(total(self.values.copy(), self.counts.astype(float)) / self.n_rows)
 
     def quantiles(self, q: ArrayLike) -> Values:
-        """Values that shares of the tuples do not exceed, as `numpy.quantile` finds them among all N.
+        """Quantiles over all N tuples, interpolated as `numpy.quantile` does.
 
         Args:
             q: (n,) array of shares from 0 to 1.
@@ -125,7 +140,7 @@ class PropertyVector:
 
 
 def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
-    """Quantiles as `numpy.quantile` finds them among values that are repeated.
+    """Quantiles of repeated values, interpolated as `numpy.quantile` does.
 
     Args:
         ascending: (m,) float array of ascending values.
@@ -135,16 +150,21 @@ def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
     Returns:
         (n,) float array.
     """
-    last = np.cumsum(counts)
-    places = shares * (last[-1] - 1)
-    below = ascending[np.searchsorted(last, np.floor(places), side="right")]
-    above = ascending[np.searchsorted(last, np.ceil(places), side="right")]
+    # Written out in a row, value i stands at the places from ends[i] - counts[i] to ends[i] - 1.
+    ends = np.cumsum(counts)
+    places = shares * (ends[-1] - 1)
+    below = ascending[np.searchsorted(ends, np.floor(places), side="right")]
+    above = ascending[np.searchsorted(ends, np.ceil(places), side="right")]
     found: Values = below + (above - below) * (places % 1)
     return found
 
 
 def finite_values(values: ArrayLike, name: str) -> Values:
     """(n,) float array, a copy of the values.
+
+    Args:
+        values: What was given as a vector.
+        name: What errors call it.
 
     Raises:
         ValueError: They are no vector, there are none, or one is not finite or above 1e150.

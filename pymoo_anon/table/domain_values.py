@@ -1,4 +1,4 @@
-"""Values of a domain: what makes two of them the same, which numbers a text spells, and how bins are named."""
+"""Values of a domain: what makes two of them the same, and which numbers a text spells."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isfinite
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+#: What stands for a value that is wholly generalized or suppressed.
+ROOT = "*"
+
+#: A column's name: text or, in a pandas frame, anything hashable, such as a whole number or a tuple.
+Name: TypeAlias = Any
+
+#: The type of a column's numbers.
+Kind: TypeAlias = type[int] | type[float] | type[Decimal]
+
+# Longer texts are no numbers: a float cannot hold them.
+_LONGEST = 300
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -26,12 +38,18 @@ class _Truth:
 
 
 def same_as(value: Any) -> Hashable:
-    """What makes two values the same: 17 is 17.0, but neither "17" nor True."""
-    if isinstance(value, bool | np.bool_):
-        return _Truth(bool(value))
-    if isinstance(value, Decimal) and value.is_finite():
-        # The float that is written alike, so that a decimal column finds 0.1.
-        return int(value) if value % 1 == 0 else float(value)
+    """What makes two values the same: 17 is 17.0, but neither "17" nor True; the Decimal 0.1 is the float 0.1.
+
+    >>> same_as(Decimal("0.10")), same_as(17.0) == same_as(17), same_as(True) == same_as(1)
+    (0.1, True, False)
+    """
+    if isinstance(value, np.number | np.bool_):
+        value = value.item()
+    if isinstance(value, bool):
+        return _Truth(value)
+    if isinstance(value, Decimal) and value.is_finite() and value != value.to_integral_value():
+        nearest = float(value)
+        return nearest if Decimal(repr(nearest)) == value else value
     return value  # type: ignore[no-any-return]
 
 
@@ -45,23 +63,28 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def spelled(value: Any, kind: type[int] | type[float]) -> Any:
-    """The number that a text spells, or the value itself."""
-    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+def spelled(value: Any, kind: Kind) -> Any:
+    """The number that a text spells, or the value itself.
+
+    Args:
+        value: Text, or anything else, which stays what it is.
+        kind: What the number becomes where it can be: an int only if it is whole; a float only if no whole number is
+            rounded by that; any number is a Decimal.
+
+    >>> spelled("017", int), spelled("2.5", int), spelled("17", float), spelled("2.50", Decimal), spelled("x", int)
+    (17, 2.5, 17.0, Decimal('2.50'), 'x')
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST or not _NUMBER.fullmatch(value):
         return value
-    if kind is int and _INTEGER.fullmatch(value):
-        return int(value)
+    if kind is Decimal:
+        return Decimal(value.strip())
+    if _INTEGER.fullmatch(value):
+        whole = int(value)
+        return float(whole) if kind is float and float(whole) == whole else whole
     number = float(value)
+    if not isfinite(number):
+        return value
     return int(number) if kind is int and number.is_integer() else number
-
-
-def interval_label(a: Decimal, b: Decimal, whole: bool, closed: str) -> Hashable:
-    """A label that says what is in the bin from a to b."""
-    if not whole:
-        low, high = float(a), float(b)
-        return f"[{low!r}, {high!r})" if closed == "left" else f"({low!r}, {high!r}]"
-    first, last = (int(a), int(b) - 1) if closed == "left" else (int(a) + 1, int(b))
-    return first if first == last else f"{first}–{last}"
 
 
 def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:

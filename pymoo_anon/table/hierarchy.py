@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
-from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Sequence
-from decimal import Decimal
-from numbers import Integral, Number
-from pathlib import Path
+from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -17,25 +14,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.table.domain_values import interval_label, is_number, is_whole, numbered, same_as, spelled
+from pymoo_anon.table.bins import Bins, nested_bins
+from pymoo_anon.table.domain_values import ROOT, Kind, is_whole, numbered, same_as, spelled
+from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
 from pymoo_anon.table.taxonomy import Taxonomy
 
-#: What stands for a value that is wholly generalized or suppressed.
-ROOT = "*"
 
-_LARGEST = 10**18
-
-
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Hierarchy:
     """A domain generalization hierarchy of one attribute (Dewri et al. 2010, section 3).
 
     An ordered domain of values and, per level, the group of every value and the label of every group. Level 0 is the
     domain itself; each level is a coarsening of the one below; the top level usually is one group, `*`. Instances do
-    not change: every method returns a new one. The builders are `from_csv`, `from_levels`, `intervals` and `flat`.
+    not change: every method returns a new one. The builders are `from_csv`, `from_levels`, `from_taxonomy`,
+    `intervals` and `flat`.
 
     Args:
         levels: One sequence of labels per level, each as long as the domain; level 0 holds the values themselves.
             Values with the same label at a level form a group of it.
+        bins: For a domain of bins, what numbers are in them: one bin per value of the domain, in order; None, which
+            stands for a missing value, has no bin and comes last. Without it, the values of the domain are single ones.
 
     Attributes:
         domain: Tuple of the values, in their order.
@@ -43,39 +41,31 @@ class Hierarchy:
             order of the domain.
         labels: Per level, a tuple with the label of every group.
         n_groups: (length + 1,) int64 array, the number of groups of each level.
+        bins: The bins, or None.
 
     Raises:
-        ValueError: There is no value, the levels are not equally long, a value is given twice, or a level is no
-            coarsening of the one below.
+        ValueError: There is no value, the levels are not equally long, a value is given twice, a level is no
+            coarsening of the one below, or there is another number of bins than of values.
     """
 
-    def __init__(self, levels: Sequence[Sequence[Hashable]]) -> None:
-        columns = [tuple(level) for level in levels]
-        if not columns or not columns[0]:
-            raise ValueError("levels must hold at least one value, got none")
-        for number, column in enumerate(columns):
-            if len(column) != len(columns[0]):
-                raise ValueError(
-                    f"levels must be equally long: level 0 has {len(columns[0])} values, "
-                    f"level {number} has {len(column)} labels"
-                )
-        if any(value is pd.NA or value is pd.NaT or value != value for column in columns for value in column):
-            raise ValueError("levels must not hold NaN; None stands for a missing value")
-        twice = repeated(map(same_as, columns[0]))
-        if twice:
-            raise ValueError(f"levels must name each value once, given more than once: {examples(twice)}")
+    domain: tuple[Hashable, ...]
+    groups: NDArray[np.int64]
+    labels: tuple[tuple[Hashable, ...], ...]
+    n_groups: NDArray[np.int64]
+    bins: Bins | None
+
+    def __init__(self, levels: Sequence[Sequence[Hashable]], bins: Bins | None = None) -> None:
+        columns = _checked([tuple(level) for level in levels])
+        if bins is not None and len(bins) != len(columns[0]) - (columns[0][-1] is None):
+            raise ValueError(f"bins must be as many as the values, {len(columns[0])}, got {len(bins)}")
         ids_and_labels = [numbered(column) for column in columns]
-        self.domain = columns[0]
-        self.groups: NDArray[np.int64] = np.array([ids for ids, _ in ids_and_labels], dtype=np.int64)
-        self.groups.flags.writeable = False
-        self.labels = tuple(labels for _, labels in ids_and_labels)
-        self.n_groups: NDArray[np.int64] = np.array([len(labels) for labels in self.labels], dtype=np.int64)
-        self.n_groups.flags.writeable = False
-        self._edges: tuple[int | float, ...] | None = None
-        self._closed = "left"
-        self._whole = False
+        groups = np.array([ids for ids, _ in ids_and_labels], dtype=np.int64)
+        labels = tuple(labels for _, labels in ids_and_labels)
+        n_groups = np.array([len(own) for own in labels], dtype=np.int64)
         for level in range(1, len(columns)):
-            self._check_coarser(level)
+            _check_coarser(level, groups, labels)
+        groups.flags.writeable = n_groups.flags.writeable = False
+        vars(self).update(domain=columns[0], groups=groups, labels=labels, n_groups=n_groups, bins=bins)
 
     @classmethod
     def from_levels(cls, levels: Sequence[Sequence[Hashable]]) -> Hierarchy:
@@ -87,56 +77,59 @@ class Hierarchy:
         Raises:
             ValueError: As the class.
 
-        >>> Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
+        >>> cities = Hierarchy.from_levels([["Bonn", "Cologne", "Paris"], ["DE", "DE", "FR"], ["*", "*", "*"]])
+        >>> cities
         Hierarchy(3 values, levels of 3, 2, 1 groups)
+        >>> cities.labels[1], cities.groups[1].tolist()
+        (('DE', 'FR'), [0, 0, 1])
         """
         return cls(levels)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str] | io.TextIOBase) -> Hierarchy:
-        """Read a hierarchy in ARX's layout: no header, `;` between columns, `value;level 1;level 2;...` per row.
+        r"""Read a hierarchy in ARX's layout: a row per value, `value;level 1;level 2;...`, from fine to general.
 
-        The file is text: its values are text, and match a numeric column of a table where they spell the same number.
-        Rows for values that a table does not hold are legal and count in the domain. Quotes are as usual in CSV.
+        The values of the file are text. They match a numeric column of a table where they spell the same number.
+        Rows for values that a table does not hold are legal and count in the domain.
+
+        ARX is told how to read a file; here these rules find out. A wrong separator cannot go unnoticed: it would cut
+        the values of the first column, and the table's are looked up there.
+
+        - Encoding: that of the byte order mark (UTF-8 or UTF-16), else UTF-8. For any other, give the open file.
+        - Separator: `;` where one stands outside quotes, else a tab, else a comma. A file without any of them has one
+          column, which is level 0.
+        - Quotes: as usual in CSV, at both ends of a field.
+        - Header: a first row is left out if it alone numbers the levels, as in `city;level 1;level 2`. It is refused
+          if all other rows end with `*`, and its labels occur nowhere else. Any other first row is a value.
 
         Args:
-            path: A path or an open text file (UTF-8).
+            path: A path or an open text file.
 
         Raises:
-            ValueError: The file is empty or not UTF-8, rows are of unequal length, a value is given twice, or a level
-                is no coarsening of the one below.
+            TypeError: It is neither.
+            ValueError: The file is empty or in another encoding, a quote is not closed, rows are of unequal length or
+                all end with a separator, the first row may be a header or a value, or as the class.
+            OSError: The file cannot be read.
+
+        >>> from io import StringIO
+        >>> Hierarchy.from_csv(StringIO("Bonn;DE;*\nCologne;DE;*\nParis;FR;*\n"))
+        Hierarchy(3 values, levels of 3, 2, 1 groups)
         """
-        if isinstance(path, io.TextIOBase):
-            name, text = str(getattr(path, "name", "the file")), path.read().removeprefix("\ufeff")
-        else:
-            name = os.fspath(path)
-            try:
-                with open(path, encoding="utf-8-sig", newline="") as file:
-                    text = file.read()
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{name} must be a text file in UTF-8, got a byte that is not: {error}") from None
+        name, columns = read_columns(path)
         try:
-            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
-        except csv.Error as error:
-            raise ValueError(f"{name} must be a CSV file with closed quotes: {error}") from None
-        while rows and not rows[-1]:
-            rows.pop()
-        if not rows:
-            raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
-        unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
-        if unequal:
-            raise ValueError(
-                f"{name} must have rows of equal length: row 1 has {len(rows[0])} columns, "
-                f"others have not: rows {examples(unequal)}"
-            )
-        try:
-            return cls(list(zip(*rows, strict=True)))
+            return cls(columns)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
 
     @classmethod
     def flat(cls, values: Iterable[Hashable]) -> Hierarchy:
         """A hierarchy of length 1: every value apart, or all together as `*`.
+
+        Args:
+            values: The domain.
+
+        Raises:
+            ValueError: As the class.
 
         >>> Hierarchy.flat(["Female", "Male"])
         Hierarchy(2 values, levels of 2, 1 groups)
@@ -150,10 +143,11 @@ class Hierarchy:
     ) -> Hierarchy:
         """A hierarchy of nested intervals over numbers.
 
-        The domain is the bins of size `step` from `low` to `high`, each width a level of bins, and the top level `*`.
-        Bins are counted from `low`; the last one of a level ends at `high` at the latest. If all arguments are whole,
-        the hierarchy is of whole numbers: a step of 1 makes the numbers themselves the domain, labels read "15–19"
-        and name the numbers in the bin. Otherwise they read "[1.5, 2.0)" and a value belongs to the bin that holds it.
+        The domain is the bins of size `step` from `low` to `high`. Each width makes a level of wider bins, and the top
+        level is `*`. Bins are counted from `low`; the last one of a level ends at `high` at the latest. If all
+        arguments are whole, the hierarchy is of whole numbers: a step of 1 makes the numbers themselves the domain,
+        and labels read "15–19" and name the numbers in the bin. Otherwise they read "[1.5, 2.0)", and a value belongs
+        to the bin that holds it.
 
         Args:
             low: Where the first bin begins.
@@ -163,56 +157,28 @@ class Hierarchy:
             closed: Which end of a bin belongs to it, "left" or "right".
 
         Raises:
-            ValueError: One of these does not hold.
+            TypeError: `widths` is no list.
+            ValueError: An argument is no number, the widths do not nest, or there are more than 10,000,000 bins.
 
         >>> ages = Hierarchy.intervals(0, 100, widths=[5, 10, 20])
         >>> ages
         Hierarchy(100 values, levels of 100, 20, 10, 5, 1 groups)
-        >>> ages.labels[1][3]
-        '15–19'
+        >>> ages.labels[1][3], ages.labels[2][1]
+        ('15–19', '10–19')
+        >>> Hierarchy.intervals(1.5, 2.5, widths=[], step=0.5).domain
+        ('[1.5, 2.0)', '[2.0, 2.5)')
         """
-        if closed not in ("left", "right"):
-            raise ValueError(f"closed must be 'left' or 'right', got {closed!r}")
-        if not isinstance(widths, Iterable):
-            raise TypeError(f"widths must be a list of numbers, got {widths!r}")
-        arguments = [low, high, step, *widths]
-        for argument in arguments:
-            if not is_number(argument) or not -_LARGEST <= argument <= _LARGEST:
-                raise ValueError(
-                    f"low, high, step and widths must be whole, float or Decimal numbers of at most {_LARGEST:.0e}, "
-                    f"got {argument!r:.80}"
-                )
-        whole = all(isinstance(argument, Integral) for argument in arguments)
-        # Decimals, so that the edge after 0.2 in steps of 0.1 is the 0.3 that a person writes.
-        start, end, size, *sizes = (Decimal(str(argument)) for argument in arguments)
-        if size <= 0:
-            raise ValueError(f"step must be positive, got {step!r}")
-        if end <= start or (end - start) % size != 0:
-            raise ValueError(f"high - low must be a positive multiple of step, got {low!r}, {high!r} and {step!r}")
-        for finer, coarser in zip([size, *sizes], sizes, strict=False):
-            if coarser <= finer or coarser % finer != 0:
-                raise ValueError(f"widths must nest, each a larger multiple of the one before: {finer}, {coarser}")
-        n = int((end - start) / size)
-        levels: list[tuple[Hashable, ...]] = []
-        for width in [size, *sizes]:
-            bins = int(width / size)
-            labels = []
-            for first in range(0, n, bins):
-                edges = start + first * size, min(start + (first + bins) * size, end)
-                labels.append(interval_label(*edges, whole, closed))
-            levels.append(tuple(labels[i // bins] for i in range(n)))
-        hierarchy = cls([*levels, (ROOT,) * n])
-        # Of Python's own numbers, which compare exactly with those of a table, however large.
-        kind = int if whole else float
-        hierarchy._edges = tuple(kind(start + i * size) for i in range(n + 1))
-        hierarchy._closed, hierarchy._whole = closed, whole
-        return hierarchy
+        levels, bins = nested_bins(low, high, widths, step, closed)
+        return cls([*levels, [ROOT] * len(bins)], bins)
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> Hierarchy:
         """The hierarchy of a taxonomy: its leaves are the domain, and each level is the nodes one step nearer the root.
 
         Where leaves are of different depth, the nearer ones stay themselves until their own depth is reached.
+
+        Args:
+            taxonomy: The tree.
         """
         return cls(taxonomy.levels())
 
@@ -233,29 +199,37 @@ class Hierarchy:
 
     def with_root(self) -> Hierarchy:
         """This hierarchy with a top level `*` of one group; itself where it has one already."""
-        return self if self.has_root else self._rebuilt([*self._columns(), (ROOT,) * self.n_values])
+        return self if self.has_root else Hierarchy([*self._columns(), (ROOT,) * self.n_values], self.bins)
 
     def with_missing(self) -> Hierarchy:
         """This hierarchy with None as one more value, which stays apart up to the root; itself where None is in it."""
         if None in self.domain:
             return self
-        root = [None] * len(self.groups)
+        own: list[Hashable] = [None] * len(self.groups)
         if self.has_root and self.length > 0:
-            root[-1] = self.labels[-1][0]  # type: ignore[call-overload]
-        return self._rebuilt([(*column, label) for column, label in zip(self._columns(), root, strict=True)])
+            own[-1] = self.labels[-1][0]
+        columns = [(*column, label) for column, label in zip(self._columns(), own, strict=True)]
+        return Hierarchy(columns, self.bins)
 
-    def with_numbers(self, kind: type[int] | type[float]) -> Hierarchy:
+    def with_numbers(self, kind: Kind) -> Hierarchy:
         """This hierarchy with numbers in place of the text that spells them.
 
         Each value of the domain that spells a number becomes that number; so do the labels of a level if all of them
-        spell numbers. Whole numbers become int or, if `kind` is float, float.
+        spell numbers.
+
+        Args:
+            kind: The type that numbers get where it can hold them: int whole ones, float those that it does not round,
+                Decimal all.
 
         Raises:
             ValueError: Two values of the domain spell the same number.
+
+        >>> Hierarchy.flat(["17", "2.50"]).with_numbers(int).domain
+        (17, 2.5)
         """
         domain, *above = self._columns()
         values = [spelled(value, kind) for value in domain]
-        twice = repeated(value for value in values if isinstance(value, Number))
+        twice = repeated(map(same_as, (value for value in values if isinstance(value, Number))))
         if twice:
             raise ValueError(f"the hierarchy must name each number once, spelled more than once: {examples(twice)}")
         columns: list[Sequence[Hashable]] = [values]
@@ -263,7 +237,7 @@ class Hierarchy:
             numbers = [spelled(label, kind) for label in labels]
             merges = len(set(numbers)) < len(set(labels))
             columns.append(numbers if all(isinstance(n, Number) for n in numbers) and not merges else labels)
-        return self._rebuilt(columns)
+        return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Positions of values in the domain.
@@ -276,8 +250,11 @@ class Hierarchy:
         Returns:
             (n,) int64 array, -1 for a value that is not in the domain.
         """
-        if self._edges is not None:
-            return np.array([self._bin(value) for value in values], dtype=np.int64).reshape(-1)
+        if self.bins is not None:
+            # With bins, None comes last.
+            missing = self.n_values - 1 if self.domain[-1] is None else -1
+            found = [missing if value is None else self.bins.find(value) for value in values]
+            return np.array(found, dtype=np.int64).reshape(-1)
         positions = {same_as(value): i for i, value in enumerate(self.domain)}
         found = []
         for value in values:
@@ -292,6 +269,11 @@ class Hierarchy:
     def run_label(self, first: int, last: int) -> Hashable:
         """A label for the values first..last of the domain as one group: the value, their range, or all of them.
 
+        >>> Hierarchy.intervals(0, 100, widths=[]).run_label(17, 20)
+        '17–20'
+        >>> Hierarchy.flat(["Asian", "Black", "White"]).run_label(0, 1)
+        'Asian | Black'
+
         Args:
             first: Position of the first value.
             last: Position of the last value.
@@ -301,92 +283,93 @@ class Hierarchy:
             return values[0]
         if len(values) == self.n_values:
             return ROOT
-        if self._edges is not None and None not in values:
-            start, end = (Decimal(repr(self._edges[i])) for i in (first, last + 1))
-            return interval_label(start, end, self._whole, self._closed)
+        if self.bins is not None and None not in values:
+            return self.bins.label(first, last)
         if all(is_whole(value) for value in values) and values == tuple(range(int(values[0]), int(values[-1]) + 1)):  # type: ignore[call-overload]
             return f"{values[0]}–{values[-1]}"
         return " | ".join(map(str, values))
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Write the hierarchy in ARX's layout, as `from_csv` reads it.
+        r"""Write the hierarchy in ARX's layout, as `from_csv` reads it.
 
         Args:
             path: Where to write; the file appears whole or not at all. None returns the text instead.
+
+        Raises:
+            ValueError: The labels are not those of a file: they hold NUL, the top level's are all empty, or the first
+                row would be taken for a header.
+            OSError: The file cannot be written.
+
+        >>> Hierarchy.flat(["Female", "Male"]).to_csv()
+        'Female;*\nMale;*\n'
         """
-        text = io.StringIO(newline="")
-        # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row.
-        returns = any("\r" in str(label) for labels in self.labels for label in labels)
-        writer = csv.writer(
-            text, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-        )
-        try:
-            writer.writerows(zip(*self._columns(), strict=True))
-        except csv.Error as error:
-            raise ValueError(f"labels must be text that a CSV file can hold: {error}") from None
-        if path is None:
-            return text.getvalue()
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return None
+        return write_columns(self._columns(), path)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:
         """Itself: nothing in it changes."""
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        vars(self).update(state)
         self.groups.flags.writeable = self.n_groups.flags.writeable = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same values, groups and labels."""
         if not isinstance(other, Hierarchy):
             return NotImplemented
-        return (
-            [[*map(same_as, level)] for level in self.labels] == [[*map(same_as, level)] for level in other.labels]
-            and np.array_equal(self.groups, other.groups)
-            and self._closed == other._closed
-            and self._whole == other._whole
-            and self._edges == other._edges
-        )
+        return self._key() == other._key() and self.bins == other.bins
 
     def __hash__(self) -> int:
-        return hash((self.labels, self.groups.tobytes()))
+        return hash(self._key())
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.n_values} values, levels of {', '.join(map(str, self.n_groups))} groups)"
 
+    def _key(self) -> tuple[Hashable, ...]:
+        """What makes two hierarchies equal, but for their bins."""
+        return self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
+
     def _columns(self) -> list[tuple[Hashable, ...]]:
+        """The label of every value, level by level."""
         return [
             tuple(labels[group] for group in groups) for groups, labels in zip(self.groups, self.labels, strict=True)
         ]
 
-    def _rebuilt(self, columns: Sequence[Sequence[Hashable]]) -> Hierarchy:
-        hierarchy = Hierarchy(columns)
-        hierarchy._edges, hierarchy._closed, hierarchy._whole = self._edges, self._closed, self._whole
-        return hierarchy
 
-    def _bin(self, value: Any) -> int:
-        if value is None:
-            return self.domain.index(None) if None in self.domain else -1
-        if not is_number(value) or not np.isfinite(value) or (self._whole and value % 1 != 0):
-            return -1
-        assert self._edges is not None
-        bisect: Any = bisect_right if self._closed == "left" else bisect_left
-        position: int = bisect(self._edges, same_as(value)) - 1
-        return position if 0 <= position < len(self._edges) - 1 else -1
+def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
+    """Columns that may be a hierarchy's: equally long, without NaN, and each value once.
 
-    def _check_coarser(self, level: int) -> None:
-        below, groups = self.groups[level - 1], self.groups[level]
-        parent = np.empty(self.n_groups[level - 1], dtype=np.int64)
-        parent[below] = groups
-        split = list(dict.fromkeys(self.labels[level - 1][group] for group in below[parent[below] != groups]))
-        if split:
+    Raises:
+        ValueError: They are not.
+    """
+    if not columns or not columns[0]:
+        raise ValueError("levels must hold at least one value, got none")
+    for number, column in enumerate(columns):
+        if len(column) != len(columns[0]):
             raise ValueError(
-                f"level {level} must be a coarsening of level {level - 1}: it splits the groups {examples(split)}"
+                f"levels must be equally long: level 0 has {len(columns[0])} values, "
+                f"level {number} has {len(column)} labels"
             )
+    if any(value is pd.NA or value is pd.NaT or value != value for column in columns for value in column):
+        raise ValueError("levels must not hold NaN; None stands for a missing value")
+    twice = repeated(map(same_as, columns[0]))
+    if twice:
+        raise ValueError(f"levels must name each value once, given more than once: {examples(twice)}")
+    return columns
+
+
+def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Sequence[Hashable]]) -> None:
+    """Refuse a level that keeps values apart which the one below puts together.
+
+    Raises:
+        ValueError: It does.
+    """
+    below, own = groups[level - 1], groups[level]
+    parent = np.empty(len(labels[level - 1]), dtype=np.int64)
+    parent[below] = own
+    # Each group below has one parent, the last that was written; values with another one are split from it.
+    split = list(dict.fromkeys(labels[level - 1][group] for group in below[parent[below] != own]))
+    if split:
+        raise ValueError(
+            f"level {level} must be a coarsening of level {level - 1}: it splits the groups {examples(split)}"
+        )

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from pymoo_anon.comparison.comparator import align
+from pymoo_anon.comparison.alignment import align
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
 
 Values = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class VectorPicture:
         log: Whether its scale is logarithmic: values are positive and span more than two decades.
         whole: Whether all values are whole numbers.
         curves: By anonymization an (n, 2) float array of points: place or share of the tuples, and value.
-        ticks: Names of the tuples, or nothing where the first column holds shares.
+        ticks: Names of the tuples; empty where the first column holds shares.
     """
 
     label: str
@@ -48,6 +48,9 @@ def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[ob
         vectors: By name of an anonymization its vector, all of one property and table.
         names: A name for each tuple, in the order of `PropertyVector.expand`; tuples stand in the order of their names.
             None numbers them from 1.
+
+    Returns:
+        The picture; its curves hold the place of each tuple, from 1, and its value.
 
     Raises:
         ValueError: There is no vector, some are not comparable, there are more than 200 tuples, or not one name for
@@ -70,10 +73,14 @@ def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[ob
 
 
 def quantile_picture(vectors: Mapping[Hashable, PropertyVector]) -> VectorPicture:
-    """Collect what a picture of distributions shows: the value that each share of the tuples does not get beyond.
+    """Collect what a picture of distributions shows: the tuples in a row, from the worst off to the best off.
 
     Args:
         vectors: By name of an anonymization its vector, all of one property and table.
+
+    Returns:
+        The picture. Its curves are steps from left to right: the share of the tuples that are worse off, and the value
+        from there on. The last point, at 1, repeats the best value.
 
     Raises:
         ValueError: There is no vector, or some are not comparable.
@@ -81,9 +88,10 @@ def quantile_picture(vectors: Mapping[Hashable, PropertyVector]) -> VectorPictur
     _check(vectors)
     curves = {}
     for name, vector in vectors.items():
-        # From the worst off to the best off.
         order = np.argsort(vector.oriented, kind="stable")
+        # Of each value, the place of its first entry in that order.
         values, first = np.unique(vector.oriented[order], return_index=True)
+        # How many tuples stand before each entry.
         before = np.concatenate([[0], np.cumsum(vector.counts[order])])
         shares = np.append(before[first], before[-1]) / vector.n_rows
         own = values if vector.maximize else -values
@@ -109,12 +117,12 @@ def plot_tuples(
     picture = tuple_picture(vectors, names)
     figure = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
     ax = figure.add_subplot()
-    for number, (name, points) in enumerate(picture.curves.items()):
+    for number, points in enumerate(picture.curves.values()):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        # Later curves are smaller, so that where they agree all stay visible.
+        # Markers get smaller from curve to curve, so that all stay visible where curves agree.
         size = 9 - 5 * number / max(len(picture.curves) - 1, 1)
-        ax.plot(*points.T, color=colour, marker=marker, markersize=size, linewidth=1.2, label=name)
-    ax.set_xticks(range(1, len(picture.ticks) + 1), picture.ticks)
+        ax.plot(*points.T, color=colour, marker=marker, markersize=size, linewidth=1.2)
+    ax.set_xticks(range(1, len(picture.ticks) + 1), [literal(name) for name in picture.ticks])
     ax.set_xlabel("tuple")
     _finish(ax, picture)
     save(figure, path)
@@ -135,9 +143,9 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     figure = new_figure(8, 5)
     ax = figure.add_subplot()
     styles = ("-", "--", "-.", ":")
-    for number, (name, points) in enumerate(picture.curves.items()):
+    for number, points in enumerate(picture.curves.values()):
         colour, style = COLOURS[number % len(COLOURS)], styles[number % len(styles)]
-        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style, label=name)
+        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
     ax.set_xlabel("share of the people, from the worst off to the best off")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlim(0, 1)
@@ -147,6 +155,11 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
 
 
 def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
+    """Refuse anything but comparable vectors by name.
+
+    Raises:
+        ValueError: There is none, one is no PropertyVector, or some are not comparable.
+    """
     if not vectors or not all(isinstance(vector, PropertyVector) for vector in vectors.values()):
         raise ValueError(f"vectors must be a dict of at least one name and its PropertyVector, got {vectors!r:.80}")
     align(list(vectors.values()))
@@ -155,6 +168,7 @@ def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
 def _picture(
     vectors: Mapping[Hashable, PropertyVector], curves: dict[str, Values], ticks: tuple[str, ...] = ()
 ) -> VectorPicture:
+    """The picture of some curves, its label and scale chosen by the vectors and their values."""
     first = next(iter(vectors.values()))
     values = np.concatenate([points[:, 1] for points in curves.values()])
     label = f"{first.words} ({'higher' if first.maximize else 'lower'} is better)"
@@ -163,12 +177,13 @@ def _picture(
 
 
 def _finish(ax: Axes, picture: VectorPicture) -> None:
+    """Draw what both kinds of pictures share: the scale of the values, its label and the legend."""
     ax.set_yscale("log" if picture.log else "linear")
     greatest = max(points[:, 1].max() for points in picture.curves.values())
     tick(ax.yaxis, picture.log, picture.whole, float(greatest))
-    ax.set_ylabel(picture.label)
+    ax.set_ylabel(literal(picture.label))
     ax.grid(alpha=0.3)
     if len(picture.curves) > 1:
-        ax.legend()
+        legend(ax, ax.lines, list(picture.curves))
     else:
-        ax.set_title(next(iter(picture.curves)))
+        ax.set_title(literal(next(iter(picture.curves))))

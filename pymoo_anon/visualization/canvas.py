@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from pymoo_anon._messages import plain
 
 # Okabe and Ito's colours, which the colour-blind tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
@@ -20,6 +26,18 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def literal(text: str) -> str:
+    """A text that matplotlib draws as it stands, in one line: no formula between dollars, no line break, no escape."""
+    return plain(text).replace("$", r"\$")
+
+
+def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], **kwargs: Any) -> None:
+    """A legend that names marks, also by a name that begins with an underscore, which matplotlib would leave out."""
+    made = place.legend(marks, [str(number) for number in range(len(names))], **kwargs)
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.set_text(literal(name))
 
 
 def save(figure: Figure, path: str | os.PathLike[str] | None) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.result import Result
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
 
 Matrix = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ def _draw(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
     side = 2.6 * (n_obj - 1)
     figure = new_figure(max(8, side), max(5, side)) if n_obj > 1 else new_figure(8, 2.5)
-    figure.suptitle(picture.title)
+    figure.suptitle(literal(picture.title))
     if n_obj == 1:
         _draw_single(figure.add_subplot(), picture)
     elif n_obj > 3:
@@ -202,12 +202,13 @@ def _draw(picture: FrontPicture) -> Figure:
             _draw_coloured(ax, picture)
         _label(ax, picture.axes[0], picture.axes[1])
     if n_obj > 1 and len(picture.fronts) > 1:
-        handles, labels = figure.axes[0].get_legend_handles_labels()
+        marks = figure.axes[0].collections
+        names = [_counted(name, front) for name, front in picture.fronts.items()]
         if n_obj > 3:
             # The corner above the diagonal is free.
-            figure.legend(handles, labels, loc="upper right", bbox_to_anchor=(0.98, 0.94))
+            legend(figure, marks, names, loc="upper right", bbox_to_anchor=(0.98, 0.94))
         else:
-            figure.axes[0].legend(handles, labels)
+            legend(figure.axes[0], marks, names)
     return figure
 
 
@@ -217,10 +218,10 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
         ax.scatter(front[:, 0], np.full(len(front), row), s=60, color=COLOURS[row % len(COLOURS)])
         text = _number(front[-1 if axis.maximize else 0, 0], axis)
         ax.annotate(text, (front[-1, 0], row), (8, 0), textcoords="offset points", va="center")
-    ax.set_yticks(range(len(picture.fronts)), list(picture.fronts))
+    ax.set_yticks(range(len(picture.fronts)), [literal(name) for name in picture.fronts])
     ax.set_ylim(len(picture.fronts) - 0.5, -0.5)
     ax.margins(x=0.2)
-    ax.set_xlabel(axis.label)
+    ax.set_xlabel(literal(axis.label))
     tick(ax.xaxis, axis.log, axis.whole, axis.greatest)
     ax.grid(axis="x", alpha=0.3)
 
@@ -228,8 +229,8 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
 def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
     # The best y that a bound on x allows.
     steps = "steps-pre" if picture.axes[0].maximize else "steps-post"
-    for number, (name, front) in enumerate(picture.fronts.items()):
-        style = _style(number, name, front)
+    for number, front in enumerate(picture.fronts.values()):
+        style = _style(number)
         ax.plot(*front.T, drawstyle=steps, color=style["edgecolors"], linewidth=1, alpha=0.5, zorder=1)
         ax.scatter(*front.T, **style)
     ax.margins(0.08)
@@ -238,7 +239,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
         # Beside a curve that rises, the lower right and the upper left are free; beside one that falls, the others.
         left = bool(point[0] <= (front[0, 0] + front[-1, 0]) / 2)
         ax.annotate(
-            text,
+            literal(text),
             (point[0], point[1]),
             (8 if left else -8, -6 if left == rises else 6),
             textcoords="offset points",
@@ -254,14 +255,14 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
     scale = (LogNorm if third.log else Normalize)(values.min(), values.max())
     # Without the palest yellows, which a hollow mark on white would lose.
     colours = ScalarMappable(scale, ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256))))
-    for number, (name, front) in enumerate(picture.fronts.items()):
-        style = _style(number, name, front)
+    for number, front in enumerate(picture.fronts.values()):
+        style = _style(number)
         colour = colours.to_rgba(front[:, 2])
         style["edgecolors"] = colour
         if style["facecolors"] != "none":
             style["facecolors"] = colour
         ax.scatter(front[:, 0], front[:, 1], **style)
-    bar = ax.figure.colorbar(colours, ax=ax, label=third.label)
+    bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label))
     tick(bar.ax.yaxis, third.log, third.whole, third.greatest)
 
 
@@ -274,8 +275,8 @@ def _draw_pairs(figure: Figure, picture: FrontPicture) -> None:
             if j > i:
                 ax.remove()
                 continue
-            for number, (name, front) in enumerate(picture.fronts.items()):
-                style = _style(number, name, front)
+            for number, front in enumerate(picture.fronts.values()):
+                style = _style(number)
                 ax.scatter(front[:, j], front[:, i + 1], **{**style, "s": style["s"] / 2})
             _label(ax, picture.axes[j], picture.axes[i + 1], n_ticks=3)
             ax.label_outer()
@@ -284,12 +285,16 @@ def _draw_pairs(figure: Figure, picture: FrontPicture) -> None:
             ax.tick_params(labelsize="small")
 
 
-def _style(number: int, name: str, front: Matrix) -> dict[str, Any]:
-    """How the marks of one front look, and what the legend says of them."""
+def _counted(name: str, front: Matrix) -> str:
+    """What the legend says of a front."""
+    return f"{name} ({len(front)} member{'s' if len(front) > 1 else ''})"
+
+
+def _style(number: int) -> dict[str, Any]:
+    """How the marks of one front look."""
     number %= len(COLOURS)
     colour = COLOURS[number]
     return {
-        "label": f"{name} ({len(front)} member{'s' if len(front) > 1 else ''})",
         "marker": MARKERS[number],
         "s": _SIZES[number],
         "facecolors": "none" if number else colour,
@@ -302,6 +307,6 @@ def _style(number: int, name: str, front: Matrix) -> dict[str, Any]:
 def _label(ax: Axes, x: Axis, y: Axis, n_ticks: int = 6) -> None:
     for which, axis in (("x", x), ("y", y)):
         getattr(ax, f"set_{which}scale")("log" if axis.log else "linear")
-        getattr(ax, f"set_{which}label")(axis.label)
+        getattr(ax, f"set_{which}label")(literal(axis.label))
         tick(getattr(ax, f"{which}axis"), axis.log, axis.whole, axis.greatest, n_ticks)
     ax.grid(alpha=0.3)

@@ -1,0 +1,75 @@
+"""The table of the papers' claims, `results/claims.md`, from what the benchmarks have found.
+
+    python benchmarks/claims.py
+
+Every claim of `results/NAME.json` becomes a row; a paper without results, or results without claims, are an error.
+Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import json
+
+import record
+
+#: By benchmark, the paper it reruns.
+PAPERS = {
+    "dewri2010": (
+        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the identification of property based generalizations in microdata "
+        "anonymization*, DBSEC 2010"
+    ),
+    "lunacek2006": "M. Lunacek, D. Whitley, I. Ray: *A crossover operator for the k-anonymity problem*, GECCO 2006",
+    "dewri2009_preferences": (
+        "R. Dewri, D. Whitley, I. Ray, I. Ray: *A multi-objective approach to data sharing with privacy constraints "
+        "and preference based objectives*, GECCO 2009"
+    ),
+    "dewri2009_comparison": (
+        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the comparison of microdata disclosure control algorithms*, EDBT "
+        "2009"
+    ),
+}
+
+
+def claims(name: str) -> list[dict[str, str]]:
+    """The claims that one benchmark has written.
+
+    Raises:
+        ValueError: There are no results, they have no claims, or a claim lacks a part.
+    """
+    path = record.RESULTS / f"{name}.json"
+    if not path.is_file():
+        raise ValueError(f"results must be in {path}; python benchmarks/{name}.py writes them")
+    found = json.loads(path.read_text(encoding="utf-8")).get("claims")
+    if not found:
+        raise ValueError(f"{path} must hold claims, got none; python benchmarks/{name}.py writes them")
+    for one in found:
+        if not all(one.get(part) for part in record.CLAIM) or one["verdict"] not in record.VERDICTS:
+            raise ValueError(f"{path} must tell of each claim {', '.join(record.CLAIM)}, got {one}")
+    return found
+
+
+def text() -> str:
+    """The whole page in markdown."""
+    found = {name: claims(name) for name in PAPERS}
+    counts = []
+    for name, of in found.items():
+        verdicts = [one["verdict"] for one in of]
+        counts.append([PAPERS[name], *(str(verdicts.count(verdict)) for verdict in record.VERDICTS)])
+    parts = [
+        "# What the papers say, and what is found here",
+        "The papers' hierarchies, taxonomies and weights are unknown, so their figures are a reference. A claim that "
+        "was looked at in several cases holds in part where it holds in some of them; each benchmark's page tells the "
+        "tests. `python benchmarks/claims.py` makes this page from the results.",
+        record.markdown(["paper", *record.VERDICTS], counts),
+    ]
+    for name, of in found.items():
+        parts += [f"## {PAPERS[name]}", f"`python benchmarks/{name}.py`", record.claims_table(of)]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    (record.RESULTS / "claims.md").write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

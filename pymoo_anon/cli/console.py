@@ -1,0 +1,98 @@
+"""What the command line says: a reader who leaves early stops nothing, and errors are one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import IO, TYPE_CHECKING, Any
+
+import typer
+
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.interrupt import INTERRUPTED
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Columns of a line where standard output is no terminal.
+WIDTH = 160
+
+
+class Outlet:
+    """A stream that may be closed by its reader, as by `| head -1`: what comes afterwards is dropped.
+
+    Args:
+        stream: The stream; whatever else it has, this has, too.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, or drop it."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._close()
+            return len(text)
+
+    def flush(self) -> None:
+        """Pass on what was written, or drop it."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._close()
+
+    def _close(self) -> None:
+        # What the stream still holds goes nowhere, so that Python's own flush at the end finds nothing to complain of.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def standard_output() -> Iterator[Console]:
+    """A console on standard output, which is an `Outlet` for as long."""
+    from rich.console import Console
+
+    outlet: Any = Outlet(sys.stdout)
+    with redirect_stdout(outlet):
+        yield Console(highlight=False, markup=False, soft_wrap=True, width=None if outlet.isatty() else WIDTH)
+        outlet.flush()
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Bad input is one sentence and exit code 2, Ctrl-C is exit code 130."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
+        message = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            message = f"{error.filename}: {error.strerror}"
+        if isinstance(error, MemoryError):
+            message = f"the search needs more memory than there is: {message}; --algorithm pbgea needs the least"
+        typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo(INTERRUPTED, err=True)
+        raise typer.Exit(130) from None
+
+
+def warn(message: object) -> None:
+    """Say what is not wrong and yet not as expected."""
+    typer.echo(f"Warning: {plain(' '.join(str(message).split()))}", err=True)
+
+
+def count(number: int) -> str:
+    """A number as a person reads it, or its power of ten where it is beyond reading.
+
+    >>> count(17_920), count(8 ** 24), count(1)
+    ('17,920', 'about 10^21', '1')
+    """
+    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"

@@ -1,0 +1,69 @@
+"""What the options of the command line name, known without loading any of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+#: The objectives that --objectives names: module and class in `objectives`, and the role of the column that it reads.
+OBJECTIVES: dict[str, tuple[str, str, str | None]] = {
+    "k": ("privacy", "KAnonymity", None),
+    "l": ("privacy", "DistinctLDiversity", "sensitive"),
+    "S_k": ("privacy", "ClassSizeSum", None),
+    "S_l": ("privacy", "SensitiveCountSum", "sensitive"),
+    "entropy-l": ("privacy", "EntropyLDiversity", "sensitive"),
+    "t": ("privacy", "TCloseness", "sensitive"),
+    "alpha": ("privacy", "AlphaKAnonymity", "sensitive"),
+    "beta": ("privacy", "BasicBetaLikeness", "sensitive"),
+    "enhanced-beta": ("privacy", "EnhancedBetaLikeness", "sensitive"),
+    "delta": ("privacy", "DeltaDisclosure", "sensitive"),
+    "maximum-risk": ("privacy", "MaximumRisk", None),
+    "average-risk": ("privacy", "AverageRisk", None),
+    "GLM": ("loss", "GeneralLossMetric", None),
+    "CM": ("loss", "ClassificationMetric", "label"),
+    "NWP": ("loss", "NormalizedWeightedPenalty", None),
+    "NECD": ("loss", "NormalizedClassDispersion", None),
+    "DM": ("loss", "Discernibility", None),
+    "AECS": ("loss", "AverageClassSize", None),
+    "NUE": ("loss", "NonUniformEntropy", None),
+    "precision": ("loss", "Precision", None),
+    "KL": ("loss", "KLDivergence", None),
+}
+
+#: The rules of suppression that stand before a colon in --suppression, and their classes in `table.suppression`.
+SUPPRESSIONS = {"below": "Below", "violating": "Violating"}
+
+#: The tables that --data names besides a file, and the options that mean nothing with each.
+TABLES = {
+    "census": ("hierarchies", "sensitive", "label", "missing"),
+    "adult": ("hierarchies", "sensitive", "label", "missing", "rows"),
+}
+
+
+class Method(NamedTuple):
+    """One of the algorithms that --algorithm names.
+
+    Attributes:
+        words: What messages call it.
+        idle: Names of the options that mean nothing with it, and so must not be given.
+        proves: Whether it ends by itself, with the complete front.
+    """
+
+    words: str
+    idle: tuple[str, ...] = ()
+    proves: bool = False
+
+
+#: The options of an evolutionary search.
+EVOLUTION = ("generations", "pop_size", "epsilon")
+
+#: What --algorithm names. auto stands for one of the others.
+ALGORITHMS = {
+    "auto": Method("the algorithm that serves"),
+    "pbgea": Method("PBG-EA"),
+    "nsga2": Method("NSGA-II", ("epsilon",)),
+    "bnb": Method("branch and bound", EVOLUTION, proves=True),
+    "exhaustive": Method("exhaustive search", EVOLUTION, proves=True),
+}
+
+#: The files that a search writes.
+FILES = ("front.csv", "front.png", "run.json")

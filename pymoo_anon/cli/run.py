@@ -1,0 +1,123 @@
+"""A search from the first option to the last line."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.console import clear_errors, count, standard_output, warn
+from pymoo_anon.cli.data import find_inputs, read_table
+from pymoo_anon.cli.names import ALGORITHMS
+from pymoo_anon.cli.options import constraint, objective, suppression_of
+from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front, write_report
+from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
+from pymoo_anon.cli.settings import Settings
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.microdata import Microdata
+
+
+def run(settings: Settings) -> None:
+    """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing.
+
+    Raises:
+        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        inputs = find_inputs(settings)
+        with tried(settings.output, inputs.paths, settings.hierarchies if inputs.paths else None) as temporary:
+            checksums = inputs.checksums()
+            with _warnings():
+                problem = _problem(settings, read_table(settings, inputs))
+            console.print(
+                f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
+                f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
+            )
+            algorithm = choose(problem, settings)
+            console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))
+            start = time.perf_counter()
+            search(tiny(problem), algorithm[0], settings)
+            compile_seconds = time.perf_counter() - start
+            console.print(
+                f"Compiled or loaded in {compile_seconds:.1f} s; what is compiled stays on disk for the next run."
+            )
+            found = _searched(problem, algorithm[0], settings)
+            _check_found(problem, found, settings)
+            front = sorted_front(problem, found.res)
+            record = run_record(
+                problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
+            )
+            with _warnings():
+                write_report(problem, found.res, front, record, temporary)
+            paths = put_in_place(temporary, settings.output)
+        for table in front_tables(problem, front, console.width):
+            # Not soft: rich keeps tables within the terminal, and this one fits.
+            console.print(table, soft_wrap=False)
+        console.print(legend(problem))
+        console.print(plain("Written: " + ", ".join(map(str, paths))))
+        _say_the_end(console, problem, found, len(front))
+    if found.stopped == "Ctrl-C":
+        raise typer.Exit(130)
+
+
+def _problem(settings: Settings, table: Microdata) -> LatticeProblem:
+    names = [] if settings.objectives is None else [part.strip() for part in settings.objectives.split(",")]
+    names = names or ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
+    goals = [objective("objectives", name, table) for name in names]
+    constraints = [constraint(text, table) for text in settings.require]
+    return LatticeProblem(table, goals, suppression_of(settings.suppression), constraints)
+
+
+def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
+    """The search, with pymoo's table or a progress bar."""
+    if settings.verbose:
+        return search(problem, name, settings, verbose=True)
+    with progress() as callback:
+        return search(problem, name, settings, callback=callback)
+
+
+def _check_found(problem: LatticeProblem, found: Found, settings: Settings) -> None:
+    """Refuse to write a front of nothing."""
+    if found.res.X is None:
+        among = "the lattice" if found.certified else f"the {problem.n_unique:,} that were visited"
+        raise ValueError(
+            f"no generalization of {among} keeps {' and '.join(settings.require) or 'the limit of suppression'}; "
+            "ask for less, or allow more suppression"
+        )
+
+
+def _options(settings: Settings) -> Mapping[str, Any]:
+    """The options of a search, as `run.json` holds them."""
+    options = asdict(settings)
+    options.pop("given")
+    return options
+
+
+def _say_the_end(console: Console, problem: LatticeProblem, found: Found, n_front: int) -> None:
+    proof = (
+        "certified: proven to be complete"
+        if found.certified
+        else f"not certified: stopped by {found.stopped}, {count(found.n_undecided)} nodes undecided"
+    )
+    console.print(
+        f"Members of the front: {n_front:,}, found in {found.seconds:.1f} s from {problem.n_unique:,} distinct nodes "
+        f"({problem.n_unique / problem.n_nodes:.1%} of the lattice); {proof}."
+    )
+
+
+@contextmanager
+def _warnings() -> Iterator[None]:
+    """What is warned of is said in one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        warn(text)

@@ -1,0 +1,147 @@
+"""Hierarchies in CSV files: which encoding, separator and header a file has, and when that cannot be told.
+
+A row is a value and its label at every level: `value;level 1;level 2;...`. ARX writes such files with `;` in between,
+quotes where they are needed, and no header. It reads what its caller says a file is; here the file has to tell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pymoo_anon._messages import examples
+from pymoo_anon.table.delimited import decoded, rows_of
+from pymoo_anon.table.domain_values import ROOT
+
+# What may stand between two columns, that of ARX first. A comma may stand within a number, too, so it comes last.
+_SEPARATORS = (";", "\t", ",")
+# A quote opens a field at the beginning of a line or after a separator, and may never be closed; two inside are one.
+_QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*"?')
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
+
+
+def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str, ...]]]:
+    """Read the columns of a hierarchy file, as `Hierarchy.from_csv` describes it.
+
+    Args:
+        source: A path or an open text file.
+
+    Returns:
+        The name of the file, for errors, and its columns from the values to the most general labels.
+
+    Raises:
+        TypeError: It is neither a path nor an open text file.
+        ValueError: The file is empty, or it cannot be told how it is to be read.
+    """
+    name, text = _text(source)
+    text = text.rstrip("\r\n")
+    if not text:
+        raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
+    rows = _without_header(name, _rows(name, text))
+    if len(rows[0]) > 1 and not any(row[-1] for row in rows):
+        raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
+    return name, list(zip(*rows, strict=True))
+
+
+def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
+    """Write columns in ARX's layout, so that `read_columns` gives them back as text.
+
+    Args:
+        columns: The columns from the values to the most general labels.
+        path: Where to write; the file appears whole or not at all. None returns the text instead.
+
+    Raises:
+        ValueError: The file would not be read as the same columns.
+        OSError: The file cannot be written.
+    """
+    wanted = [tuple(map(str, column)) for column in columns]
+    # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row; nor a comma
+    # in a single column, which a reader takes for a separator.
+    all_quoted = len(wanted) == 1 or any("\r" in label for column in wanted for label in column)
+    file = io.StringIO(newline="")
+    writer = csv.writer(
+        file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+    )
+    try:
+        writer.writerows(zip(*wanted, strict=True))
+        text = file.getvalue()
+        same = read_columns(io.StringIO(text, newline=""))[1] == wanted
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"labels must be text that a hierarchy file can hold: {error}") from None
+    if not same:
+        raise ValueError("labels must be text that a hierarchy file can hold: its first row would be read as a header")
+    if path is None:
+        return text
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return None
+
+
+def _text(source: Any) -> tuple[str, str]:
+    """The name and the text of a file."""
+    if isinstance(source, io.TextIOBase):
+        name = str(getattr(source, "name", "the file"))
+        try:
+            return name, decoded(source.read().encode(), name)
+        except UnicodeError as error:
+            raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
+    return os.fspath(source), decoded(Path(source).read_bytes(), os.fspath(source))
+
+
+def _rows(name: str, text: str) -> list[list[str]]:
+    """The rows of a text, all of one length."""
+    lines = _LINE_END.split(_QUOTED.sub("", text))
+    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
+    separator = used[0] if used else _SEPARATORS[0]
+    rows = list(rows_of(text, separator, name))
+    unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
+    if unequal:
+        n_columns = len(rows[0])
+        message = (
+            f"{name} must have rows of equal length: split at {separator!r}, row 1 has {n_columns} "
+            f"column{'s' * (n_columns != 1)}, others have not: rows {examples(unequal)}"
+        )
+        for other in used[1:]:
+            widths = {line.count(other) + 1 for line in lines}
+            if len(widths) == 1:
+                message += (
+                    f"; split at {other!r}, every row has {widths.pop()}: put labels with {separator!r} in quotes"
+                )
+        raise ValueError(message)
+    return rows
+
+
+def _without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
+    """The rows without a header, which is certain where row 1 alone numbers the levels."""
+    first, *others = rows
+    labels = first[1:]
+    if (
+        not labels
+        or not others
+        or any(label in column for label, column in zip(first, zip(*others, strict=True), strict=True))
+    ):
+        return rows
+    named = [[_LEVEL_NAME.fullmatch(label) for label in row[1:]] for row in rows]
+    if all(named[0]) and not any(map(any, named[1:])):
+        numbers = [int(match[1]) for match in named[0] if match]
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            return others
+    if len(set(first)) == len(first) and all(row[-1] == ROOT for row in others):
+        raise ValueError(
+            f"{name} must not have a header: row 1 ends with {first[-1]!r}, all others with {ROOT!r}; take it out or, "
+            "if its first column is a value, let it stand in another row"
+        )
+    return rows

@@ -1,0 +1,179 @@
+"""Bounds exactly on their edge: hand cases, and fronts of tables so small that equality is common."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.optimize import minimize
+from strategies import one_class_each, raw
+from tasks import Task, found
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.objectives import (
+    AlphaKAnonymity,
+    AverageClassSize,
+    AverageRisk,
+    BasicBetaLikeness,
+    ClassificationMetric,
+    ClassSizeSum,
+    Discernibility,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KLDivergence,
+    MaximumRisk,
+    NonUniformEntropy,
+    NormalizedWeightedPenalty,
+    Precision,
+    RecursiveCLDiversity,
+    SensitiveCountSum,
+    TCloseness,
+)
+from pymoo_anon.objectives.bounds import suppressible
+from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
+
+#: Classes of 1, 2, 2 and 5 rows, with 1, 2, 1 and 3 values.
+CLASSES = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=3)
+
+
+def best(measure, limit, classes=None, **asked):
+    """What the family of a measure says of the specializations, case by case."""
+    own = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=limit) if classes is None else classes
+    below = suppressible(own, AtMost(limit), (), by_k=asked.get("by_k", False))
+    return measure.bounding(measure).best_of_specializations(own, below).tolist()
+
+
+def test_cases_lie_between_the_sizes_that_are_suppressed():
+    # At most 3 tuples: the class of 1 goes, of those of 2 only both together, which is too many. So k = 2.
+    below = suppressible(CLASSES, AtMost(3), (), by_k=True)
+    assert below.small.tolist() == [0]
+    assert below.gone.tolist() == [[0], [1]]
+    assert below.most_k.tolist() == [1, 2]
+    # Exactly 5 tuples are those of 1 and of 2: k = 5.
+    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
+    below = suppressible(classes, AtMost(5), (), by_k=True)
+    assert (below.small.tolist(), below.most_k.tolist()) == ([0, 1, 2], [1, 2, 5])
+    assert below.gone.tolist() == [[0, 0, 0], [1, 0, 0], [1, 2, 2]]
+    assert len(suppressible(classes, AtMost(5), (), by_k=False)) == 1
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
+def test_classes_that_use_up_the_limit_exactly_are_suppressed(limit, expected):
+    """Classes of 1 and 2 rows have one value: 3 tuples are just enough to lose both."""
+    assert best(DistinctLDiversity("s"), limit) == [expected]
+
+
+def test_what_is_gone_has_used_up_its_share_of_the_limit():
+    # In the second case the class of 1 is gone, so that one of 2 with one value can go too, but none beside it.
+    assert best(DistinctLDiversity("s"), 3, by_k=True) == [2, 2]
+    assert best(DistinctLDiversity("s"), 2, by_k=True) == [1, 1]
+
+
+def test_k_is_that_of_the_case():
+    assert best(KAnonymity(), 5, by_k=True) == [1, 2, 5]
+    assert best(MaximumRisk(), 5, by_k=True) == [1, 1 / 2, 1 / 5]
+
+
+def test_sums_lose_the_classes_that_are_gone_and_gain_one_of_the_limit():
+    assert best(ClassSizeSum(), 3, by_k=True) == [1 + 4 + 4 + 25 + 9, 4 + 4 + 25 + 9]
+    assert best(SensitiveCountSum("s"), 3, by_k=True) == [1 + 2 + 4 + 9 + 9, 2 + 4 + 9 + 9]
+
+
+@pytest.mark.parametrize(("limit", "left"), [(0, 4), (1, 3), (2, 3), (3, 2), (4, 2), (5, 1), (9, 1)])
+def test_as_many_classes_as_possible_are_suppressed_and_one_is_left(limit, left):
+    assert best(AverageRisk(), limit) == [left / 10]
+
+
+def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
+    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
+    assert best(GeneralLossMetric(), 5, classes, by_k=True) == [0, 1, 5]
+    assert best(GeneralLossMetric([3]), 5, classes, by_k=True) == [0, 3, 15]
+    assert best(NormalizedWeightedPenalty(), 5, classes, by_k=True) == [0, 0.1, 0.5]
+    assert best(Precision(), 5, classes, by_k=True) == pytest.approx([0, 0.1, 0.5])
+    bits = [np.log2(10), 2 * np.log2(10 / 2), 2 * np.log2(10 / 2)]
+    assert best(NonUniformEntropy(), 5, classes, by_k=True) == pytest.approx([0, bits[0], sum(bits)])
+    assert best(ClassificationMetric("s"), 5, classes, by_k=True) == [0, 1, 1 + 1 + 2]
+
+
+def test_floors_that_rise_are_values_without_suppression():
+    for measure, expected in (
+        (ClassificationMetric("s"), 1 + 3),
+        (Discernibility(), 1 + 4 + 4 + 25),
+        (AverageClassSize(), 10 / 4),
+    ):
+        assert measure.bounding(measure).floor_of_generalizations(CLASSES) == expected
+    kl = KLDivergence()
+    floor = kl.bounding(kl).floor_of_generalizations(CLASSES)
+    assert floor == pytest.approx(kl.evaluate(raw(one_class_each(["a", "ab", "bb", "aabbc"])))[0])
+
+
+def sure(measure, bound, *classes):
+    """What every specialization suppresses of each class at least, under a constraint."""
+    own = raw(one_class_each(classes))
+    constraint = measure >= bound if measure.maximize else measure <= bound
+    return measure.bounding(measure).surely_suppressed(own, constraint).tolist()
+
+
+def test_classes_exactly_on_a_bound_keep_it():
+    assert sure(KAnonymity(), 2, "a", "ab", "aab") == [1, 0, 0]
+    assert sure(DistinctLDiversity("s"), 2, "aaa", "ab", "abc") == [3, 0, 0]
+    # 3 of 4 is exactly 0.75; without one, 4 of 5 are that, too. Without 3, one a and one b are left; of aaa, nothing.
+    assert sure(AlphaKAnonymity("s"), 0.75, "aaab", "aaaab") == [0, 1]
+    assert sure(AlphaKAnonymity("s"), 0.5, "aaaab", "aaa") == [3, 3]
+    # The table has a and b as often: a surplus of 1/4 is what 3 of 4 have.
+    assert sure(TCloseness("s"), 0.25, "aaab", "abbb") == [0, 0]
+    assert sure(TCloseness("s"), 0.2, "aaab", "abbb") == [1, 1]
+    assert sure(BasicBetaLikeness("s"), 0.5, "aaab", "abbb") == [0, 0]
+    assert sure(BasicBetaLikeness("s"), 0.4, "aaab", "abbb") == [1, 1]
+    assert sure(EntropyLDiversity("s"), 2, "aab", "ab", "aaaab", "aaa") == [1, 0, 3, 3]
+    # c = 2: 3 < 2 · 1 is wrong and 1 < 2 · 1 is right.
+    assert sure(RecursiveCLDiversity("s", 2), 2, "aaab", "ab", "aab") == [2, 0, 1]
+
+
+def test_what_surely_goes_counts_against_the_limit():
+    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]))
+    constraints = [KAnonymity() >= 2, DistinctLDiversity("s") >= 2]
+    below = suppressible(classes, Violating(3), constraints, by_k=True)
+    assert below.small.tolist() == [0, 2]
+    assert below.gone.tolist() == [[1, 2]]
+    assert not below.impossible
+    # Nothing is left of the limit: the class of two values stays.
+    assert below.most_k.tolist() == [2]
+    assert best_below(DistinctLDiversity("s"), classes, below) == [2]
+    assert suppressible(classes, Violating(2), constraints, by_k=True).impossible
+    with_room = suppressible(classes, Violating(5), constraints, by_k=True)
+    assert with_room.most_k.tolist() == [5]
+    assert best_below(DistinctLDiversity("s"), classes, with_room) == [3]
+    assert best_below(ClassSizeSum(), classes, with_room) == [4 + 25 + 25]
+
+
+def best_below(measure, classes, below):
+    return measure.bounding(measure).best_of_specializations(classes, below).tolist()
+
+
+MEASURES = (KAnonymity(), DistinctLDiversity("s"), AlphaKAnonymity("s"), Discernibility(), AverageClassSize())
+
+
+@pytest.mark.parametrize("violating", [False, True], ids=["AtMost", "Violating"])
+def test_fronts_are_exact_where_equality_is_common(violating):
+    """Tables of a dozen rows, bounds exactly on values that nodes have, limits exactly on sums of class sizes."""
+    wrong = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(6, 16))
+        levels = [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]]
+        frame = pd.DataFrame({f"q{j}": rng.integers(0, 4, n_rows) for j in range(3)})
+        frame["s"] = rng.choice(list("abc"), n_rows)
+        table = Microdata.from_frame(frame, {f"q{j}": Hierarchy(levels) for j in range(3)}, sensitive="s")
+        limit = int(rng.integers(0, n_rows // 2 + 1))
+        measure = MEASURES[int(rng.integers(0, 3 if violating else len(MEASURES)))]
+        values = Task(table, [measure], [], limit).F[:, 0]
+        bound = abs(float(rng.choice(values)))
+        goals = [GeneralLossMetric(), *rng.permutation([*MEASURES[:3], ClassSizeSum()])[: int(rng.integers(0, 3))]]
+        if measure.bounding.floor_rises:
+            goals.append(ClassificationMetric("s"))
+        task = Task(table, goals, [(measure, measure.maximize, bound)], limit, violating)
+        res = minimize(task.problem, BranchAndBound(), seed=seed)
+        if not np.array_equal(found(res, task.problem), task.front):
+            wrong.append(seed)
+    assert not wrong

@@ -1,0 +1,151 @@
+"""Branch and bound under pymoo's options, where nothing is feasible, and where the lattice is too large."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.core.evaluator import Evaluator
+from pymoo.optimize import minimize
+from pymoo.termination import get_termination
+
+from pymoo_anon.algorithms import BranchAndBound, proof
+from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
+
+CENSUS = make_census(500, seed=2)
+
+
+def problem(**asked):
+    return LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01, **asked)
+
+
+def test_an_archive_of_the_users_own_is_offered_every_node():
+    own = problem()
+    res = minimize(own, BranchAndBound(archive=BoxArchive(1e-9)))
+    assert sorted(res.archive.F.tolist()) == sorted(res.F.tolist())
+
+    class All:
+        def __init__(self):
+            self.X = []
+
+        def add(self, pop):
+            self.X += pop.get("X").tolist()
+            return self
+
+    res = minimize(problem(), BranchAndBound(archive=All()))
+    assert len(res.archive.X) == res.algorithm.n_evaluated == len(set(map(tuple, res.archive.X)))
+
+
+def test_an_evaluator_of_the_users_own_sees_every_node_once():
+    class Watching(Evaluator):
+        def __init__(self):
+            super().__init__()
+            self.seen = 0
+
+        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
+            self.seen += len(pop)
+            return super()._eval(problem, pop, evaluate_values_of, **kwargs)
+
+    res = minimize(problem(), BranchAndBound(evaluator=Watching()))
+    assert res.algorithm.evaluator.seen == res.algorithm.evaluator.n_eval == res.algorithm.n_evaluated
+
+
+@pytest.mark.parametrize("n_eval", [60, 130])
+def test_terminations_are_honoured_to_the_batch(n_eval):
+    res = minimize(problem(), BranchAndBound(), ("n_eval", n_eval))
+    assert n_eval <= res.algorithm.n_evaluated < n_eval + 50
+    assert not res.algorithm.certified
+
+
+def test_the_least_infeasible_node_is_given_on_request():
+    bounds = [KAnonymity() >= 490, DistinctLDiversity("occupation") >= 14, GeneralLossMetric() <= 10]
+    assert minimize(problem(constraints=bounds), BranchAndBound()).X is None
+    own = problem(constraints=bounds)
+    res = minimize(own, BranchAndBound(), return_least_infeasible=True)
+    assert res.algorithm.certified
+    evaluated = own.n_unique
+    assert res.X.shape == (1, 8)
+    assert res.CV[0, 0] > 0
+    assert evaluated == res.algorithm.n_evaluated
+
+
+def test_a_history_holds_no_bounds_and_copies_go_on():
+    own = problem()
+    res = minimize(own, BranchAndBound(), save_history=True)
+    assert len(res.history) == res.algorithm.n_iter - 1
+    assert [one.n_evaluated for one in res.history] == sorted(one.n_evaluated for one in res.history)
+    last = res.history[-1]
+    assert (last.certified, last.n_undecided, last.n_pruned) == (True, 0, res.algorithm.n_pruned)
+    assert np.array_equal(last.opt.get("F"), res.F)
+    sizes = [len(pickle.dumps(one._proof)) for one in res.history]
+    assert max(sizes) < 500
+    assert own.n_nodes * 20 < len(pickle.dumps(res.algorithm._proof))
+
+    algorithm = BranchAndBound()
+    algorithm.setup(problem(), seed=1)
+    algorithm.next()
+    twin = copy.deepcopy(algorithm)
+    for one in (algorithm, twin):
+        one.termination = get_termination("n_gen", 10_000)
+        while one.has_next():
+            one.next()
+    assert np.array_equal(algorithm.result().F, twin.result().F)
+    assert algorithm.n_evaluated == twin.n_evaluated
+    assert algorithm._proof is not twin._proof
+
+
+def test_ask_says_what_to_do():
+    algorithm = BranchAndBound()
+    algorithm.setup(problem())
+    with pytest.raises(NotImplementedError) as caught:
+        algorithm.ask()
+    assert str(caught.value) == ("BranchAndBound evaluates nodes itself; call next() or run() instead of ask and tell")
+
+
+def wide(n, levels=2):
+    """A table of n quasi-identifiers of so many levels above the values."""
+    columns = [[0, 1], *[["*", "*"]] * levels]
+    hierarchies = {f"q{j}": Hierarchy(columns) for j in range(n)}
+    rng = np.random.default_rng(0)
+    return Microdata.from_frame(pd.DataFrame(rng.integers(0, 2, (20, n)), columns=list(hierarchies)), hierarchies)
+
+
+@pytest.mark.parametrize(("n", "nodes", "memory"), [(24, "2.82e+11", "1.18e+04"), (70, "2.5e+33", "1.05e+26")])
+def test_a_lattice_that_is_too_large_is_refused_before_anything_is_allocated(n, nodes, memory):
+    with pytest.raises(ValueError) as caught:
+        minimize(LatticeProblem(wide(n), [KAnonymity(), GeneralLossMetric()]), BranchAndBound())
+    assert str(caught.value) == (
+        f"problem must have a lattice whose bounds fit into 8 GiB, got {nodes} nodes, which need {memory} GiB; "
+        "PBGEA and pymoo's algorithms search without bounds"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+def test_more_attributes_than_numpy_has_dimensions():
+    """70 quasi-identifiers, of which only three have levels."""
+    table = wide(3)
+    flat = {f"c{j}": Hierarchy([[0]]) for j in range(67)}
+    frame = {name: [0] * 20 for name in flat}
+    rows = pd.DataFrame({**dict.fromkeys(table.quasi_identifiers), **frame}, index=range(20))
+    rng = np.random.default_rng(0)
+    for name in table.quasi_identifiers:
+        rows[name] = rng.integers(0, 2, 20)
+    rows["s"] = rng.integers(0, 2, 20)
+    own = Microdata.from_frame(rows, {**table.quasi_identifiers, **flat}, sensitive="s")
+    for goals in ([KAnonymity(), GeneralLossMetric()], [KAnonymity(), ClassificationMetric("s")]):
+        res = minimize(LatticeProblem(own, goals), BranchAndBound(), seed=1)
+        assert res.algorithm.certified
+
+
+def test_room_is_that_of_the_bounds(monkeypatch):
+    own = problem()
+    monkeypatch.setattr(proof, "_MOST_BYTES", own.n_nodes * (8 * 2 + 29))
+    minimize(own, BranchAndBound())
+    monkeypatch.setattr(proof, "_MOST_BYTES", own.n_nodes * (8 * 2 + 29) - 1)
+    with pytest.raises(ValueError, match="problem must have a lattice whose bounds fit"):
+        minimize(own, BranchAndBound())

@@ -1,0 +1,61 @@
+"""The table of the papers' claims is what the results say, and nothing in it was typed."""
+
+import json
+
+import claims
+import pytest
+import record
+
+
+def test_the_table_is_made_of_the_results():
+    assert (record.RESULTS / "claims.md").read_text(encoding="utf-8") == claims.text()
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A folder of results, one claim a paper."""
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    for number, name in enumerate(claims.PAPERS):
+        made = record.claim("7", f"claim {number}", "0.94", "0.96", [True, number > 1])
+        (tmp_path / f"{name}.json").write_text(json.dumps({"claims": [made]}))
+    return tmp_path
+
+
+def test_every_claim_is_a_row_under_its_paper(results):
+    page = claims.text()
+    for number, (name, reference) in enumerate(claims.PAPERS.items()):
+        part = page.split(f"## {reference}")[1].split("## ")[0]
+        assert f"`python benchmarks/{name}.py`" in part
+        (row,) = [line for line in part.splitlines() if f"claim {number}" in line]
+        verdict = "holds" if number > 1 else "holds in part"
+        assert [cell.strip() for cell in row.strip("|").split("|")] == ["7", f"claim {number}", verdict, "0.96", "0.94"]
+
+
+def test_a_paper_without_results_is_an_error(results):
+    (results / "lunacek2006.json").unlink()
+    with pytest.raises(ValueError, match=r"results must be in .*lunacek2006\.json; python benchmarks/lunacek2006\.py"):
+        claims.text()
+
+
+@pytest.mark.parametrize("found", [{}, {"claims": []}], ids=["none", "empty"])
+def test_results_without_claims_are_an_error(results, found):
+    (results / "dewri2010.json").write_text(json.dumps(found))
+    with pytest.raises(ValueError, match=r"dewri2010\.json must hold claims"):
+        claims.text()
+
+
+@pytest.mark.parametrize("change", [{"verdict": "perhaps"}, {"here": ""}], ids=["verdict", "figure"])
+def test_a_claim_without_a_part_is_an_error(results, change):
+    path = results / "dewri2010.json"
+    (made,) = json.loads(path.read_text())["claims"]
+    path.write_text(json.dumps({"claims": [{**made, **change}]}))
+    with pytest.raises(ValueError, match="must tell of each claim section, claim, verdict, here, paper"):
+        claims.text()
+
+
+def test_verdicts_count_cases():
+    assert record.verdict([True, True]) == "holds"
+    assert record.verdict([True, False]) == "holds in part"
+    assert record.verdict([False, False]) == "does not hold"
+    with pytest.raises(ValueError, match="found must be one of holds, holds in part, does not hold, got 'nearly'"):
+        record.claim("7", "claim", "0.94", "0.96", "nearly")

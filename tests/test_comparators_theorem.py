@@ -1,0 +1,127 @@
+"""Theorem 1 of Dewri et al. 2009 and its corollaries: how many numbers it takes to say what dominance says."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vectors import POSITIVE, groups
+
+from pymoo_anon.comparison import Minimum, NonDominance, Rank, StrongDominance, WeakDominance, gini
+
+
+def witnesses(n_tuples):
+    """For each tuple i the vectors (0, .., 1, .., 0), (0, .., 2, .., 0) and (3, .., 0, .., 3): those of the proof."""
+    raised = np.eye(n_tuples)
+    return np.vstack([raised, 2 * raised, 3 * (1 - raised)])
+
+
+def mistakes(indices, comparator, vectors):
+    """How many ordered pairs of vectors (or sets of them) are related otherwise than their indices say.
+
+    Args:
+        indices: (n, n_vectors) array, n unary indices of every vector.
+        comparator: WeakDominance or StrongDominance.
+        vectors: The vectors.
+    """
+    at_least = np.all(indices[:, :, None] >= indices[:, None, :], axis=0)
+    more = np.any(indices[:, :, None] > indices[:, None, :], axis=0)
+    said = at_least & more if isinstance(comparator, StrongDominance) else at_least
+    return (said != (comparator.tournament(vectors).indices == 1)).sum()
+
+
+both = pytest.mark.parametrize("comparator", [WeakDominance(), StrongDominance()], ids=repr)
+
+
+@both
+@given(groups(n=4, of=st.integers(0, 3).map(float), size=4))
+def test_the_values_of_all_tuples_are_enough(comparator, group):
+    """With n = N the bound of theorem 1 is reached."""
+    rows = np.array(group.plain)
+    assert mistakes(rows.T, comparator, group.vectors) == 0
+
+
+@both
+@given(data=st.data(), n_tuples=st.integers(2, 4))
+def test_fewer_indices_than_tuples_are_wrong_somewhere(comparator, data, n_tuples):
+    """Theorem 1: whatever n < N numbers are given to each of the vectors, they contradict dominance."""
+    vectors = list(witnesses(n_tuples))
+    n = data.draw(st.integers(1, n_tuples - 1))
+    given_numbers = st.lists(st.integers(-3, 3), min_size=len(vectors), max_size=len(vectors))
+    indices = np.array(data.draw(st.lists(given_numbers, min_size=n, max_size=n)))
+    assert mistakes(indices, comparator, vectors) > 0
+
+
+@both
+def test_all_values_but_one_are_not_enough(comparator):
+    """What comes nearest: N - 1 of the N values, which are wrong about the one that is missing alone."""
+    for n_tuples in (2, 3, 6):
+        vectors = witnesses(n_tuples)
+        for missing in range(n_tuples):
+            assert mistakes(np.delete(vectors, missing, axis=1).T, comparator, list(vectors)) > 0
+        assert mistakes(vectors.T, comparator, list(vectors)) == 0
+
+
+@pytest.mark.parametrize("n_tuples", [5, 8])
+@both
+def test_unary_comparators_cannot_take_the_place_of_dominance(comparator, n_tuples):
+    vectors = list(witnesses(n_tuples))
+    unary = [
+        [Minimum().index(one) for one in vectors],
+        [-Rank(3).index(one) for one in vectors],
+        [np.mean(one) for one in vectors],
+        [1 - gini(one) for one in vectors],
+    ]
+    for n in range(1, 5):
+        for some in combinations(unary, n):
+            assert mistakes(np.array(some), comparator, vectors) > 0
+
+
+def test_two_tuples_as_in_the_proof():
+    """(a, b) and (b, a) are incomparable, and any one number for each puts them in an order."""
+    assert NonDominance().index([1, 2], [2, 1]) == 1
+    assert Minimum().compare([1, 2], [2, 1]) == Rank(0).compare([1, 2], [2, 1]) == "equal"
+
+
+def test_corollary_1_holds_for_sets_that_hold_the_witnesses_and_not_for_all():
+    """Of two tuples' class sizes one number says what dominance says, and of three tuples' class sizes two do."""
+    two, three = ([list(sizes) for sizes in sorted(class_sizes(n))] for n in (2, 3))
+    assert two == [[1, 1], [2, 2]]
+    assert mistakes(np.array([[Minimum().index(one) for one in two]]), WeakDominance(), two) == 0
+    assert three == [[1, 1, 1], [1, 2, 2], [2, 1, 2], [2, 2, 1], [3, 3, 3]]
+    assert mistakes(np.array([[0, 1, 2, 3, 4], [0, 3, 2, 1, 4]]), WeakDominance(), three) == 0
+    assert mistakes(np.array([[Minimum().index(one) for one in three]]), WeakDominance(), three) > 0
+
+
+def class_sizes(n_tuples):
+    """Every vector of class sizes that so many tuples can have."""
+    found = set()
+    for classes in product(range(n_tuples), repeat=n_tuples):
+        found.add(tuple(classes.count(one) for one in classes))
+    return found
+
+
+@both
+@given(st.integers(1, 3).flatmap(lambda r: st.lists(groups(n=3, of=POSITIVE, size=3), min_size=r, max_size=r)))
+def test_sets_dominate_as_one_long_vector_of_all_their_values(comparator, given_groups):
+    """Corollary 2: r vectors of N values are one of r N, so that theorem 1 asks for r N indices."""
+    sets = [[group.plain[i] for group in given_groups] for i in range(3)]
+    long = [np.concatenate(one) for one in sets]
+    played = comparator.tournament(sets)
+    np.testing.assert_array_equal(played.indices, comparator.tournament(long).indices)
+    np.testing.assert_array_equal(played.outcomes, comparator.tournament(long).outcomes)
+    assert mistakes(np.array(long).T, comparator, sets) == 0
+
+
+@both
+@given(data=st.data(), r=st.integers(1, 3), n_tuples=st.integers(1, 2))
+def test_fewer_indices_than_values_of_a_set_are_wrong_somewhere(comparator, data, r, n_tuples):
+    """Corollary 2: n < r N numbers for each set contradict dominance."""
+    if r * n_tuples == 1:
+        return
+    sets = [one.reshape(r, n_tuples) for one in witnesses(r * n_tuples)]
+    n = data.draw(st.integers(1, r * n_tuples - 1))
+    given_numbers = st.lists(st.integers(-3, 3), min_size=len(sets), max_size=len(sets))
+    indices = np.array(data.draw(st.lists(given_numbers, min_size=n, max_size=n)))
+    assert mistakes(indices, comparator, sets) > 0

@@ -1,0 +1,269 @@
+"""Hierarchies in CSV files: what is read, how, and what is refused because it cannot be told."""
+
+import io
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from strategies import level_columns
+
+from pymoo_anon.table import Hierarchy
+
+CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
+# All that UTF-8 holds but the mark at the beginning of a file and NUL, which are no text, and the signs of a header.
+texts = st.text(
+    st.characters(codec="utf-8", exclude_characters="\ufeff\0*lL") | st.sampled_from(';,\t"\n\r '), max_size=4
+)
+
+
+@st.composite
+def text_hierarchies(draw):
+    """Hierarchies of text of any kind, labels included."""
+    domain, *levels = draw(level_columns(draw(st.lists(texts, min_size=1, max_size=6, unique=True))))
+    labels = draw(st.lists(texts.filter(bool), min_size=6, max_size=6, unique=True))
+    names = [dict(zip(dict.fromkeys(level), labels, strict=False)) for level in levels]
+    return Hierarchy.from_levels(
+        [domain, *([name[x] for x in level] for name, level in zip(names, levels, strict=True))]
+    )
+
+
+@given(text_hierarchies())
+@example(Hierarchy.flat(["with\rreturn", ""]))
+@example(Hierarchy.from_levels([["a,b", "c,d"]]))
+@example(Hierarchy.from_levels([["a\tb", "c;d"]]))
+def test_csv_gives_back_what_was_written(tmp_path_factory, hierarchy):
+    path = tmp_path_factory.getbasetemp() / "hierarchy.csv"
+    assert hierarchy.to_csv(path) is None
+    text = hierarchy.to_csv()
+    assert path.read_bytes() == text.encode()
+    assert Hierarchy.from_csv(path) == hierarchy
+    assert Hierarchy.from_csv(io.StringIO(text, newline="")) == hierarchy
+    assert path.read_bytes() == text.encode()
+
+
+UNWRITABLE = "labels must be text that a hierarchy file can hold: "
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        (
+            [["a", "b\0"], ["*", "*"]],
+            "the file must be text in UTF-8 or UTF-16, got a NUL in line 2, as in UTF-16 without a byte order mark; "
+            "save it as UTF-8",
+        ),
+        (
+            [["a", "b"], ["", ""]],
+            "the file must have labels in its last column, got none: every row ends with a separator",
+        ),
+        ([["city", "a"], ["level 1", "*"]], "its first row would be read as a header"),
+        (
+            [["a", "b", "c"], ["x", "*", "*"]],
+            "the file must not have a header: row 1 ends with 'x', all others with '*'; take it out or, if its first "
+            "column is a value, let it stand in another row",
+        ),
+    ],
+)
+def test_what_would_not_be_read_back_is_not_written(tmp_path, levels, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(UNWRITABLE + message)}$"):
+        Hierarchy.from_levels(levels).to_csv(tmp_path / "h.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+USUAL = "a;ab;*\nb;ab;*\nc;c;*\n"
+CSV_FILES = {
+    "usual": USUAL.encode(),
+    "no last newline": b"a;ab;*\nb;ab;*\nc;c;*",
+    "Windows": b"a;ab;*\r\nb;ab;*\r\nc;c;*\r\n",
+    "old Macintosh": b"a;ab;*\rb;ab;*\rc;c;*\r",
+    "empty lines at the end": b"a;ab;*\nb;ab;*\nc;c;*\n\n\n",
+    "quotes": b'"a";ab;"*"\nb;"ab";*\nc;c;*\n',
+    "comma": b"a,ab,*\nb,ab,*\nc,c,*\n",
+    "tab": b"a\tab\t*\nb\tab\t*\nc\tc\t*\n",
+    "comma and quotes": b'"a","ab","*"\n"b","ab","*"\n"c","c","*"\n',
+    "header": b"city;level 1;level 2\na;ab;*\nb;ab;*\nc;c;*\n",
+    "header that counts all": b"Level-0,LEVEL-1,level-2\na,ab,*\nb,ab,*\nc,c,*\n",
+}
+ENCODINGS = {
+    "UTF-8 with mark": USUAL.encode("utf-8-sig"),
+    "UTF-16": USUAL.encode("utf-16"),
+    "UTF-16 big": b"\xfe\xff" + USUAL.encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("kind", [*CSV_FILES, *ENCODINGS])
+def test_csv_files_of_other_tools_are_read(tmp_path, kind):
+    path, data = tmp_path / "cities.csv", {**CSV_FILES, **ENCODINGS}[kind]
+    path.write_bytes(data)
+    assert Hierarchy.from_csv(path) == Hierarchy.from_csv(str(path)) == CITIES
+    assert path.read_bytes() == data
+
+
+def test_a_separator_within_labels_is_part_of_them():
+    for text, levels in {
+        "1,5;1,0–2,0;*\n2,5;2,0–3,0;*\n": [["1,5", "2,5"], ["1,0–2,0", "2,0–3,0"], ["*", "*"]],
+        "a\tx, y\nb\tz\n": [["a", "b"], ["x, y", "z"]],
+        'a,"x;y"\nb,z\n': [["a", "b"], ["x;y", "z"]],
+        'a,x "y" z\n"b ""c""",y\n': [["a", 'b "c"'], ['x "y" z', "y"]],
+        '"a;b"\n"c,d"\n': [["a;b", "c,d"]],
+        "a\nb": [["a", "b"]],
+        '5" pipe;*\n6" pipe;*\n': [['5" pipe', '6" pipe'], ["*", "*"]],
+    }.items():
+        assert Hierarchy.from_csv(io.StringIO(text)) == Hierarchy.from_levels(levels), text
+
+
+def test_a_first_row_that_may_be_a_value_is_one():
+    for text in (
+        "a;l1\nb;l2\n",  # groups that are called so
+        "?;?;?\na;x;*\n",  # a value that stays apart
+        "a;x\nb;y\nc;y\n",
+        "city;level 1;level 3\na;x;y\nb;y;y\n",
+        "city;level 1\n",
+        "a\n*\n",
+    ):
+        assert Hierarchy.from_csv(io.StringIO(text)).domain[0] == re.split("[;\n]", text)[0]
+
+
+@pytest.mark.parametrize("kind", CSV_FILES)
+def test_open_csv_files_are_read(kind):
+    with io.TextIOWrapper(io.BytesIO(CSV_FILES[kind]), encoding="utf-8", newline="") as file:
+        assert Hierarchy.from_csv(file) == CITIES
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('a;*\n"b;*\n' + "c;*\n" * 50_000, "field larger than field limit (131072)"),
+        ('a;*\n"b;*\nc;*\n"d";*\n', "';' expected after '\"'"),
+        ('a;*\nb;"*', "unexpected end of data"),
+        ('a,*\r\n"b"c,*\r\n', "',' expected after '\"'"),
+        ('1,5;*\n2,5;"*\n', "unexpected end of data"),  # split at commas, its rows are equally long
+        ('a;*\n"b"" ;*\n', "unexpected end of data"),
+    ],
+    ids=range(6),
+)
+def test_a_quote_that_is_not_closed_is_refused_however_long_the_file(text, what):
+    with pytest.raises(ValueError, match=f"^{re.escape('the file must have quotes closed, got in row 2: ' + what)}$"):
+        Hierarchy.from_csv(io.StringIO(text))
+
+
+def test_a_quote_that_hides_all_separators_is_refused():
+    with pytest.raises(ValueError, match=r"^the file must have quotes closed, got in row 1: unexpected end of data$"):
+        Hierarchy.from_csv(io.StringIO('"a;*\nb;*\n'))
+
+
+@pytest.mark.parametrize("broken", ["values", "folder"])
+def test_a_csv_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, broken):
+    path = tmp_path / "cities.csv"
+    path.write_text("what was there")
+    lone_surrogate = "\ud800"
+    hierarchy = Hierarchy.flat(["a", lone_surrogate]) if broken == "values" else CITIES
+    if broken == "folder":
+
+        def refuse(*_):
+            raise OSError("no")
+
+        monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises((ValueError, OSError)):
+        hierarchy.to_csv(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["cities.csv"]
+    assert path.read_text() == "what was there"
+
+
+ROW_LENGTHS = "{} must have rows of equal length: split at "
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "{} must hold at least one row value;level 1;level 2;..., got an empty file"),
+        ("\n\n", "{} must hold at least one row value;level 1;level 2;..., got an empty file"),
+        (
+            "a;*\n" + "b\n" * 7,
+            ROW_LENGTHS + "';', row 1 has 2 columns, others have not: rows 2, 3, 4, 5, 6 and 2 more",
+        ),
+        ("a,*\nb,x,*\n", ROW_LENGTHS + "',', row 1 has 2 columns, others have not: rows 2"),
+        ("a;*\n\nb;*\n", ROW_LENGTHS + "';', row 1 has 2 columns, others have not: rows 2"),
+        (
+            "a,x;y,*\nb,x,*\n",
+            ROW_LENGTHS + "';', row 1 has 2 columns, others have not: rows 2; "
+            "split at ',', every row has 3: put labels with ';' in quotes",
+        ),
+        (
+            "a\t*\nb,c\n",
+            ROW_LENGTHS + r"'\t', row 1 has 2 columns, others have not: rows 2",
+        ),
+        (
+            "a,*\nb\t,*\n",
+            ROW_LENGTHS + r"'\t', row 1 has 1 column, others have not: rows 2; "
+            r"split at ',', every row has 2: put labels with '\t' in quotes",
+        ),
+        ("a;*\nb;*\na;*\n", "{}: levels must name each value once, given more than once: 'a'"),
+        ("a;x;1\nb;x;2\n", "{}: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
+        ("a,*,\nb,*,\n", "{} must have labels in its last column, got none: every row ends with a separator"),
+        (
+            "age;young or old;all\n17;young;*\n71;old;*\n",
+            "{} must not have a header: row 1 ends with 'all', all others with '*'; take it out or, if its first "
+            "column is a value, let it stand in another row",
+        ),
+        (
+            "a;*\0\n",
+            "{} must be text in UTF-8 or UTF-16, got a NUL in line 1, as in UTF-16 without a byte order mark; save it "
+            "as UTF-8",
+        ),
+    ],
+)
+def test_csv_files_that_are_refused(tmp_path, text, message):
+    path = tmp_path / "h.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"^{re.escape(message.format(path))}$"):
+        Hierarchy.from_csv(path)
+    with pytest.raises(ValueError, match=f"^{re.escape(message.format('the file'))}$"):
+        Hierarchy.from_csv(io.StringIO(text))
+
+
+def test_a_csv_in_another_encoding_is_refused_unless_it_is_opened_in_it(tmp_path):
+    path = tmp_path / "h.csv"
+    path.write_bytes("Bonn;*\r\nZürich;*\r\nNîmes;*\r\n".encode("cp1252"))
+    message = (
+        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in a file in latin-1 (ISO 8859-1) or "
+        "Windows-1252; save it as UTF-8"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Hierarchy.from_csv(path)
+    with open(path, encoding="cp1252") as file:
+        assert Hierarchy.from_csv(file).domain == ("Bonn", "Zürich", "Nîmes")
+    with open(path, encoding="utf-8") as file, pytest.raises(ValueError, match="must be open in the encoding that it"):
+        Hierarchy.from_csv(file)
+
+
+@pytest.mark.parametrize(
+    "data", ["Zürich;*\n".encode("utf-16-le"), "Bonn;*\n".encode("utf-16-be"), "Bonn;*\n".encode("utf-32"), b"PK\0\xff"]
+)
+def test_a_csv_in_utf_16_without_its_mark_is_refused(tmp_path, data):
+    path = tmp_path / "h.csv"
+    path.write_bytes(data)
+    message = (
+        rf"{re.escape(str(path))} must be text in UTF-8 or UTF-16, got .* in line 1, as in UTF-16 without a byte order "
+        "mark; save it as UTF-8"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Hierarchy.from_csv(path)
+
+
+def test_a_csv_that_does_not_keep_what_its_mark_says_is_refused(tmp_path):
+    path = tmp_path / "h.csv"
+    path.write_bytes(b"\xff\xfea")
+    with pytest.raises(
+        ValueError, match=r"must be text in UTF-8 or UTF-16, got the byte 0x61 in line 1; save it as UTF-8$"
+    ):
+        Hierarchy.from_csv(path)
+
+
+def test_only_paths_and_open_text_files_are_read(tmp_path):
+    for bad in (5, None, b"h.csv", io.BytesIO(b"a;*")):
+        with pytest.raises(TypeError, match=r"^path must be a path or an open text file, got "):
+            Hierarchy.from_csv(bad)
+    with pytest.raises(FileNotFoundError):
+        Hierarchy.from_csv(tmp_path / "none.csv")
