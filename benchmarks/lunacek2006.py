@@ -20,18 +20,17 @@ from __future__ import annotations
 import json
 import multiprocessing
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import record
+from lunacek2006_claims import EVALUATIONS, GRID, NEAR, POPULATIONS, READINGS, TRIALS, Trials, claims_of
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pymoo.core.mutation import Mutation
 from pymoo.optimize import minimize
-from scipy import stats
 from tables import crossover_problem
 
 from pymoo_anon.algorithms import GENITOR
@@ -46,13 +45,7 @@ from pymoo_anon.problems import PartitionProblem
 from pymoo_anon.table import Taxonomy
 
 PROCESSES = 2
-POPULATIONS = (200, 500, 1000)
-TRIALS = 15
-EVALUATIONS = 30_000
-GRID = np.arange(1000, EVALUATIONS + 1, 1000)
-EARLY = (5000, 10_000)
 RATE = 1 / 92
-NEAR = 1.002
 STRINGS = 10_000
 COLOURS = {
     "NEW beside": "#0072B2",
@@ -61,7 +54,6 @@ COLOURS = {
     "NEW beside, duplicates": "#009E73",
     "NEW in place, duplicates": "#CC79A7",
 }
-READINGS = ("NEW beside", "NEW in place")
 #: Nodes of the packaged tree of countries that hold all of them.
 REGIONS = ("North America", "Central America", "Caribbean", "South America", "Europe", "Asia")
 
@@ -116,32 +108,6 @@ def trial(task: tuple[str, int, int]) -> dict:
     }
 
 
-class Trials:
-    """All runs, by variant and population."""
-
-    def __init__(self, runs: list[dict]) -> None:
-        self.runs = runs
-
-    def of(self, variant: str, population: int) -> list[dict]:
-        return [run for run in self.runs if (run["variant"], run["population"]) == (variant, population)]
-
-    def losses(self, variant: str, population: int) -> np.ndarray:
-        return np.array([run["loss"] for run in self.of(variant, population)])
-
-    def all_losses(self, variant: str) -> np.ndarray:
-        return np.concatenate([self.losses(variant, p) for p in POPULATIONS])
-
-    def curves(self, variant: str, population: int) -> np.ndarray:
-        return np.array([run["curve"] for run in self.of(variant, population)])
-
-    def after(self, evaluations: int, variant: str, population: int) -> np.ndarray:
-        return self.curves(variant, population)[:, evaluations == GRID][:, 0]
-
-    def near(self, variant: str) -> int:
-        """How many trials end near the lowest loss that any trial found."""
-        return int((self.all_losses(variant) <= NEAR * min(run["loss"] for run in self.runs)).sum())
-
-
 def draw(trials: Trials, variants: tuple[str, ...], name: str) -> None:
     """Convergence for every population, and box plots of the best losses."""
     figure = Figure(figsize=(14, 4.2), layout="constrained")
@@ -177,127 +143,6 @@ def draw(trials: Trials, variants: tuple[str, ...], name: str) -> None:
     high = max(trials.curves(v, p)[:, 1].mean() for v in variants for p in POPULATIONS) / 1000
     axes[0].set_ylim(low - 0.03 * (high - low), high)
     figure.savefig(record.RESULTS / f"lunacek2006_{name}.png", dpi=110)
-
-
-# The claims. Each is looked at for every population: it holds where the difference is significant at 5 %.
-
-Found = Sequence[tuple[bool, str]]
-
-
-def lower(a: np.ndarray, b: np.ndarray) -> tuple[bool, str]:
-    """Whether the losses of a are lower than those of b, by a one-sided rank-sum test."""
-    p = stats.mannwhitneyu(a, b, alternative="less").pvalue
-    return p < 0.05, f"{a.mean():,.0f} against {b.mean():,.0f} (p {p:.2g})"
-
-
-def narrower(a: np.ndarray, b: np.ndarray) -> tuple[bool, str]:
-    """Whether the losses of a vary less than those of b, by Levene's test."""
-    p = stats.levene(a, b, center="median").pvalue
-    return bool(a.std() < b.std() and p < 0.05), f"sd {a.std():,.0f} against {b.std():,.0f} (p {p:.2g})"
-
-
-def equal(groups: Sequence[np.ndarray]) -> tuple[bool, str]:
-    """Whether no difference between groups of losses shows, by Kruskal and Wallis's test."""
-    p = stats.kruskal(*groups).pvalue
-    return p > 0.05, f"medians {', '.join(f'{np.median(g):,.0f}' for g in groups)} (p {p:.2g})"
-
-
-def ordered(means: Sequence[float], reverse: bool = False) -> tuple[bool, str]:
-    """Whether means rise, or fall, from population to population."""
-    return list(means) == sorted(means, reverse=reverse), ", ".join(f"{mean:,.0f}" for mean in means)
-
-
-def by_population(test: Callable[[int], tuple[bool, str]]) -> Found:
-    """A test at every population."""
-    return [(holds, f"{p:,}: {text}") for p in POPULATIONS for holds, text in [test(p)]]
-
-
-def told(says: str, paper: str, *found: tuple[bool, str]) -> dict[str, str]:
-    """A claim of section 4."""
-    return record.claim("4", says, paper, "; ".join(text for _, text in found), [holds for holds, _ in found])
-
-
-def against_trad(trials: Trials, new: str) -> list[dict[str, str]]:
-    """What the paper says of NEW and TRAD, for one reading of NEW."""
-    rows = [
-        told(
-            f"{new} ends in lower loss than TRAD",
-            "more effective solutions in each case",
-            *by_population(lambda p: lower(trials.losses(new, p), trials.losses("TRAD", p))),
-        ),
-        told(
-            f"{new} ends in lower loss than TRAD, all populations together",
-            "on average more effective",
-            lower(trials.all_losses(new), trials.all_losses("TRAD")),
-        ),
-        told(
-            f"{new} varies less from trial to trial than TRAD",
-            "TRAD converges to a wider range",
-            *by_population(lambda p: narrower(trials.losses(new, p), trials.losses("TRAD", p))),
-        ),
-    ]
-    ours, theirs, n = trials.near(new), trials.near("TRAD"), len(POPULATIONS) * TRIALS
-    p = stats.fisher_exact([[ours, n - ours], [theirs, n - theirs]], alternative="greater").pvalue
-    text = f"within {NEAR - 1:.1%} of the lowest loss found: {ours} of {n} trials against {theirs} of {n} (p {p:.2g})"
-    rows.append(
-        told(
-            f"{new} ends in the same optimum more often than TRAD, all populations together",
-            "nearly the exact same solution each time",
-            (p < 0.05, text),
-        )
-    )
-    rows.extend(
-        told(
-            f"{new} converges faster than TRAD: loss after {n_eval:,} evaluations",
-            "faster in each case",
-            *by_population(lambda p, n=n_eval: lower(trials.after(n, new, p), trials.after(n, "TRAD", p))),
-        )
-        for n_eval in EARLY
-    )
-    return rows
-
-
-def of_populations(trials: Trials, variant: str) -> list[dict[str, str]]:
-    """What the paper says of the size of the population."""
-    return [
-        told(
-            f"{variant}'s final loss does not depend on the population",
-            "no relationship",
-            equal([trials.losses(variant, p) for p in POPULATIONS]),
-        ),
-        told(
-            f"{variant} converges more slowly with larger populations: loss after {EARLY[0]:,} evaluations grows",
-            "convergence time increases",
-            ordered([trials.after(EARLY[0], variant, p).mean() for p in POPULATIONS]),
-        ),
-    ]
-
-
-def of_duplicates(trials: Trials, new: str) -> list[dict[str, str]]:
-    """What the paper says of duplicates, for one reading of NEW."""
-    other = f"{new}, duplicates"
-    return [
-        told(
-            f"{new} ends in lower loss without duplicates than with them",
-            "more effective (section 5)",
-            *by_population(lambda p: lower(trials.losses(new, p), trials.losses(other, p))),
-        ),
-        told(
-            f"{new} converges faster without duplicates: loss after {EARLY[0]:,} evaluations",
-            "faster",
-            *by_population(lambda p: lower(trials.after(EARLY[0], new, p), trials.after(EARLY[0], other, p))),
-        ),
-        told(
-            f"{new} with duplicates: smaller populations end in greater loss",
-            "less effective solutions",
-            ordered([trials.losses(other, p).mean() for p in POPULATIONS], reverse=True),
-        ),
-        told(
-            f"{new} with duplicates: smaller populations converge faster, loss after {EARLY[0]:,} evaluations grows",
-            "faster",
-            ordered([trials.after(EARLY[0], other, p).mean() for p in POPULATIONS]),
-        ),
-    ]
 
 
 # The search space.
@@ -415,12 +260,7 @@ def report(trials: Trials) -> None:
     draw(trials, tuple(name for name in COLOURS if name != "TRAD"), "figure5")
     trees, claims = search_space(problem)
     claims += of_validity(problem)
-    for new in READINGS:
-        claims += against_trad(trials, new)
-    for variant in (*READINGS, "TRAD"):
-        claims += of_populations(trials, variant)
-    for new in READINGS:
-        claims += of_duplicates(trials, new)
+    claims += claims_of(trials)
     minutes = sum(run["seconds"] for run in trials.runs) / 60
     text = "\n\n".join(
         [

@@ -1,22 +1,16 @@
-"""The command line: what it writes, what it says, and what it refuses."""
+"""The command line: what a search writes, what it says, and what it refuses."""
 
-import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from command import FILES, MINE, SMALL, front, record, refused, search, write_own_table
 from typer.testing import CliRunner
 
+from pymoo_anon import __version__
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.options import OBJECTIVES
-
-SMALL = ["--rows", "300", "--generations", "5"]
-
-FILES = ["front.csv", "front.png", "run.json"]
+from pymoo_anon.cli.names import ALGORITHMS, OBJECTIVES
 
 
 @pytest.fixture(autouse=True)
@@ -25,53 +19,25 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def own_table(folder):
-    """A user's own file: zip codes with leading zeros, a sensitive column, a label, and their hierarchies."""
-    diagnoses, paid = ["flu", "cold", "asthma"], ["yes", "yes", "no", "no"]
-    rows = [f"0213{i % 10},{'FM'[i % 2]},{diagnoses[i % 3]},{paid[i % 4]},{i}" for i in range(40)]
-    (folder / "mine.csv").write_text("\n".join(["zip,sex,diagnosis,paid,note", *rows, ""]), encoding="utf-8")
-    (folder / "trees").mkdir()
-    lines = [f"0213{i};0213{i // 5}x;*" for i in range(10)]
-    (folder / "trees" / "zip.csv").write_text("\n".join(lines), encoding="utf-8")
-    (folder / "trees" / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
-    return ["--data", "mine.csv", "--hierarchies", "trees", "--generations", "5"]
-
-
-def search(*arguments):
-    return CliRunner().invoke(app, ["search", *arguments])
-
-
-def refused(*arguments):
-    result = search(*arguments)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert not Path("front").exists()
-    return result.stderr.removesuffix("\n")
-
-
-def front():
-    return pd.read_csv("front/front.csv")
-
-
-def record():
-    return json.loads(Path("front/run.json").read_text(encoding="utf-8"))
-
-
 def test_a_search_prints_and_writes_the_front():
     result = search(*SMALL)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     assert sorted(os.listdir("front")) == FILES
-    assert list(front())[-3:] == ["k", "l", "GLM"]
+    assert list(front())[-4:] == ["k", "l", "GLM", "suppressed"]
     assert "Table: 300 rows, " in result.stdout
     assert "8 quasi-identifiers, a lattice of 17,920 nodes.\n" in result.stdout
     assert re.search(r"^Compiled or loaded in \d+\.\d s; what is compiled stays on disk", result.stdout, re.MULTILINE)
-    counts = rf"Members of the front: {len(front())}, found in \d+\.\d s from {record()['n_unique']} distinct nodes \("
-    assert re.search(counts, result.stdout)
-    assert result.stdout.endswith(f"Written: {', '.join(str(Path('front', name)) for name in FILES)}\n")
+    *_, written, end = result.stdout.splitlines()
+    assert written == f"Written: {', '.join(str(Path('front', name)) for name in FILES)}"
+    n_nodes, n_left = record()["n_unique"], 17_920 - record()["n_unique"]
+    assert re.fullmatch(
+        rf"Members of the front: {len(front())}, found in \d+\.\d s from {n_nodes} distinct nodes \(\d\.\d% of the "
+        rf"lattice\); not certified: stopped by generations, {n_left:,} nodes undecided\.",
+        end,
+    )
     shown = [line.split() for line in result.stdout.splitlines()]
-    assert sum(len(line) == 11 and line[0].isdigit() for line in shown) == len(front())
+    assert sum(len(line) == 12 and line[0].isdigit() for line in shown) == len(front())
 
 
 def test_the_record_holds_every_option():
@@ -80,10 +46,10 @@ def test_the_record_holds_every_option():
     assert (options["seed"], options["rows"], options["generations"], options["output"]) == (7, 300, 5, "front")
     assert set(options) == {
         *("data", "rows", "hierarchies", "sensitive", "label", "missing", "objectives", "suppression"),
-        *("suppress_below", "algorithm", "generations", "pop_size", "epsilon", "seed", "output", "verbose"),
-        "require",
+        *("algorithm", "generations", "pop_size", "epsilon", "time_limit", "seed", "output", "verbose", "require"),
     }
-    assert record()["suppression_limit"] == 3
+    assert record()["suppression"] == "AtMost(limit=0.01)"
+    assert record()["inputs"] == {"sha256": {}}
 
 
 @pytest.mark.parametrize("algorithm", ["pbgea", "nsga2"])
@@ -101,7 +67,7 @@ def test_every_generalization_keeps_what_is_required(algorithm):
     result = search("--rows", "300", "--objectives", "k,GLM", "--algorithm", algorithm, *bounds)
     assert result.exit_code == 0, result.output
     found = front()
-    assert list(found)[-4:] == ["k", "GLM", "t", "precision"]
+    assert list(found)[-5:-1] == ["k", "GLM", "t", "precision"]
     assert len(found) > 1
     assert found.k.min() >= 10
     assert found.t.max() <= 0.6
@@ -135,7 +101,7 @@ def test_exhaustive_search():
     result = search("--rows", "300", "--algorithm", "exhaustive", "--objectives", "k,GLM")
     assert result.exit_code == 0, result.output
     assert "17,920 distinct nodes (100.0% of the lattice)" in result.stdout
-    assert list(front())[-2:] == ["k", "GLM"]
+    assert list(front())[-3:-1] == ["k", "GLM"]
 
 
 @pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
@@ -148,22 +114,29 @@ def test_verbose_shows_the_table_of_pymoo(algorithm):
 def test_all_objectives():
     result = search(*SMALL, "--objectives", "k, l, S_k, S_l, GLM, CM:salary-class, l:sex")
     assert result.exit_code == 0, result.output
-    assert list(front())[-7:] == ["k", "l of occupation", "S_k", "S_l", "GLM", "CM", "l of sex"]
+    assert list(front())[-8:-1] == ["k", "l of occupation", "S_k", "S_l", "GLM", "CM", "l of sex"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "limit", "below"),
+    ("arguments", "rule"),
     [
-        ([], 3, 0),
-        (["--suppression", "0.1"], 30, 0),
-        (["--suppression", "5"], 5, 0),
-        (["--suppression", "0"], 0, 0),
-        (["--suppress-below", "4"], 0, 4),
+        ([], "AtMost(limit=0.01)"),
+        (["--suppression", "0.1"], "AtMost(limit=0.1)"),
+        (["--suppression", "5"], "AtMost(limit=5)"),
+        (["--suppression", "0"], "AtMost(limit=0)"),
+        (["--suppression", "below:4"], "Below(k=4)"),
     ],
 )
-def test_suppression(arguments, limit, below):
-    search(*SMALL, *arguments)
-    assert (record()["suppression_limit"], record()["suppress_below"]) == (limit, below)
+def test_suppression(arguments, rule):
+    result = search(*SMALL, *arguments)
+    assert result.exit_code == 0, result.output
+    assert record()["suppression"] == rule
+
+
+@pytest.mark.parametrize(("text", "limit"), [("0.1", 30), ("7", 7)])
+def test_suppressed_tuples_stand_in_the_front(text, limit):
+    search(*SMALL, "--suppression", text)
+    assert 0 < front()["suppressed"].max() <= limit
 
 
 def test_larger_boxes_hold_fewer_members():
@@ -171,47 +144,6 @@ def test_larger_boxes_hold_fewer_members():
     fine = len(front())
     search(*SMALL, "--epsilon", "10,5,1000")
     assert len(front()) < fine
-
-
-def test_own_table(own_table):
-    result = search(*own_table, "--sensitive", "diagnosis", "--label", "paid", "--objectives", "k,l,CM,GLM")
-    assert result.exit_code == 0, result.output
-    assert list(front()) == ["sex", "zip", "k", "l", "CM", "GLM"]
-    assert (record()["n_rows"], record()["n_distinct"], record()["n_nodes"]) == (40, 10, 6)
-    assert record()["options"]["sensitive"] == ["diagnosis"]
-
-
-def test_default_objectives_read_every_sensitive_column(own_table):
-    search(*own_table)
-    assert list(front())[2:] == ["k", "GLM"]
-    search(*own_table, "--sensitive", "diagnosis")
-    assert list(front())[2:] == ["k", "l", "GLM"]
-    search(*own_table, "--sensitive", "diagnosis", "--sensitive", "paid")
-    assert list(front())[2:] == ["k", "l of diagnosis", "l of paid", "GLM"]
-
-
-def test_missing_values_of_an_own_table(own_table):
-    with Path("mine.csv").open("a", encoding="utf-8") as file:
-        file.write("02130,,flu,yes,1\n02131,F,NA,no,2\n")
-    message = (
-        "Error: frame must have no missing values, got 1 of 42 rows with some: 1 in 'sex'; missing='drop' leaves these "
-        "rows out, missing='keep' makes them a value of their own"
-    )
-    assert refused(*own_table, "--sensitive", "diagnosis") == message
-    search(*own_table, "--sensitive", "diagnosis", "--missing", "drop")
-    assert record()["n_rows"] == 41
-    search(*own_table, "--sensitive", "diagnosis", "--missing", "keep")
-    assert record()["n_rows"] == 42
-
-
-def test_a_hierarchy_without_a_root_is_a_warning(own_table):
-    Path("trees/sex.csv").write_text("F;women\nM;men\n", encoding="utf-8")
-    result = search(*own_table)
-    assert result.exit_code == 0, result.output
-    assert result.stderr == (
-        "Warning: the hierarchies of 'sex' do not end in one group, so that no node is wholly generalized; "
-        "Hierarchy.with_root() adds a level '*'\n"
-    )
 
 
 @pytest.mark.usefixtures("adult_rows")
@@ -233,7 +165,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     ("arguments", "message"),
     [
         (["--data", "adlt"], "data must be census, adult or a CSV file, got 'adlt', which is no file"),
-        (["--algorithm", "pbg"], "algorithm must be one of pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
+        (["--algorithm", "pbg"], "algorithm must be one of auto, pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
         (["--objectives", "k,glm"], f"objectives must be one of {', '.join(OBJECTIVES)}, got 'glm'"),
         (["--objectives", ""], f"objectives must be one of {', '.join(OBJECTIVES)}, got ''"),
         (["--require", "K>=5"], f"require must be one of {', '.join(OBJECTIVES)}, got 'K'"),
@@ -257,10 +189,11 @@ def test_the_label_of_adult_is_no_quasi_identifier():
             "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 to "
             "299, got 1.5",
         ),
-        (
-            ["--suppression", "0.01", "--suppress-below", "5"],
-            "suppression and suppress_below must not both be given",
-        ),
+        (["--suppression", "above:5"], "suppression must be one of below, violating, got 'above'"),
+        (["--suppression", "below:few"], "suppression must be a number, got 'few'"),
+        (["--suppression", "below:4.5"], "k of Below must be a positive whole number, got 4.5"),
+        (["--time-limit", "0"], "time-limit must be a positive number of seconds, got 0.0"),
+        (["--time-limit", "inf"], "time-limit must be a positive number of seconds, got inf"),
         (["--epsilon", "1,x"], "epsilon must be a number, got 'x'"),
         (["--sensitive", "sex"], "--sensitive means nothing with census"),
         (["--data", "adult", "--rows", "300"], "--rows means nothing with adult"),
@@ -279,118 +212,102 @@ def test_an_epsilon_for_each_objective():
     assert not Path("front").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--data", "mine.csv"],
-            "hierarchies must be a folder with a file NAME.csv for each quasi-identifier of mine.csv, got none",
-        ),
-        (
-            ["--data", "mine.csv", "--hierarchies", "none"],
-            "hierarchies must be a folder with a file NAME.csv for each "
-            "quasi-identifier of mine.csv, got 'none', which has no such file",
-        ),
-        (["--data", "mine.csv", "--hierarchies", "trees", "--rows", "3"], "--rows means nothing with mine.csv"),
-        (
-            ["--data", "mine.csv", "--hierarchies", "trees", "--sensitive", "age"],
-            "frame must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
-        ),
-        (
-            ["--data", "mine.csv", "--hierarchies", "trees", "--missing", "no"],
-            "missing must be 'raise', 'drop' or 'keep', got 'no'",
-        ),
-        (
-            ["--data", "mine.csv", "--hierarchies", "trees", "--objectives", "l"],
-            "objectives: l reads one sensitive column and the table has none; l:NAME names a column",
-        ),
-        (
-            [
-                "--data",
-                "mine.csv",
-                "--hierarchies",
-                "trees",
-                "--sensitive",
-                "note",
-                "--sensitive",
-                "paid",
-                "--objectives",
-                "l",
-            ],
-            "objectives: l reads one sensitive column and the table has 'note', 'paid'; l:NAME names a column",
-        ),
-    ],
-)
-def test_error_messages_of_an_own_table(own_table, arguments, message):
-    assert refused(*arguments) == f"Error: {message}"
-
-
-def test_a_value_without_a_row_in_its_hierarchy(own_table):
-    Path("trees/sex.csv").write_text("F;*\n", encoding="utf-8")
-    assert refused(*own_table) == (
-        "Error: column 'sex' must hold values of its hierarchy only, got without a row there: 'M'"
-    )
-
-
-def test_files_that_are_no_csv(own_table):
-    Path("mine.csv").write_bytes(b"")
-    assert refused(*own_table) == (
-        "Error: mine.csv must be a CSV file in UTF-8 with a header: No columns to parse from file"
-    )
-    Path("mine.csv").write_bytes(b"zip,sex\n\xff,F\n")
-    assert refused(*own_table).startswith("Error: mine.csv must be a CSV file in UTF-8 with a header: 'utf-8' codec")
-
-
-def test_an_output_that_cannot_be_written():
-    Path("file").write_text("")
-    result = search(*SMALL, "--output", "file/front")
-    assert result.exit_code == 2
-    assert result.stderr == f"Error: {Path('file/front')}: Not a directory\n"
-    assert search(*SMALL, "--output", "file").exit_code == 2
-    assert os.listdir() == ["file"]
-
-
-@pytest.mark.parametrize(
-    "stage",
-    ["cli.make_census", "cli.minimize", "report.sorted_front", "report.plot_front", "report.json.dumps"],
-)
-def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
-    def interrupt(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(f"pymoo_anon.{stage}", interrupt)
-    result = search(*SMALL)
-    assert result.exit_code == 130
-    assert result.stderr == "Interrupted: nothing was written.\n"
-    assert os.listdir() == []
-
-
-def test_a_search_interrupted_while_it_runs_leaves_no_file(monkeypatch):
-    from pymoo_anon import cli
-
-    def interrupt(problem, *args, **kwargs):
-        if problem.table.n_rows == 300:
-            raise KeyboardInterrupt
-        return minimize(problem, *args, **kwargs)
-
-    minimize = cli.minimize
-    monkeypatch.setattr(cli, "minimize", interrupt)
-    result = search(*SMALL)
-    assert result.exit_code == 130
-    assert os.listdir() == []
-
-
 def test_help_names_every_choice():
     result = CliRunner().invoke(app, ["search", "--help"], env={"COLUMNS": "120", "TERM": "dumb"})
     assert result.exit_code == 0
     # Without the frame, so that a list that goes on in the next line is one.
     text = " ".join(result.stdout.replace("│", " ").split())
-    for word in ["census|adult|FILE.csv", ", ".join(OBJECTIVES), "pbgea|nsga2|bnb|exhaustive", "front.csv"]:
+    for word in ["census|adult|FILE.csv", ", ".join(OBJECTIVES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
         assert word in text
 
 
-def test_as_a_module():
-    command = [sys.executable, "-m", "pymoo_anon", "search", *SMALL]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert sorted(os.listdir("front")) == FILES
+def test_a_proof_where_it_is_quick():
+    result = search("--rows", "300")
+    assert "\nAlgorithm: branch and bound (17,920 nodes with 293 tuples each are proven quickly).\n" in result.stdout
+    assert result.stdout.endswith("% of the lattice); certified: proven to be complete.\n")
+    found = record()
+    assert found["algorithm"]["name"] == "bnb"
+    assert (found["certified"], found["n_undecided"], found["stopped"]) == (True, 0, "proof complete")
+    assert found["options"]["algorithm"] == "auto"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "why"),
+    [
+        (["--generations", "100"], "pbgea", "--generations is an option of an evolutionary search"),
+        (["--pop-size", "20"], "pbgea", "--pop-size is an option of an evolutionary search"),
+        (["--suppression", "below:4"], "pbgea", "Below"),
+        (["--objectives", "k,delta"], "pbgea", "DeltaDisclosure('occupation') states no bounds"),
+        (["--algorithm", "nsga2"], "nsga2", "asked for"),
+    ],
+)
+def test_what_serves_where_a_proof_does_not(arguments, name, why):
+    result = search("--rows", "60", *arguments)
+    assert result.exit_code == 0, result.output
+    assert record()["algorithm"]["name"] == name
+    assert record()["algorithm"]["why"].startswith(why)
+    assert f"Algorithm: {ALGORITHMS[name].words} ({record()['algorithm']['why']}).\n" in result.stdout
+
+
+def test_a_large_table_is_searched_without_a_proof(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.cli.searching.QUICK", 17_920 * 293 - 1)
+    search("--rows", "300")
+    assert record()["algorithm"]["why"] == (
+        "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
+    )
+    monkeypatch.setattr("pymoo_anon.cli.searching.QUICK", 17_920 * 293)
+    search("--rows", "300")
+    assert record()["algorithm"]["name"] == "bnb"
+
+
+def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
+    write_own_table(folder)
+    result = search(*MINE[:4], "--objectives", "k,KL")
+    assert result.exit_code == 0, result.output
+    assert record()["algorithm"] == {
+        "name": "exhaustive",
+        "why": "PBG-EA would visit as many as all of the 6 nodes",
+    }
+    assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
+
+
+@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
+def test_a_limit_of_time(algorithm):
+    result = search("--rows", "3000", "--algorithm", algorithm, "--time-limit", "0.0001", "--objectives", "k,GLM")
+    assert result.exit_code == 0, result.output
+    left = record()["n_undecided"]
+    assert result.stdout.endswith(f"not certified: stopped by time limit, {left:,} nodes undecided.\n")
+    assert (record()["certified"], record()["stopped"]) == (False, "time limit")
+    assert 0 < left < 17_920
+    assert record()["n_unique"] <= 17_920 - left
+    assert record()["options"]["time_limit"] == 0.0001
+
+
+@pytest.mark.parametrize("n", [24, 70])
+def test_lattices_beyond_any_memory(folder, n):
+    names = [f"attribute-{i:02d}" for i in range(n)]
+    rows = [",".join("abcd"[(r * i + r // 3) % 4] for i in range(1, n + 1)) for r in range(60)]
+    Path("wide.csv").write_text("\n".join([",".join(names), *rows]))
+    Path("trees").mkdir()
+    for name in names:
+        Path("trees", f"{name}.csv").write_text("a;ab;*\nb;ab;*\nc;cd;*\nd;cd;*\n")
+    wide = ["--data", "wide.csv", "--hierarchies", "trees"]
+    result = search(*wide)
+    assert result.exit_code == 0, result.output
+    assert record()["algorithm"]["name"] == "pbgea"
+    size = "282,429,536,481" if n == 24 else "about 10^33"
+    assert f"a lattice of {size} nodes.\nAlgorithm: PBG-EA ({size} nodes with " in result.stdout
+    # Every column and every member is printed whole.
+    assert "…" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 250
+    assert all(re.search(rf"(?m)^ *\S.* {i:02d}\b", result.stdout) for i in range(n))
+    for algorithm in ("bnb", "exhaustive"):
+        result = search(*wide, "--algorithm", algorithm, "--output", "other", "--time-limit", "0.0001")
+        if result.exit_code != 0:
+            assert re.fullmatch(r"Error: [^\n]*(pbgea|PBGEA)[^\n]*\n", result.stderr), result.stderr
+            assert not Path("other").exists()
+
+
+def test_the_version():
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"pymoo-anon {__version__}\n")

@@ -101,7 +101,7 @@ def test_where_nothing_is_feasible_nothing_is_returned(algorithm):
     problem = small_problem(KAnonymity() >= 301)
     res = minimize(problem, algorithm, ("n_gen", 60), seed=1)
     assert res.F is None
-    assert problem.to_frame(res).shape == (0, 10)
+    assert problem.to_frame(res).shape == (0, 12)
     assert len(problem.pareto_front()) == 0
 
 
@@ -127,7 +127,9 @@ def test_a_frame_shows_what_a_constraint_bounds():
     problem = small_problem(*two_constraints())
     res = minimize(problem, PBGEA(), ("n_gen", 60), seed=1)
     frame = problem.to_frame(res)
-    assert list(frame.columns[-3:]) == ["k", "GLM", "t"]
+    assert list(frame.columns[-5:]) == ["k", "GLM", "t", "suppressed", "feasible"]
+    assert frame["feasible"].all()
+    assert frame["suppressed"].tolist() == [problem.equivalence_classes(x).n_suppressed[0] for x in res.X]
     np.testing.assert_array_equal(frame[["k", "t"]].T, values_of_nodes(res.X))
 
 
@@ -262,7 +264,7 @@ def test_objectives_of_ones_own_are_told_apart_by_their_arguments():
     F, G = own.evaluate(X, return_values_of=["F", "G"])
     np.testing.assert_array_equal(F, values[:, :2])
     np.testing.assert_array_equal(G, np.column_stack([0.9 + values[:, 2], -values[:, 0] - 1]))
-    names = list(own.to_frame(minimize(own, PBGEA(), ("n_gen", 3), seed=1)))[-3:]
+    names = list(own.to_frame(minimize(own, PBGEA(), ("n_gen", 3), seed=1)))[-5:-2]
     assert names == ["Share() 1", "Share() 2", "Share() 3"]
 
 

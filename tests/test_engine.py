@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from plain import assert_same_classes
 from strategies import nodes, policies, tables
 
-from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, extents, grouper, grouping, workspace
+from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, extents, grouper, grouping, values, workspace
 from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.dominance import dominance_fitness, update_boxes
@@ -114,7 +114,7 @@ def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, 
         if data.draw(st.booleans()):
             for name in BATCH_SIZES:
                 patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
-        patch.setattr(workspace, "_KEPT_TABLES", data.draw(st.sampled_from([0, 0.3, 1, 2])))
+        patch.setattr(workspace, "_KEPT_LAYERS", data.draw(st.sampled_from([0, 0.3, 1, 2])))
         tuples = Grouper(table.microdata.tuples)
         for wanted in (given_rows >= 0, given_rows < 0, None):
             got, _ = copies(tuples, *table.group_maps(steps), sources=sources, asked=wanted, **asked)
@@ -129,14 +129,14 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     table = uncounted(np.arange(12)[:, None], (12,))
     maps = np.arange(12) // np.array([[2], [4], [12], [6]])
     n_groups = np.array([[6], [3], [1], [2]])
-    numbered, compiled = [], grouping._number_pairs
+    numbered, compiled = [], grouping._make_classes
 
-    def watched(left, *others):
-        numbered.append(len(left))
-        return compiled(left, *others)
+    def watched(a, layer, tree, layers, *others):
+        numbered.append(layers.starts[layer + 1] - layers.starts[layer])
+        return compiled(a, layer, tree, layers, *others)
 
-    monkeypatch.setattr(workspace, "_KEPT_TABLES", room)
-    monkeypatch.setattr(grouping, "_number_pairs", watched)
+    monkeypatch.setattr(workspace, "_KEPT_LAYERS", room)
+    monkeypatch.setattr(grouping, "_make_classes", watched)
     monkeypatch.setattr(grouper, "group", grouping.group.py_func)
     got, _ = copies(table, maps, n_groups, sources=np.array([-1, 0, 1, 0]))
     assert numbered == rows_read
@@ -154,7 +154,7 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     ],
 )
 def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
-    """`group` runs uncompiled here, so that its calls can be watched."""
+    """`group` and what it calls run uncompiled here, so that their calls can be watched."""
     rng = np.random.default_rng(1)
     codes = np.unique(rng.integers(0, 12, size=(40, 3)), axis=0)
     cells = rng.integers(0, 4, size=(len(codes), 5))
@@ -173,21 +173,24 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
 
     taken = set()
 
-    def watch(name, told):
-        compiled = getattr(grouping, name)
+    def watch(module, name, told):
+        compiled = getattr(module, name)
 
         def watched(*arguments):
             taken.add(told(*arguments))
             return compiled(*arguments)
 
-        monkeypatch.setattr(grouping, name, watched)
+        monkeypatch.setattr(module, name, watched)
 
     if tiny is not None:
         monkeypatch.setattr(workspace, tiny, 1)
-    watch("_number_pairs", lambda *a: "direct" if a[4] * a[5] <= len(a[6]) else "open addressing")
-    watch("add_values", lambda *a: "dense")
-    watch("merge_values", lambda *a: "sorted by class")
+    direct = lambda pairs, slots, *_: pairs.n_left * pairs.n_right <= len(slots.marks)  # noqa: E731
+    watch(grouping, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
+    watch(values, "add_values", lambda *a: "dense")
+    watch(values, "merge_values", lambda *a: "sorted by class")
     monkeypatch.setattr(grouper, "group", grouping.group.py_func)
+    monkeypatch.setattr(grouping, "_make_classes", grouping._make_classes.py_func)
+    monkeypatch.setattr(grouping, "count_values", values.count_values.py_func)
     got, n_batches = copies(Grouper(table), maps, n_groups, **asked)
     taken.add("one batch" if n_batches == 1 else "many batches")
     assert path <= taken
@@ -201,12 +204,12 @@ def test_numbers_start_again_before_they_outgrow_their_slots():
     expected, _ = copies(Grouper(table), *identity(table), class_of=True)
     own = Grouper(table)
     copies(own, *identity(table))
-    (space,) = own._workspaces
-    space.taken[0] = np.iinfo(np.uint32).max - 150
+    (space,) = own._pool
+    space.slots.base[0] = np.iinfo(np.uint32).max - 150
     for _ in range(4):
         got, _ = copies(own, *identity(table), class_of=True)
         assert_equal_classes(got[0], expected[0])
-    assert space.taken[0] < 1000
+    assert space.slots.base[0] < 1000
 
 
 @pytest.mark.parametrize("sizes", [(4,) * 70, (300,) * 8, (9,), (2**31, 2**31, 2**31), (1, 5, 1)])

@@ -50,7 +50,8 @@ UNWRITABLE = "labels must be text that a hierarchy file can hold: "
     [
         (
             [["a", "b\0"], ["*", "*"]],
-            "the file must be a text file in UTF-8, or in UTF-16 with a byte order mark, got one with NUL characters",
+            "the file must be text in UTF-8 or UTF-16, got a NUL in line 2, as in UTF-16 without a byte order mark; "
+            "save it as UTF-8",
         ),
         (
             [["a", "b"], ["", ""]],
@@ -88,7 +89,6 @@ ENCODINGS = {
     "UTF-8 with mark": USUAL.encode("utf-8-sig"),
     "UTF-16": USUAL.encode("utf-16"),
     "UTF-16 big": b"\xfe\xff" + USUAL.encode("utf-16-be"),
-    "UTF-32": USUAL.encode("utf-32"),
 }
 
 
@@ -132,20 +132,25 @@ def test_open_csv_files_are_read(kind):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "what"),
     [
-        'a;*\n"b;*\n' + "c;*\n" * 50_000,
-        'a;*\n"b;*\nc;*\n"d";*\n',
-        'a;*\nb;"*',
-        'a,*\r\n"b"c,*\r\n',
-        '1,5;*\n2,5;"*\n',  # fits with commas
-        'a;*\n"b"" ;*\n',
+        ('a;*\n"b;*\n' + "c;*\n" * 50_000, "field larger than field limit (131072)"),
+        ('a;*\n"b;*\nc;*\n"d";*\n', "';' expected after '\"'"),
+        ('a;*\nb;"*', "unexpected end of data"),
+        ('a,*\r\n"b"c,*\r\n', "',' expected after '\"'"),
+        ('1,5;*\n2,5;"*\n', "unexpected end of data"),  # split at commas, its rows are equally long
+        ('a;*\n"b"" ;*\n', "unexpected end of data"),
     ],
+    ids=range(6),
 )
-def test_a_quote_that_is_not_closed_is_refused_however_long_the_file(text):
-    message = "the file must close every quote before a separator or the end of a line, not so the one in line 2"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+def test_a_quote_that_is_not_closed_is_refused_however_long_the_file(text, what):
+    with pytest.raises(ValueError, match=f"^{re.escape('the file must have quotes closed, got in row 2: ' + what)}$"):
         Hierarchy.from_csv(io.StringIO(text))
+
+
+def test_a_quote_that_hides_all_separators_is_refused():
+    with pytest.raises(ValueError, match=r"^the file must have quotes closed, got in row 1: unexpected end of data$"):
+        Hierarchy.from_csv(io.StringIO('"a;*\nb;*\n'))
 
 
 @pytest.mark.parametrize("broken", ["values", "folder"])
@@ -160,7 +165,7 @@ def test_a_csv_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, brok
             raise OSError("no")
 
         monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises((UnicodeEncodeError, OSError)):
+    with pytest.raises((ValueError, OSError)):
         hierarchy.to_csv(path)
     assert [p.name for p in tmp_path.iterdir()] == ["cities.csv"]
     assert path.read_text() == "what was there"
@@ -204,7 +209,8 @@ ROW_LENGTHS = "{} must have rows of equal length: split at "
         ),
         (
             "a;*\0\n",
-            "{} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got one with NUL characters",
+            "{} must be text in UTF-8 or UTF-16, got a NUL in line 1, as in UTF-16 without a byte order mark; save it "
+            "as UTF-8",
         ),
     ],
 )
@@ -217,13 +223,12 @@ def test_csv_files_that_are_refused(tmp_path, text, message):
         Hierarchy.from_csv(io.StringIO(text))
 
 
-def test_a_csv_in_another_encoding_is_refused_with_a_way_to_read_it(tmp_path):
+def test_a_csv_in_another_encoding_is_refused_unless_it_is_opened_in_it(tmp_path):
     path = tmp_path / "h.csv"
     path.write_bytes("Bonn;*\r\nZürich;*\r\nNîmes;*\r\n".encode("cp1252"))
     message = (
-        f"{path} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got byte 0xfc in line 2; "
-        "if 'Zürich;*' is right for that line, the file is in Windows-1252: save it in UTF-8, or give "
-        "open(path, encoding='cp1252')"
+        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in a file in latin-1 (ISO 8859-1) or "
+        "Windows-1252; save it as UTF-8"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Hierarchy.from_csv(path)
@@ -233,19 +238,26 @@ def test_a_csv_in_another_encoding_is_refused_with_a_way_to_read_it(tmp_path):
         Hierarchy.from_csv(file)
 
 
-@pytest.mark.parametrize("data", ["Zürich;*\n".encode("utf-16-le"), "Bonn;*\n".encode("utf-16-be"), b"PK\3\4\0\xff"])
+@pytest.mark.parametrize(
+    "data", ["Zürich;*\n".encode("utf-16-le"), "Bonn;*\n".encode("utf-16-be"), "Bonn;*\n".encode("utf-32"), b"PK\0\xff"]
+)
 def test_a_csv_in_utf_16_without_its_mark_is_refused(tmp_path, data):
     path = tmp_path / "h.csv"
     path.write_bytes(data)
-    message = f"{path} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got one with NUL characters"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    message = (
+        rf"{re.escape(str(path))} must be text in UTF-8 or UTF-16, got .* in line 1, as in UTF-16 without a byte order "
+        "mark; save it as UTF-8"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
         Hierarchy.from_csv(path)
 
 
 def test_a_csv_that_does_not_keep_what_its_mark_says_is_refused(tmp_path):
     path = tmp_path / "h.csv"
     path.write_bytes(b"\xff\xfea")
-    with pytest.raises(ValueError, match="must be a text file, got a byte order mark of utf-16 and "):
+    with pytest.raises(
+        ValueError, match=r"must be text in UTF-8 or UTF-16, got the byte 0x61 in line 1; save it as UTF-8$"
+    ):
         Hierarchy.from_csv(path)
 
 

@@ -12,13 +12,26 @@ from pymoo.algorithms.moo.spea2 import SPEA2
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
+from pymoo.problems import get_problem
 from pymoo.util.ref_dirs import get_reference_directions
 
 from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.dominance import dominance_fitness
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import DominanceCountTournament, LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, NonUniformEntropy
+from pymoo_anon.operators import (
+    ClosestValidRepair,
+    DominanceCountTournament,
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+    SingleStepMutation,
+    ValidSampling,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
 
 
 def box(lengths):
@@ -127,3 +140,97 @@ def test_any_algorithm_of_pymoo_keeps_levels_whole(algorithm):
     res = minimize(problem, algorithm, ("n_gen", 8), seed=1)
     assert np.issubdtype(res.X.dtype, np.integer)
     assert np.array_equal(problem.compute(res.X), res.F)
+
+
+def lattice():
+    return LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
+
+
+def strings():
+    return PartitionProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
+
+
+def test_the_tournament_and_whole_floats_serve_other_algorithms():
+    problem = lattice()
+    X = LatticeSampling().do(problem, 12, random_state=np.random.default_rng(0)).get("X").astype(float)
+    algorithm = NSGA2(12, **{**OPERATORS, "sampling": X}, selection=DominanceCountTournament())
+    res = minimize(problem, algorithm, ("n_gen", 5), seed=1)
+    assert np.array_equal(problem.evaluate(res.X), res.F)
+
+
+def parents(problem):
+    """Three pairs of the search space's own variables."""
+    X = np.random.default_rng(0).integers(0, problem.xu.astype(int) + 1, size=(2, 3, problem.n_var))
+    return X.astype(problem.vtype)
+
+
+@pytest.mark.parametrize(
+    "operate",
+    [
+        lambda own, rng: LatticeSampling()._do(own, 3, random_state=rng),
+        lambda own, rng: LevelCrossover()._do(own, parents(own), random_state=rng),
+        lambda own, rng: SingleStepMutation()._do(own, parents(own)[0], random_state=rng),
+    ],
+    ids=["LatticeSampling", "LevelCrossover", "SingleStepMutation"],
+)
+def test_operators_of_levels_refuse_other_variables(operate):
+    rng = np.random.default_rng(0)
+    assert operate(lattice(), rng).dtype == int
+    with pytest.raises(TypeError) as caught:
+        operate(strings(), rng)
+    assert str(caught.value) == (
+        "problem must have whole numbers as variables, as the levels of a LatticeProblem, got PartitionProblem; for a "
+        "PartitionProblem there are ValidSampling, PartitionCrossover and RandomImmigrantMutation"
+    )
+    with pytest.raises(TypeError, match="got ZDT1"):
+        operate(get_problem("zdt1"), rng)
+
+
+@pytest.mark.parametrize(
+    "operate",
+    [
+        lambda own, rng: ValidSampling()._do(own, 3, random_state=rng),
+        lambda own, rng: PartitionCrossover()._do(own, parents(own), random_state=rng),
+        lambda own, rng: PerAttributeBitMutation()._do(own, parents(own)[0], random_state=rng),
+        lambda own, rng: PerAttributeBitMutation(0.1)._do(own, parents(own)[0], random_state=rng),
+        lambda own, rng: RandomImmigrantMutation()._do(own, parents(own)[0], random_state=rng),
+        lambda own, rng: ClosestValidRepair()._do(own, parents(own)[0], random_state=rng),
+    ],
+    ids=["ValidSampling", "PartitionCrossover", "bits", "bits at a rate", "RandomImmigrantMutation", "repair"],
+)
+def test_operators_of_strings_refuse_other_variables(operate):
+    rng = np.random.default_rng(0)
+    assert operate(strings(), rng).dtype == bool
+    with pytest.raises(TypeError) as caught:
+        operate(lattice(), rng)
+    assert str(caught.value) == (
+        "problem must be a PartitionProblem, got LatticeProblem; for a LatticeProblem there are LatticeSampling, "
+        "LevelCrossover and SingleStepMutation"
+    )
+
+
+def test_surrogates_serve_any_variables():
+    own = lattice()
+    X = parents(own)
+    children = ReducedSurrogateCrossover()._do(own, X, random_state=np.random.default_rng(0))
+    assert children.dtype == int
+    assert np.array_equal(np.sort(children, axis=0), np.sort(X, axis=0))
+
+
+def test_problems_that_do_not_say_what_their_variables_are_have_levels():
+    own = Problem(n_var=4, xl=0, xu=2)
+    assert own.vtype is None
+    X = LatticeSampling().do(own, 5, random_state=np.random.default_rng(0)).get("X")
+    assert X.dtype == int
+    assert X[:2].tolist() == [[2] * 4, [0] * 4]
+
+
+def test_an_archive_keeps_what_a_population_loses():
+    """With four objectives a population of 20 shows about a third of the minimal nodes that it saw."""
+    objectives = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NonUniformEntropy()]
+    problem = LatticeProblem(make_census(300), objectives, suppression=0.05)
+    archive = BoxArchive(problem.steps, [objective.maximize for objective in objectives])
+    res = minimize(problem, NSGA2(20, archive=archive, **OPERATORS), ("n_gen", 30), seed=1)
+    assert len(np.unique(res.F, axis=0)) <= 20
+    assert len(res.archive) > 50
+    assert np.array_equal(problem.compute(res.archive.get("X")), res.archive.F)

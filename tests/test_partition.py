@@ -295,15 +295,15 @@ def test_to_frame_has_numbers_of_groups_and_natural_signs():
     assert res.pop.get("X").dtype == bool
     assert np.array_equal(own.compute(res.X), res.F)
     frame = own.to_frame(res)
-    assert list(frame.columns) == ["age", "work", "sex", "k", "GLM"]
-    assert [str(dtype) for dtype in frame.dtypes] == ["int64"] * 4 + ["float64"]
+    assert list(frame.columns) == ["age", "work", "sex", "k", "GLM", "suppressed"]
+    assert [str(dtype) for dtype in frame.dtypes] == ["int64"] * 4 + ["float64", "int64"]
     assert frame[["age", "work", "sex"]].to_numpy().tolist() == [list(own.decode(x).n_groups) for x in res.X]
     assert np.array_equal(frame[["k", "GLM"]], res.F * [-1, 1])
     one, none = Result(), Result()
-    one.X, one.F = string(age=[3], sex=[0]), np.array([-5.0, 30.5])
+    one.X = string(age=[3], sex=[0])
     none.X = none.F = None
-    assert own.to_frame(one).to_numpy().tolist() == [[2, 1, 2, 5, 30.5]]
-    assert own.to_frame(none).shape == (0, 5)
+    assert own.to_frame(one).to_numpy().tolist() == [[2, 1, 2, *own.natural(own.evaluate(one.X)), 0]]
+    assert own.to_frame(none).shape == (0, 6)
 
 
 def test_an_attribute_of_one_value_has_no_bits():

@@ -224,18 +224,20 @@ def test_to_frame_has_levels_and_natural_signs(problem):
     res = minimize(problem, NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation()),
                    ("n_gen", 5), seed=1)  # fmt: skip
     frame = problem.to_frame(res)
-    assert list(frame.columns) == ["age", "sex", "zip", "k", "l", "GLM"]
+    assert list(frame.columns) == ["age", "sex", "zip", "k", "l", "GLM", "suppressed"]
     assert np.array_equal(frame[["age", "sex", "zip"]], res.X)
     assert np.array_equal(frame[["k", "l", "GLM"]], res.F * [-1, -1, 1])
-    assert [str(t) for t in frame.dtypes] == ["int64"] * 5 + ["float64"]
+    assert [str(t) for t in frame.dtypes] == ["int64"] * 5 + ["float64", "int64"]
 
 
 def test_to_frame_of_one_solution_and_of_none(problem):
     res = Result()
-    res.X, res.F = np.array([1, 0, 2]), np.array([-5.0, -2.0, 30.5])
-    assert problem.to_frame(res).to_numpy().tolist() == [[1, 0, 2, 5, 2, 30.5]]
+    res.X = np.array([1, 0, 2])
+    natural = problem.natural(problem.evaluate(res.X))
+    suppressed = problem.equivalence_classes(res.X).n_suppressed[0]
+    assert problem.to_frame(res).to_numpy().tolist() == [[1, 0, 2, *natural, suppressed]]
     res.X = res.F = None
-    assert problem.to_frame(res).shape == (0, 6)
+    assert problem.to_frame(res).shape == (0, 7)
 
 
 def test_names_of_objectives_are_unique():

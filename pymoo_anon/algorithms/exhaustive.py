@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.evaluator import Evaluator
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
@@ -14,66 +16,113 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon.fronts.archive import evaluated, merge_front
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
+
+Matrix = NDArray[np.float64]
 
 
 class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     """Evaluates every node of a `LatticeProblem`, a batch an iteration, and ends by itself with the exact front.
 
-    Stopped early by a termination, it returns the front of the nodes that it has seen. Of nodes with equal objective
-    values the first in the order of `LatticeProblem.nodes` is kept. It asks for no evaluations: ask and tell have
-    nothing to do, `next()` and `run()` do.
+    A termination is looked at after every batch. Stopped early, the result is the front of the nodes that were visited.
+    Ctrl-C is passed on, as by pymoo's algorithms; the search can go on with the batch that was interrupted. Of nodes
+    with equal objective values the first in the order of `LatticeProblem.nodes` is kept.
 
     Args:
         batch_size: Number of nodes in a batch.
         output: Columns of the verbose output; None is `ExhaustiveOutput()`.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, ...
+        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
+            return_least_infeasible, ...
+
+    Attributes:
+        n_visited: Number of nodes that were evaluated.
 
     Raises:
-        ValueError: `batch_size` is not positive.
+        ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
+    archive: Any
+
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be positive, got {batch_size!r}")
+        if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise ValueError(f"batch_size must be a positive whole number, got {batch_size!r}")
         super().__init__(output=ExhaustiveOutput() if output is None else output, **kwargs)
-        self.batch_size = batch_size
+        self.batch_size = int(batch_size)
         self.n_visited = 0
 
     def setup(self, problem: Problem, **kwargs: Any) -> ExhaustiveSearch:
-        """Set the algorithm up; without a termination it runs until the lattice is exhausted."""
+        """Set the algorithm up; without a termination it runs until the lattice is exhausted.
+
+        Raises:
+            TypeError: The problem is no `LatticeProblem`.
+            ValueError: The lattice has more than a billion nodes.
+        """
         if not isinstance(problem, LatticeProblem):
             raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+        check_visitable(problem)
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
         super().setup(problem, **kwargs)
-        self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
-        self._members: dict[bytes, Individual] = {}
+        # The front so far: numbers of its nodes in ascending order, their values, and their individuals.
+        self._numbers, self._F = np.empty((0, 1), dtype=np.int64), np.empty((0, problem.n_obj))
+        self._members: dict[int, Individual] = {}
+        # The node that breaks the constraints least, until one breaks none.
+        self._least_infeasible = Population()
         return self
+
+    def ask(self) -> NoReturn:
+        """There are no infills to ask for.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("ExhaustiveSearch evaluates its nodes itself; call next() or run(), not ask and tell")
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self._advance()
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        batch = self.problem.nodes(self.n_visited, self.n_visited + self.batch_size)
-        F, G = self.problem.evaluate(batch, return_values_of=["F", "G"])
-        feasible = (G <= 0).all(axis=1)
-        self._X, self._F = merge_front(self._X, self._F, batch[feasible], F[feasible])
+        start = self.n_visited
+        batch = self.problem.nodes(start, start + self.batch_size)
+        F, G = self._values(batch)
+        violations = np.maximum(G, 0).sum(axis=1)
+        feasible = np.flatnonzero(violations <= 0)
+        numbers, front = merge_front(self._numbers, self._F, start + feasible[:, np.newaxis], F[feasible])
+        new = numbers[numbers >= start] - start
+        # Individuals for the front only: 10 microseconds for each of all nodes would outweigh their evaluation.
+        known = {
+            **self._members,
+            **dict(zip((start + new).tolist(), evaluated(batch[new], F[new], G[new]), strict=True)),
+        }
+        if len(numbers) == 0:
+            worst = np.inf if len(self._least_infeasible) == 0 else self._least_infeasible[0].cv
+            least = int(violations.argmin())
+            if violations[least] < worst or len(self._least_infeasible) == 0:
+                self._least_infeasible = evaluated(batch[[least]], F[[least]], G[[least]])
+        self._members = {number: known[number] for number in numbers[:, 0].tolist()}
+        self._numbers, self._F = numbers, front
         self.n_visited += len(batch)
-        self.evaluator.n_eval += len(batch)
         if self.n_visited >= self.problem.n_nodes:
             self.termination.terminate()
 
+    def _values(self, batch: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """F and G of a batch, through the evaluator and into the archive where the user has given one."""
+        if self.archive is None and type(self.evaluator) is Evaluator and self.evaluator.callback is None:
+            names = self.evaluator.evaluate_values_of
+            out = self.problem.evaluate(batch, return_values_of=names, return_as_dictionary=True)
+            self.evaluator.n_eval += len(batch)
+            return out["F"], out.get("G", np.empty((len(batch), 0)))
+        pop = self.evaluator.eval(self.problem, Population.new(X=batch), algorithm=self)
+        if self.archive is not None:
+            self.archive = self.archive.add(pop)
+        F, G = pop.get("F", "G")
+        return F, G
+
     def _set_optimum(self) -> None:
-        # Individuals for the front only, and for what is new in it: 10 microseconds for each of all nodes would
-        # outweigh their evaluation.
-        keys = [x.tobytes() for x in self._X]
-        new = [i for i, key in enumerate(keys) if key not in self._members]
-        made = evaluated(self._X[new], *self.problem.evaluate(self._X[new], return_values_of=["F", "G"]))
-        known = {**self._members, **{keys[i]: one for i, one in zip(new, made, strict=True)}}
-        self._members = {key: known[key] for key in keys}
-        self.pop = self.opt = Population(list(self._members.values()))
+        # As with pymoo's algorithms, what breaks constraints least stands in where nothing is feasible; pymoo's
+        # `result` leaves it out unless `return_least_infeasible` asks for it.
+        self.pop = self.opt = Population(list(self._members.values())) if self._members else self._least_infeasible
 
 
 class ExhaustiveOutput(Output):  # type: ignore[misc]
@@ -90,4 +139,4 @@ def _visited(algorithm: ExhaustiveSearch) -> str:
 
 
 def _front_size(algorithm: ExhaustiveSearch) -> int:
-    return len(algorithm.opt)
+    return int(algorithm.opt.get("feas").sum())

@@ -139,7 +139,7 @@ def _check_columns(name: str, header: list[str], hierarchies: Mapping[str, Path]
     unknown = [str(path) for column, path in hierarchies.items() if column not in known]
     if unknown:
         raise ValueError(
-            f"hierarchies must be of columns of {name}, got files for none of them: {examples(unknown)}; "
+            f"hierarchies must be of columns of {name}, got files of other names: {examples(unknown)}; "
             f"the columns are {examples(known)}"
         )
     unknown = [column for column in others if column not in known]

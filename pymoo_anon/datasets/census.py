@@ -50,7 +50,7 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
         codes = _draw(network["columns"], min(_CHUNK, int(n_rows) - start), rng)
         drawn.append(np.unique(np.ravel_multi_index([codes[name] for name in columns], sizes), return_counts=True))
     codes = dict(zip(columns, np.unravel_index(np.concatenate([keys for keys, _ in drawn]), sizes), strict=True))
-    return Microdata._from_codes(
+    return Microdata.from_codes(
         hierarchies,
         [codes[name] for name in QUASI_IDENTIFIERS],
         np.concatenate([counts for _, counts in drawn]),

@@ -30,6 +30,7 @@ class EquivalenceClasses:
         columns: Per sensitive or label column the value counts of the classes.
         class_of: (n, n_distinct) int64 array, the class of each distinct tuple, counted from 0 in each
             generalization; None where nobody asked for it.
+        lease: What keeps the arrays from being written again while this object lives; None where they are its own.
     """
 
     tuples: DistinctTuples
@@ -40,6 +41,7 @@ class EquivalenceClasses:
     kept: NDArray[np.bool_]
     columns: Mapping[Hashable, ValueCounts] = field(default_factory=dict)
     class_of: Ints | None = None
+    lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Number of generalizations."""
@@ -67,6 +69,7 @@ class EquivalenceClasses:
             self.kept[a:b],
             columns,
             None if self.class_of is None else self.class_of[i : i + 1],
+            self.lease,
         )
 
     def copy(self) -> EquivalenceClasses:

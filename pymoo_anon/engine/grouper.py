@@ -1,4 +1,4 @@
-"""The grouper of a table: its distinct tuples as a join tree, and the memory that grouping works in."""
+"""The grouper of a table: it applies generalizations to the distinct tuples and yields the equivalence classes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Request
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouping import group
-from pymoo_anon.engine.joins import JoinTree
+from pymoo_anon.engine.joins import join_tree
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.engine.workspace import Workspace
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# What a request does not need. Making arrays takes long beside the grouping of a small table.
+_NO_NUMBERS = np.empty(0, dtype=np.int64)
+_NO_FLAGS = np.empty(0, dtype=np.bool_)
+_NO_CLASSES = np.empty((0, 0), dtype=np.int64)
 
 
 class Grouper:
     """Groups the distinct tuples of one table by generalizations.
 
-    Several threads may use it at once: each call works in a memory of its own, which later calls take up again.
+    Several threads may use it at once: each call takes a workspace out of a pool, or makes one. It goes back when the
+    call and all batches that it yielded are gone, so that nothing overwrites a batch that somebody still reads.
 
     Args:
         tuples: The distinct tuples.
@@ -28,15 +36,15 @@ class Grouper:
 
     def __init__(self, tuples: DistinctTuples) -> None:
         self._tuples = tuples
-        self._joins = JoinTree(tuples.codes, tuples.offsets)
-        self._workspaces: list[Workspace] = []
+        self._tree = join_tree(tuples.codes, tuples.offsets)
+        self._pool: list[Workspace] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Grouper:
         """Itself: nothing that it returns depends on what it did before."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_workspaces": []}
+        return {**self.__dict__, "_pool": []}
 
     def classes(
         self,
@@ -44,7 +52,7 @@ class Grouper:
         n_groups: Ints,
         *,
         sources: Ints | None = None,
-        asked: NDArray[np.bool_] | None = None,
+        asked: Flags | None = None,
         columns: tuple[Hashable, ...] = (),
         limit: int = 0,
         below: int = 0,
@@ -55,104 +63,99 @@ class Grouper:
         Args:
             maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute; the groups of
                 an attribute are counted from 0.
-            n_groups: (n, n_attributes) int64 array, number of groups of each attribute.
-            sources: (n,) int64 array: for each generalization the number of an earlier and more specific one, so that
-                its classes can be grouped and the table needs not, or -1. Every generalization is followed by those
-                that have it as their source, directly or not, before any other comes. None is -1 for all.
-            asked: (n,) Boolean array: which of the generalizations to yield; the others are sources only. None is all.
+            n_groups: (n, n_attributes) int64 array, the number of groups of every attribute.
+            sources: (n,) int64 array, the number of an earlier and more specific generalization, or -1. The classes of
+                a source are grouped in place of the whole table. Generalizations come depth first: after one come all
+                that have it as their source, directly or not, and then the others. None is -1 for all. Sources are not
+                used where `class_of` is wanted.
+            asked: (n,) Boolean array, the generalizations to yield; the others are only sources. None is all.
             columns: The columns whose values are to be counted in every class.
-            limit: At most so many tuples are suppressed; used where `below` is 0.
+            limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
             below: Every class smaller than this is suppressed.
             class_of: Whether the class of every distinct tuple is wanted.
 
         Yields:
-            The classes of the next few generalizations, in order. Their arrays are overwritten by the next batch: copy
-            what is to stay.
+            The classes of the next few generalizations, in order. Every batch overwrites the arrays of the batch before
+            it: copy what is to stay.
+
+        Raises:
+            KeyError: The table does not count the values of a column.
         """
-        tuples, joins = self._tuples, self._joins
-        wanted = [tuples.columns[name] for name in columns]
-        try:
-            space = self._workspaces.pop()
-        except IndexError:  # and no question before: another thread may take the last one meanwhile
-            space = Workspace(joins, tuples.counts, tuples.offsets[-1])
-        space.fit([(column.starts, column.values, column.counts, column.n_values) for column in wanted], limit)
-        n = len(maps)
-        reused = np.zeros(n, dtype=bool)
-        if sources is None or class_of:
-            sources = np.full(n, -1)
-        else:
-            reused[sources[sources >= 0]] = True
-        yields = np.ones(n, dtype=bool) if asked is None else asked
-        places = np.zeros(n, dtype=np.int64)
-        starts = np.empty(n + 1, dtype=np.int64)
-        keep = np.empty((n if class_of else 0, len(tuples)), dtype=np.int64)
+        wanted = [self._tuples.columns[name] for name in columns]
+        request = _request(maps, n_groups, None if class_of else sources, asked, len(self._tuples) if class_of else 0)
+        space = self._workspace()
+        space.fit(columns, limit)
+        lease = _Lease(self._pool, space)
         done = 0
-        while done < n:
+        while done < len(maps):
             before = done
-            done = group(
-                maps,
-                n_groups,
-                sources,
-                yields,
-                reused,
-                places,
-                done,
-                tuples.offsets,
-                joins.children,
-                joins.starts,
-                joins.left,
-                joins.right,
-                space.left,
-                space.right,
-                space.counts,
-                space.tuples,
-                space.tables,
-                limit,
-                below,
-                space.entry_starts,
-                space.entry_rows,
-                space.entry_values,
-                space.entry_counts,
-                space.n_values,
-                space.cells,
-                space.slots,
-                space.slot_keys,
-                space.taken,
-                space.ids,
-                space.n_ids,
-                space.tally,
-                space.members,
-                starts,
-                space.sizes,
-                space.representatives,
-                space.kept,
-                space.class_starts,
-                space.class_values,
-                space.class_counts,
-                keep,
-            )
-            # Where all are asked for their rows are views, which for a single generalization is worth the question.
+            try:
+                done = group(done, limit, below, *request, *space.arrays)
+            except BaseException:
+                lease.end()
+                raise
+            # Slices are views. A list of row numbers makes copies, which single generalizations can do without.
             rows = slice(before, done) if asked is None else before + np.flatnonzero(asked[before:done])
             own = maps[rows]
             if len(own) == 0:
                 continue
-            n_classes = starts[len(own)]
+            n, output = request.starts[len(own)], space.output
             yield EquivalenceClasses(
-                tuples,
+                self._tuples,
                 own,
-                starts[: len(own) + 1],
-                space.sizes[:n_classes],
-                space.representatives[:n_classes],
-                space.kept[:n_classes],
+                request.starts[: len(own) + 1],
+                output.sizes[:n],
+                output.representatives[:n],
+                output.kept[:n],
                 {
                     name: ValueCounts(
-                        space.class_starts[c, : n_classes + 1],
-                        space.class_values[c],
-                        space.class_counts[c],
-                        wanted[c].n_values,
+                        output.value_starts[c, : n + 1], output.values[c], output.value_counts[c], wanted[c].n_values
                     )
                     for c, name in enumerate(columns)
                 },
-                keep[rows] if class_of else None,
+                request.class_of[rows] if class_of else None,
+                lease,
             )
-        self._workspaces.append(space)
+
+    def _workspace(self) -> Workspace:
+        """A workspace that nobody else uses."""
+        try:
+            # Not asked before whether there is one: another thread may take the last one in between.
+            return self._pool.pop()
+        except IndexError:
+            return Workspace(self._tuples, self._tree)
+
+
+class _Lease:
+    """What a call and its batches share: as soon as all of them are gone, their workspace goes back to the pool."""
+
+    def __init__(self, pool: list[Workspace], space: Workspace) -> None:
+        self._pool: list[Workspace] | None = pool
+        self._space = space
+
+    def end(self) -> None:
+        """Leave the workspace out of the pool for good: a step was broken off, and nobody knows what it left behind."""
+        self._pool = None
+
+    def __del__(self) -> None:
+        if self._pool is not None:
+            self._pool.append(self._space)
+
+
+def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | None, n_distinct: int) -> Request:
+    """The arrays of one call; `n_distinct` is 0 where nobody wants the class of every distinct tuple."""
+    n = len(maps)
+    reused, layers = _NO_FLAGS, _NO_NUMBERS
+    if sources is not None:
+        reused, layers = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+        reused[sources[sources >= 0]] = True
+    return Request(
+        maps,
+        n_groups,
+        _NO_NUMBERS if sources is None else sources,
+        _NO_FLAGS if asked is None else asked,
+        reused,
+        layers,
+        np.empty(n + 1, dtype=np.int64),
+        np.empty((n, n_distinct), dtype=np.int64) if n_distinct > 0 else _NO_CLASSES,
+    )

@@ -1,317 +1,148 @@
-"""Grouping of distinct tuples by group maps."""
+"""Grouping of distinct tuples by group maps, one generalization after the other."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from pymoo_anon.engine.values import add_values, merge_values, sort_by_class
+from pymoo_anon.engine.arrays import named
+from pymoo_anon.engine.layers import nearest_layer, push
+from pymoo_anon.engine.numbering import number_joins, number_pairs, pairs_of_children, take_maps
+from pymoo_anon.engine.values import count_values
 
-# An index of this type cannot be negative, and numba does not test whether it counts from the end: a third of the time
-# of the loops over tuples.
+# An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
+# over rows are a third faster.
 _U = np.uint64
 
-_LARGEST = np.iinfo(np.uint32).max
+_BEYOND_ALL = np.iinfo(np.int64).max
 
 
 @njit(cache=True, nogil=True)
-def group(  # type: ignore[no-untyped-def]
-    maps,
-    n_groups,
-    sources,
-    asked,
-    reused,
-    places,
-    done,
-    offsets,
-    children,
-    join_starts,
-    join_left,
-    join_right,
-    left,
-    right,
-    counts,
-    tuples,
-    tables,
-    limit,
-    below,
-    entry_starts,
-    entry_rows,
-    entry_values,
-    entry_counts,
-    n_values,
-    cells,
-    slots,
-    slot_keys,
-    taken,
-    ids,
-    n_ids,
-    tally,
-    members,
-    starts,
-    sizes,
-    representatives,
-    kept,
-    class_starts,
-    class_values,
-    class_counts,
-    class_of,
-):
-    """Group by one map after the other while the output has room, from map number `done`; returns how many are done.
+def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
+    """Group by one generalization after the other, while the output has room.
 
-    Map i is applied to the classes of map `sources[i]` or of the nearest of its sources that is kept; the distinct
-    tuples always are. Sources come before what is made of them, depth first, so that the tables that are kept are a
-    stack. Only the classes that are `asked` for stay in the output.
+    Args:
+        done: Number of the generalization to begin with; those before it were grouped by earlier calls.
+        limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
+        below: Every class smaller than this is suppressed.
+        arrays: The arrays of `Request`, `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and `Output`.
+
+    Returns:
+        The number of the generalization to go on with. It is above `done`: there is always room for one.
     """
-    n_attributes, n_joins = n_groups.shape[1], len(children)
-    n_columns, n_codes = len(n_values), offsets[n_attributes]
-    root = n_codes + join_starts[n_joins - 1]
-    stale = np.empty(n_attributes + n_joins, dtype=np.bool_)
-    starts[0] = 0
-    if n_columns > 0:
-        class_starts[:, 0] = 0
+    request, tree, layers, entries, numbers, slots, scratch, output = named(arrays)
+    request.starts[0] = 0
+    output.value_starts[:, :1] = 0
     n_out = 0
-    for i in range(done, len(maps)):
-        source = sources[i]
-        while source >= 0 and places[source] == 0:
-            source = sources[source]
-        table = places[source] if source >= 0 else 0
-        first, last = tables[table], tables[table + 1]
-        n_rows = last - first
-
-        # At most so many classes, and so many entries of a column: stop before either overflows.
-        most = 1
-        for j in range(n_attributes):
-            most = min(most * n_groups[i, j], n_rows)
-        a = starts[n_out]
-        full = a + most > len(sizes)
-        for c in range(n_columns):
-            n_entries = min(entry_starts[c, last] - entry_starts[c, first], most * n_values[c])
-            full |= class_starts[c, a] + n_entries >= class_values.shape[1]
-        if full and n_out > 0:
+    # Invariant: the output holds the n_out generalizations that were asked for from `done` to i - 1. Its classes end
+    # at request.starts[n_out]. What was grouped and not asked for is overwritten there.
+    for i in range(done, len(request.maps)):
+        layer = nearest_layer(i, request)
+        a = request.starts[n_out]
+        if n_out > 0 and not _has_room(i, a, layer, request, layers, entries, output):
             return i
-
-        # What is numbered as for the last map needs not be numbered again, but at the root, where rows differ.
-        for j in range(n_attributes):
-            stale[j] = n_ids[j] != n_groups[i, j]
-            for v in range(offsets[j], offsets[j + 1]):
-                stale[j] |= ids[v] != maps[i, v]
-                ids[v] = maps[i, v]
-            n_ids[j] = n_groups[i, j]
-        for join in range(n_joins):
-            one, other = children[join]
-            is_root = join == n_joins - 1
-            stale[n_attributes + join] = stale[one] or stale[other]
-            if not (is_root or stale[n_attributes + join]):
-                continue
-            from_row, to_row = (first, last) if is_root else (join_starts[join], join_starts[join + 1])
-            n_ids[n_attributes + join] = _number_pairs(
-                (left if is_root else join_left)[from_row:to_row],
-                (right if is_root else join_right)[from_row:to_row],
-                ids[_first_row(one, n_attributes, offsets, n_codes, join_starts) :],
-                ids[_first_row(other, n_attributes, offsets, n_codes, join_starts) :],
-                n_ids[one],
-                n_ids[other],
-                slots,
-                slot_keys,
-                taken,
-                ids[n_codes + join_starts[join] :],
-                representatives[a:] if is_root else members,
-            )
-        n_classes = n_ids[n_attributes + n_joins - 1]
+        take_maps(i, request, tree, numbers)
+        number_joins(tree, numbers, slots, scratch.members)
+        n_classes = _make_classes(a, layer, tree, layers, numbers, slots, output)
         b = a + n_classes
-        starts[n_out + 1] = b
-        own = ids[root:]
-        size = sizes[a:b]
-        size[:] = 0
-        for t in range(_U(n_rows)):
-            size[own[t]] += counts[_U(first) + t]
-        for c in range(a, b):
-            representatives[c] = tuples[_U(first + representatives[c])]
-        if len(class_of) > 0:
-            class_of[i] = own
-        sorted_by_class = False
-        for c in range(n_columns):
-            if n_classes * n_values[c] <= len(cells):
-                add_values(
-                    own,
-                    n_classes,
-                    n_values[c],
-                    entry_starts[c, first],
-                    entry_starts[c, last],
-                    entry_rows[c],
-                    entry_values[c],
-                    entry_counts[c],
-                    cells,
-                    class_starts[c, a:],
-                    class_values[c],
-                    class_counts[c],
-                )
-            else:
-                if not sorted_by_class:
-                    sort_by_class(own, n_rows, n_classes, members)
-                    sorted_by_class = True
-                merge_values(
-                    members,
-                    n_rows,
-                    n_classes,
-                    entry_starts[c, first:],
-                    entry_values[c],
-                    entry_counts[c],
-                    tally,
-                    class_starts[c, a:],
-                    class_values[c],
-                    class_counts[c],
-                )
-        if reused[i]:
-            places[i] = _keep(
-                table + 1,
-                a,
-                b,
-                sizes,
-                representatives,
-                class_starts,
-                class_values,
-                class_counts,
-                left,
-                right,
-                counts,
-                tuples,
-                tables,
-                entry_starts,
-                entry_rows,
-                entry_values,
-                entry_counts,
-            )
-        if asked[i]:
-            smallest = below if below > 0 else _smallest_kept(size, limit, tally)
-            for c in range(a, b):
-                kept[c] = sizes[c] >= smallest
+        ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
+        if len(request.class_of) > 0:
+            request.class_of[i] = ids
+        count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
+        if len(request.reused) > 0 and request.reused[i]:
+            request.layers[i] = push(layer + 1, a, b, layers, entries, output)
+        if len(request.asked) == 0 or request.asked[i]:
+            smallest = below if below > 0 else _smallest_kept(output.sizes[a:b], limit, scratch.tally)
+            _keep_from(smallest, output.sizes[a:b], output.kept[a:b])
             n_out += 1
-    return len(maps)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _first_row(node, n_attributes, offsets, n_codes, join_starts):  # type: ignore[no-untyped-def]
-    """Where a node's numbers begin in `ids`: the attributes' maps come first, then the joins."""
-    return offsets[node] if node < n_attributes else n_codes + join_starts[node - n_attributes]
+            request.starts[n_out] = b
+    return len(request.maps)
 
 
 @njit(cache=True, nogil=True)
-def _keep(  # type: ignore[no-untyped-def]
-    table,
-    a,
-    b,
-    sizes,
-    representatives,
-    class_starts,
-    class_values,
-    class_counts,
-    left,
-    right,
-    counts,
-    tuples,
-    tables,
-    entry_starts,
-    entry_rows,
-    entry_values,
-    entry_counts,
-):
-    """Put classes a to b - 1 on the stack as table number `table`; returns that number, or 0 where it has no room."""
-    first = tables[table]
-    last = first + b - a
-    if table + 1 >= len(tables) or last > len(counts):
-        return 0
-    for c in range(len(entry_starts)):
-        if entry_starts[c, first] + class_starts[c, b] - class_starts[c, a] > entry_rows.shape[1]:
-            return 0
-    tables[table + 1] = last
-    for row in range(first, last):
-        t = _U(representatives[_U(a + row - first)])
-        tuples[row] = t
-        left[row] = left[t]
-        right[row] = right[t]
-        counts[row] = sizes[_U(a + row - first)]
-    for c in range(len(entry_starts)):
-        begin, end, to = class_starts[c, a], class_starts[c, b], entry_starts[c, first]
-        entry_values[c, to : to + end - begin] = class_values[c, begin:end]
-        entry_counts[c, to : to + end - begin] = class_counts[c, begin:end]
-        # Marks where rows begin, added up: a loop over each row's few entries would be mispredicted row by row.
-        rows = entry_rows[c, to : to + end - begin]
-        rows[:] = 0
-        for row in range(1, b - a):
-            entry_starts[c, first + row] = to + class_starts[c, a + row] - begin
-            if class_starts[c, a + row] < end:
-                rows[class_starts[c, a + row] - begin] += 1
-        entry_starts[c, last] = to + end - begin
-        for e in range(1, len(rows)):
-            rows[e] += rows[e - 1]
-    return table
+def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
+    """Whether the classes of generalization i and their value counts surely fit into the output from class `a` on.
 
-
-@njit(cache=True, nogil=True)
-def _number_pairs(  # type: ignore[no-untyped-def]
-    left, right, left_ids, right_ids, n_left, n_right, slots, slot_keys, taken, ids, representatives
-):
-    """Number the distinct (left id, right id) of all pairs by first appearance; returns how many there are.
-
-    A slot holds a number plus `taken[0]`, which grows by as many as there are: what earlier calls left in the slots is
-    below it and counts as nothing.
+    There are at most as many classes as combinations of groups, and as rows of the layer. There are at most as many
+    value counts as entries of the layer, and as classes times values.
     """
-    if taken[0] > _LARGEST - len(left):
-        slots[:] = 0
-        taken[0] = 1
-    base = taken[0]
-    n = _U(0)
-    if n_left * n_right <= len(slots):
-        for p in range(_U(len(left))):
-            slot = _U(left_ids[left[p]] * n_right + right_ids[right[p]])
-            number = np.int64(slots[slot]) - base
-            # Written always, counted if new: a branch here would be mispredicted class by class.
-            is_new = number < 0
-            number = np.int64(n) if is_new else number
-            slots[slot] = number + base
-            representatives[n] = p
-            n += _U(is_new)
-            ids[p] = number
-    else:
-        # Open addressing: at most half of the slots are ever taken.
-        mask = _U(len(slots) - 1)
-        for p in range(_U(len(left))):
-            key = left_ids[left[p]] * n_right + right_ids[right[p]]
-            mixed = _U(key) * _U(0x9E3779B97F4A7C15)
-            slot = (mixed >> _U(32)) & mask
-            number = np.int64(slots[slot]) - base
-            while number >= 0 and slot_keys[slot] != key:
-                slot = (slot + _U(1)) & mask
-                number = np.int64(slots[slot]) - base
-            if number < 0:
-                number = np.int64(n)
-                slots[slot] = number + base
-                slot_keys[slot] = key
-                representatives[n] = p
-                n += _U(1)
-            ids[p] = number
-    taken[0] += np.int64(n)
-    return np.int64(n)
+    first, last = layers.starts[layer], layers.starts[layer + 1]
+    most = 1
+    for n in request.n_groups[i]:
+        most = min(most * n, last - first)
+    if a + most > len(output.sizes):
+        return False
+    for c in range(len(entries.n_values)):
+        n_entries = min(entries.starts[c, last] - entries.starts[c, first], most * entries.n_values[c])
+        if output.value_starts[c, a] + n_entries >= output.values.shape[1]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _make_classes(a, layer, tree, layers, numbers, slots, output):  # type: ignore[no-untyped-def]
+    """Number the rows of a layer at the root: equal numbers are one class. Write the classes from `a` on.
+
+    The root is always numbered again, since its rows are those of the layer.
+
+    Args:
+        a: Where the classes go in the output.
+        layer: Number of the layer.
+        tree: `Tree`.
+        layers: `Layers`.
+        numbers: `Numbers`; those of the root are written.
+        slots: `Slots`.
+        output: `Output`; sizes and representatives are written.
+
+    Returns:
+        How many classes there are.
+    """
+    first, last = layers.starts[layer], layers.starts[layer + 1]
+    ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
+    pairs = pairs_of_children(len(tree.children) - 1, layers.left[first:last], layers.right[first:last], tree, numbers)
+    representatives = output.representatives[a:]
+    n_classes = number_pairs(pairs, slots, ids, representatives)
+    sizes, counts = output.sizes[a : a + n_classes], layers.counts[first:last]
+    sizes[:] = 0
+    for t in range(_U(len(counts))):
+        sizes[ids[t]] += counts[t]
+    # So far a representative is a row of the layer.
+    for c in range(n_classes):
+        representatives[c] = layers.tuples[_U(first + representatives[c])]
+    return n_classes
+
+
+@njit(cache=True, nogil=True)
+def _keep_from(smallest, sizes, kept):  # type: ignore[no-untyped-def]
+    """Mark the classes that have at least the smallest size."""
+    for c in range(len(sizes)):
+        kept[c] = sizes[c] >= smallest
 
 
 @njit(cache=True, nogil=True)
 def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
-    """The smallest k for which the classes of at most k tuples hold more than `limit` tuples."""
-    beyond = np.iinfo(np.int64).max
+    """The smallest k for which the classes of at most k tuples hold more than `limit` tuples; else beyond all sizes.
+
+    Args:
+        sizes: (n_classes,) int64.
+        limit: Number of tuples.
+        tally: int64, zero before and after. Where it is no longer than the limit, sizes are sorted instead.
+    """
     total = 0
     if limit >= len(tally):
         for size in np.sort(sizes):
             total += size
             if total > limit:
                 return size
+        return _BEYOND_ALL
+    # A class larger than the limit is kept whatever else is: only the smallest of them can be k.
+    k = _BEYOND_ALL
     for size in sizes:
         if size <= limit:
             tally[_U(size)] += size
-        elif size < beyond:
-            beyond = size
-    k = beyond
+        elif size < k:
+            k = size
+    # Invariant: `total` tuples are in classes smaller than `size`, no more than the limit.
     for size in range(1, limit + 1):
         total += tally[size]
         if total > limit:

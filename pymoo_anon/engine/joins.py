@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Tree
+
 Ints = NDArray[np.int64]
 
-# So many tuples tell well enough which attributes to join first.
+# So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
 
 
@@ -32,56 +34,63 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
     return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
 
 
-class JoinTree:
-    """The distinct tuples as a binary tree of distinct pairs, so that grouping touches few rows and never a long key.
+def join_tree(codes: Ints, offsets: Ints) -> Tree:
+    """The distinct tuples as a binary tree of distinct pairs: grouping touches few rows and never a long key.
 
-    A leaf is an attribute. An inner node holds the distinct combinations of its attributes, each as a pair of rows of
-    its two children; the root's are the distinct tuples. Grouping numbers the combinations of each node from its
-    children's numbers, so a key is the product of two counts of classes, below 2^63 whatever the number of attributes,
-    and the many-attribute keys are read once per distinct combination instead of once per tuple.
+    A leaf is an attribute; its rows are its domain values. A join has two children; its rows are the distinct
+    combinations of their attributes, each as a pair of rows of the children. The rows of the root are the distinct
+    tuples, in their own order.
+
+    Grouping goes up the tree. Two combinations become equal under a generalization exactly where both halves do. So a
+    node numbers its rows by the pairs of its children's numbers, and equal numbers are equal generalized combinations.
+    A key is one pair of numbers, which fits 64 bits whatever the number of attributes. And a combination that many
+    tuples share is read once instead of once per tuple.
 
     Args:
         codes: (n_distinct, n_attributes) int64 array of domain positions.
         offsets: (n_attributes + 1,) int64 array, where each attribute's domain values begin.
-
-    Attributes:
-        children: (n_joins, 2) int64 array, the two nodes that each join reads; attributes come first, the root last.
-        starts: (n_joins + 1,) int64 array, where each join's rows begin in `left` and `right`.
-        left: (n,) uint32 array, for each combination its row of the left child.
-        right: (n,) uint32 array, for each combination its row of the right child.
     """
-
-    def __init__(self, codes: Ints, offsets: Ints) -> None:
-        n_attributes = codes.shape[1]
-        columns = {j: codes[:, j] for j in range(n_attributes)}
-        n_rows = {j: int(offsets[j + 1] - offsets[j]) for j in range(n_attributes)}
-        joins: list[tuple[int, int]] = []
-        pairs = []
-        tops = []
-        for half in _halves(codes, np.diff(offsets)):
-            nodes = set(half)
-            while len(nodes) > 1:
-                # The two smallest, as in a Huffman tree: what is long is read last and seldom.
-                left, right = sorted(nodes, key=lambda node: (n_rows[node], node))[1::-1]
-                both = np.column_stack([columns.pop(left), columns.pop(right)])
-                ids, first = row_ids(both, (n_rows[left], n_rows[right]))
-                node = n_attributes + len(joins)
-                columns[node], n_rows[node] = ids, len(first)
-                nodes = nodes - {left, right} | {node}
-                joins.append((left, right))
-                pairs.append(both[first])
-            tops.append(nodes.pop())
-        joins.append((tops[0], tops[1]))
-        pairs.append(np.column_stack([columns[top] for top in tops]))
-        self.children = np.array(joins, dtype=np.int64)
-        self.starts = np.cumsum([0] + [len(p) for p in pairs])
-        self.left, self.right = np.concatenate(pairs).T.astype(np.uint32, order="C")
+    n_attributes = codes.shape[1]
+    # The row of every tuple at each node that has no parent yet, and the number of rows of every node.
+    rows = {j: codes[:, j] for j in range(n_attributes)}
+    n_rows = np.diff(offsets).tolist()
+    joins: list[tuple[int, int]] = []
+    pairs: list[Ints] = []
+    tops = []
+    for half in _halves(codes, np.diff(offsets)):
+        nodes = set(half)
+        # Invariant: together the attributes below `nodes` are those of this half.
+        while len(nodes) > 1:
+            # Join the two with the fewest rows, as in a Huffman tree: what is long is joined last.
+            right, left = sorted(nodes, key=lambda node: (n_rows[node], node))[:2]
+            both = np.column_stack([rows.pop(left), rows.pop(right)])
+            ids, first = row_ids(both, (n_rows[left], n_rows[right]))
+            node = len(n_rows)
+            rows[node] = ids
+            n_rows.append(len(first))
+            nodes = nodes - {left, right} | {node}
+            joins.append((left, right))
+            pairs.append(both[first])
+        tops.append(nodes.pop())
+    joins.append((tops[0], tops[1]))
+    pairs.append(np.column_stack([rows[top] for top in tops]))
+    n_rows.append(len(codes))
+    left_rows, right_rows = np.concatenate(pairs).T.astype(np.uint32, order="C")
+    starts = np.concatenate([[0], np.cumsum(n_rows)]).astype(np.int64)
+    return Tree(np.array(joins, dtype=np.int64), starts, left_rows, right_rows)
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
-    """Two sets of attributes with about as many distinct combinations each: so the root's children are short."""
+    """Two sets of attributes with about as many distinct combinations each: both children of the root are short.
+
+    Attributes go one by one, those with many values first, to the half with fewer combinations so far.
+
+    Args:
+        codes: (n_distinct, n_attributes) int64 array of domain positions.
+        sizes: (n_attributes,) int64 array, the number of domain values of each attribute.
+    """
     if codes.shape[1] == 1:
-        # A pair of the attribute with itself: one rule for all tables.
+        # The root pairs the only attribute with itself, so that every table has a root.
         return [0], [0]
     sample = codes[:: len(codes) // _SAMPLE + 1]
     halves: tuple[list[int], list[int]] = [], []
@@ -94,6 +103,6 @@ def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
         ids[smaller], first = row_ids(both, (n_ids[smaller], int(sizes[j])))
         n_ids[smaller] = len(first)
     if not halves[1]:
-        # No attribute but the last one tells tuples apart.
+        # Every attribute went to the first half: its combinations stayed fewer. The root needs two children.
         halves[1].append(halves[0].pop())
     return halves

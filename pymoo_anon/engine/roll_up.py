@@ -10,19 +10,25 @@ Ints = NDArray[np.int64]
 
 
 def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Ints]:
-    """A tree of nodes, each a generalization of its source, in which given nodes are leaves or sources.
+    """A forest of nodes in which every given node occurs and every node is a generalization of its source.
 
-    The given nodes are split in two by the level of one attribute, again and again; what the nodes of a part have in
-    common, their greatest common specialization, is grouped once and the source of all of them.
+    The classes of a node are merges of the classes of any more specific node. So nodes that have much in common are
+    cheaper to group from their greatest common specialization, the lowest level of each attribute, than from the table.
+
+    The given nodes are a part. A part is split in two by the level of one attribute, and its halves are split again.
+    Where it pays, the greatest common specialization of a part is grouped once and becomes the source of the part.
 
     Args:
         X: (n, n_attributes) int64 array of nodes.
-        weights: (n_attributes, n_levels) array: how much smaller the table becomes when one attribute is generalized to
-            a level, the logarithm of the ratio. It decides which tree, and nothing else, so a guess will do.
+        weights: (n_attributes, n_levels) float array: by how much the table shrinks if one attribute is generalized to
+            a level, as the logarithm of the ratio; 0 at level 0 and rising with the levels. The weights decide which
+            forest is made. Any of them gives the same classes.
 
     Returns:
-        (m, n_attributes) array of nodes, sources before what is made of them, depth first; (m,) array, the number of
-        each one's source or -1; and (m,) array, which of the given nodes it is or -1.
+        (m, n_attributes) int64 array of nodes, at most 2n. They come depth first: after a node come all that have it as
+        their source, directly or not, and then the others.
+        (m,) int64 array, the number of each node's source, or -1.
+        (m,) int64 array, which row of X each node is, or -1.
     """
     nodes, sources, given = _plan(np.ascontiguousarray(X), weights)
     return nodes, sources, given
@@ -34,74 +40,113 @@ def _plan(X, weights):  # type: ignore[no-untyped-def]
     nodes = np.empty((2 * n, n_attributes), dtype=np.int64)
     sources = np.empty(2 * n, dtype=np.int64)
     given = np.full(2 * n, -1, dtype=np.int64)
+    # A part is order[first:last], rows of X, with a source for all of them.
     order = np.arange(n)
-    # Parts that are still to do: from, to, source.
     parts = np.empty((n + 1, 3), dtype=np.int64)
     parts[0, 0], parts[0, 1], parts[0, 2] = 0, n, -1
     n_parts = 1 if n > 0 else 0
     lowest = np.empty(n_attributes, dtype=np.int64)
-    at_least = np.empty(weights.shape[1] + 1, dtype=np.int64)
+    at_level = np.empty(weights.shape[1], dtype=np.int64)
     m = 0
+    # Invariant: the m nodes so far and the parts on the stack together hold every row of X once. The part on top comes
+    # next, and a part's halves are put on top of all others: this is depth first.
     while n_parts > 0:
         n_parts -= 1
         first, last, source = parts[n_parts]
-        for j in range(n_attributes):
-            lowest[j] = X[order[first], j]
-            for i in range(first + 1, last):
-                lowest[j] = min(lowest[j], X[order[i], j])
-        own = -1
-        for i in range(first, last):
-            same = True
-            for j in range(n_attributes):
-                same &= X[order[i], j] == lowest[j]
-            if same:
-                own = i
-                break
-        # What is read for each node, as shares of the table: now, and from the classes of what they have in common.
-        now = then = 0.0
-        for j in range(n_attributes):
-            now += 0.0 if source < 0 else weights[j, nodes[source, j]]
-            then += weights[j, lowest[j]]
-        now, then = np.exp(-now), np.exp(-then)
-        # Making those classes costs about twice what it reads, and whatever a node costs.
-        if own >= 0 or (last - first) * (now - then) > 2.0 * now + 1.0:
+        _lowest_levels(X, order[first:last], lowest)
+        own = _place_of(lowest, X, order[first:last])
+        if own >= 0 or _pays(lowest, last - first, source, nodes, weights):
             nodes[m] = lowest
             sources[m] = source
             source = m
             if own >= 0:
-                given[m] = order[own]
-                order[own] = order[first]
+                # The common specialization is itself a given node: take it out of the part.
+                given[m] = order[first + own]
+                order[first + own] = order[first]
                 first += 1
             m += 1
-        if first == last:
-            continue
-        # The attribute and level that makes most of the nodes most general.
-        best, attribute, level = 0.0, -1, 0
-        for j in range(n_attributes):
-            at_least[:] = 0
-            for i in range(first, last):
-                at_least[X[order[i], j]] += 1
-            count = 0
-            for t in range(weights.shape[1] - 1, lowest[j], -1):
-                count += at_least[t]
-                value = count * (weights[j, t] - weights[j, lowest[j]])
-                if value > best and count > 0:
-                    best, attribute, level = value, j, t
+        attribute, level = _best_split(X, order[first:last], lowest, weights, at_level)
         if attribute < 0:
-            # Equal nodes, or levels that weigh nothing.
+            # Nothing is gained by a common specialization of fewer: all have the same source.
             for i in range(first, last):
                 nodes[m] = X[order[i]]
                 sources[m] = source
                 given[m] = order[i]
                 m += 1
             continue
-        middle = first
-        for i in range(first, last):
-            if X[order[i], attribute] < level:
-                order[i], order[middle] = order[middle], order[i]
-                middle += 1
+        middle = first + _split(X, order[first:last], attribute, level)
         for a, b in ((first, middle), (middle, last)):
             if a < b:
                 parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2] = a, b, source
                 n_parts += 1
     return nodes[:m], sources[:m], given[:m]
+
+
+@njit(cache=True, nogil=True)
+def _lowest_levels(X, rows, lowest):  # type: ignore[no-untyped-def]
+    """Write the greatest common specialization of some rows of X to `lowest`."""
+    for j in range(len(lowest)):
+        lowest[j] = X[rows[0], j]
+        for i in range(1, len(rows)):
+            lowest[j] = min(lowest[j], X[rows[i], j])
+
+
+@njit(cache=True, nogil=True)
+def _place_of(node, X, rows):  # type: ignore[no-untyped-def]
+    """The first place in `rows` whose row of X is this node, or -1."""
+    for i in range(len(rows)):
+        same = True
+        for j in range(len(node)):
+            same &= X[rows[i], j] == node[j]
+        if same:
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
+    """Whether n nodes are cheaper to group from their common specialization than from their source.
+
+    Costs are shares of the whole table's rows. Every node reads the rows of its source: `now` with the source it has,
+    `then` with the common specialization. To make that one costs about twice what it reads, and about one table for
+    what every grouping costs.
+    """
+    now, then = 0.0, 0.0
+    for j in range(len(lowest)):
+        now += 0.0 if source < 0 else weights[j, nodes[source, j]]
+        then += weights[j, lowest[j]]
+    now, then = np.exp(-now), np.exp(-then)
+    return n * (now - then) > 2.0 * now + 1.0
+
+
+@njit(cache=True, nogil=True)
+def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
+    """The attribute and level that split off a half with the most to gain, or attribute -1 where nothing is gained.
+
+    The half are the rows at this level or above. Its gain is their number times what the level weighs more than the
+    lowest one. `at_level` is scratch.
+    """
+    best, attribute, level = 0.0, -1, 0
+    for j in range(len(lowest)):
+        at_level[:] = 0
+        for i in range(len(rows)):
+            at_level[X[rows[i], j]] += 1
+        count = 0
+        # Invariant: `count` rows are at level t or above.
+        for t in range(weights.shape[1] - 1, lowest[j], -1):
+            count += at_level[t]
+            gain = count * (weights[j, t] - weights[j, lowest[j]])
+            if gain > best:
+                best, attribute, level = gain, j, t
+    return attribute, level
+
+
+@njit(cache=True, nogil=True)
+def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
+    """Put the rows below a level of one attribute first, in place; returns how many these are."""
+    n_below = 0
+    for i in range(len(rows)):
+        if X[rows[i], attribute] < level:
+            rows[i], rows[n_below] = rows[n_below], rows[i]
+            n_below += 1
+    return n_below

@@ -50,6 +50,7 @@ def _dominates(a, b):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _equal(a, b):  # type: ignore[no-untyped-def]
+    """Whether a and b are the same point."""
     for o in range(len(a)):  # noqa: SIM110
         if a[o] != b[o]:
             return False
@@ -58,43 +59,53 @@ def _equal(a, b):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
+    """Algorithm 1 for one candidate after the other; the steps are numbered as the paper prints them."""
     members = np.empty(len(F), dtype=np.int64)
+    members[:n_members] = np.arange(n_members)
     n = n_members
-    members[:n] = np.arange(n)
+    # members[:n] is the archive after the candidates so far, in the order in which they came. Step 1, the first
+    # candidate, is step 6 with an empty archive.
     for candidate in range(n_members, len(F)):
-        refused = False
+        stands_in_its_way = False
         kept = 0
+        # members[:kept] are those of members[:m] that stay. As kept <= m, no member is overwritten before it is read.
         for m in range(n):
             member = members[m]
             same_box = _equal(boxes[candidate], boxes[member])
+            # Box-dominance: among values in the same box, among boxes otherwise.
             values = F if same_box else boxes
-            # Steps 2 and 3: what the candidate box-dominates leaves.
+            # Steps 2 and 3: a member that the candidate box-dominates leaves.
             if not _dominates(values[candidate], values[member]):
                 members[kept] = member
                 kept += 1
-                # Steps 4 and 5: a member that box-dominates the candidate, or one in its box, stands in its way.
-                refused |= same_box or _dominates(boxes[member], boxes[candidate])
+                # Steps 4 and 5: what is left in S_dominated, or in S_box.
+                stands_in_its_way |= same_box or _dominates(boxes[member], boxes[candidate])
         n = kept
-        if not refused:
+        # Step 6.
+        if not stands_in_its_way:
             members[n] = candidate
             n += 1
+    # Step 7.
     return members[:n].copy()
 
 
 @njit(cache=True, nogil=True)
 def _dominance_fitness(F):  # type: ignore[no-untyped-def]
+    """Step 5 of Algorithm 2: dom_P for every P, and then the sum of dom_P' over the P' that dominate P."""
     n = len(F)
     dominates = np.zeros((n, n), dtype=np.bool_)
-    dominated = np.zeros(n, dtype=np.int64)
+    # n_dominated[a] is dom_a: how many of the points b so far a dominates.
+    n_dominated = np.zeros(n, dtype=np.int64)
     for a in range(n):
         for b in range(n):
             if a != b and _dominates(F[a], F[b]):
                 dominates[a, b] = True
-                dominated[a] += 1
+                n_dominated[a] += 1
     fitness = np.zeros(n, dtype=np.int64)
+    # fitness[b] is the sum of dom_a over the a so far that dominate b.
     for a in range(n):
-        if dominated[a] > 0:
+        if n_dominated[a] > 0:
             for b in range(n):
                 if dominates[a, b]:
-                    fitness[b] += dominated[a]
+                    fitness[b] += n_dominated[a]
     return fitness

@@ -122,7 +122,8 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     ) -> NDArray[np.bool_]:
         differ = X[0] != X[1]
         n_differ = differ.sum(axis=1)
-        # Two different points of as many as there are differences, each before the difference of its number.
+        # Two different points, each before one of the differences: the second is drawn from those that are left and
+        # moved past the first.
         draws = random_state.random((2, len(n_differ)))
         first = (draws[0] * n_differ).astype(np.int64)
         second = (draws[1] * np.maximum(n_differ - 1, 0)).astype(np.int64)
@@ -154,8 +155,10 @@ def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no
     _, n, n_bits = parents.shape
     children = parents.copy()
     places = np.empty(n_bits + len(between), dtype=np.int64)
+    # children[:, :m] are done.
     for m in range(n):
-        # 0: nothing yet, 1: a stretch of agreement, 2: one of disagreement after it.
+        # places[:n_places] are the admissible places left of `bit`. What was seen since the last of them is `stretch`:
+        # 0 nothing but disagreement, 1 a stretch of agreement, 2 one of disagreement after it.
         stretch = 0
         n_places = 0
         gap = 0
@@ -168,6 +171,7 @@ def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no
                 stretch = 1
             a, b = parents[0, m, bit], parents[1, m, bit]
             if a != b:
+                # 0 stays 0, 1 and 2 become 2.
                 stretch = min(2 * stretch, 2)
             elif stretch < 2:
                 stretch = 1
@@ -175,7 +179,8 @@ def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no
                 places[n_places] = bit
                 n_places += 1
                 stretch = 1
-        # Selection sampling: each place is taken with the share of points that are left among the places that are.
+        # Selection sampling: a place is taken with probability wanted / places left, so that every choice of places is
+        # as likely. The bits before `at` are done; those from `at` on come from parent `other` to the first child.
         wanted = min(n_points, n_places)
         other = 0
         at = 0

@@ -1,6 +1,6 @@
 """Problems: search spaces of generalizations of a table."""
 
-from pymoo_anon.problems.achievement import Achievement
+from pymoo_anon.problems.achievement import Achievement, PreferredPoint
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.partition import PartitionProblem
@@ -12,4 +12,5 @@ __all__ = [
     "LatticeProblem",
     "PartitionProblem",
     "PreferenceProblem",
+    "PreferredPoint",
 ]

@@ -1,12 +1,19 @@
-"""Achievement of a preferred point, beside pymoo's decompositions."""
+"""Achievement of a preferred point: beside pymoo's decompositions, and as an objective."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.decomposition import Decomposition
+
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
+from pymoo_anon.table.microdata import Microdata
 
 Matrix = NDArray[np.float64]
 
@@ -32,6 +39,93 @@ class Achievement(Decomposition):  # type: ignore[misc]
         w = 1 / (weights - self.utopian_point)
         achieved: Matrix = (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
         return achieved
+
+
+class PreferredPoint(Objective):
+    """The achievement of preferred values of NWP and NECD: how far a generalization is from them; lower is better.
+
+    Args:
+        preference: The preferred (NWP, NECD), each from 0 to 1.
+        weights: Weights of the quasi-identifiers in NWP, as in `NormalizedWeightedPenalty`.
+        name: Short name, which tells it from those of other preferred points.
+
+    Attributes:
+        preference: (2,) float array, the preferred point.
+        loss: The objective NWP.
+        bias: The objective NECD.
+
+    Raises:
+        ValueError: The preference is no point between 0 and 1, or the weights are not of sum 1.
+    """
+
+    maximize = False
+    step = 0.001
+
+    def __init__(
+        self,
+        preference: ArrayLike,
+        weights: Sequence[float] | NDArray[np.float64] | None = None,
+        name: str = "achievement",
+    ) -> None:
+        points = preferred_points(preference)
+        if len(points) != 1:
+            raise ValueError(f"preference must be one point (NWP, NECD), got {preference!r}")
+        self.name = name
+        self.preference: Matrix = points[0]
+        self.loss = NormalizedWeightedPenalty(weights)
+        self.bias = NormalizedClassDispersion()
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table with another number of quasi-identifiers than of weights.
+
+        Raises:
+            ValueError: They differ.
+        """
+        self.loss.check(table)
+
+    def evaluate(self, classes: EquivalenceClasses) -> Matrix:
+        """(n,) float array, the achievement of each of n generalizations."""
+        return self.achieved(np.column_stack([self.loss.evaluate(classes), self.bias.evaluate(classes)]))
+
+    def achieved(self, points: Matrix) -> Matrix:
+        """(n,) float array: the achievement of points.
+
+        Args:
+            points: (n, 2) float array of NWP and NECD.
+        """
+        achieved: Matrix = Achievement().do(points, self.preference, _type="many_to_one")
+        return achieved
+
+    def deviation(self, points: Matrix) -> Matrix:
+        """(n,) float array: the preference deviation of points, which decides between equal achievements.
+
+        Args:
+            points: (n, 2) float array of NWP and NECD.
+        """
+        return preference_deviation(points, self.preference)
+
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
+        """The achievements of the best and of the worst point."""
+        best, worst = self.achieved(np.array([[0.0, 0.0], [1.0, 1.0]]))
+        return float(best), float(worst)
+
+    def __repr__(self) -> str:
+        return f"PreferredPoint({tuple(self.preference.tolist())})"
+
+
+def preferred_points(preferences: ArrayLike) -> Matrix:
+    """(n, 2) float array: one preferred point (NWP, NECD) or several.
+
+    Raises:
+        ValueError: They are no points between 0 and 1.
+    """
+    try:
+        points = np.atleast_2d(np.array(preferences, dtype=float))
+    except (TypeError, ValueError):
+        points = np.empty((0, 0))
+    if points.ndim != 2 or points.shape[1] != 2 or not points.size or not ((points >= 0) & (points <= 1)).all():
+        raise ValueError(f"preferences must be points (NWP, NECD) between 0 and 1, got {preferences!r}")
+    return points
 
 
 def preference_deviation(F: ArrayLike, preference: ArrayLike) -> Matrix:

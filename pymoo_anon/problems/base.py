@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
         constraints: Bounds on objectives, `KAnonymity() >= 5`, in the order of the columns of G. `Violating` adds a
             last column: the suppressed tuples less their limit.
+        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`. None evaluates
+            them together, which is quicker; `n_threads` does so in several threads.
 
     Attributes:
         table: The table.
         objectives: Tuple of the objectives.
         constraints: Tuple of the constraints.
         suppression: The rule of suppression.
-        measured: Tuple of the objectives, and of those that only constraints bound.
+        measured: Tuple of what is measured of every point: the objectives, and those that only constraints bound.
         objective_names: Tuple of a name for each, unique among them and the quasi-identifiers.
         n_unique: Number of distinct points that were evaluated.
-        n_threads: A batch of points is split among so many threads, at first 1. Values do not depend on it; an
-            objective of one's own has to bear being called from several at once.
+        n_threads: Number of threads that share a batch of points.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
@@ -71,39 +73,23 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         vtype: type,
         suppression: float | Suppression = 0,
         constraints: Sequence[Constraint] = (),
+        elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
         self.table = table
-        if isinstance(objectives, Objective):
-            raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
-        if isinstance(constraints, Constraint):
-            raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
-        self.objectives = tuple(objectives)
-        if not self.objectives:
-            raise ValueError("objectives must name at least one objective, got none")
-        for objective in self.objectives:
-            if not isinstance(objective, Objective):
-                raise TypeError(f"objectives must be Objective instances, got {objective!r}")
-            objective.check(table)
-        twice = repeated(self.objectives)
-        if twice:
-            raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
-        self.constraints = tuple(constraints)
-        for constraint in self.constraints:
-            if not isinstance(constraint, Constraint):
-                raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
-            constraint.objective.check(table)
-        # What is bounded and is an objective as well is measured once.
-        self.measured = tuple(dict.fromkeys([*self.objectives, *(bounded.objective for bounded in self.constraints)]))
-        self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
-        self._measure_names = _unique_names(self.measured, table)
-        self.objective_names = self._measure_names[: len(self.objectives)]
+        self.objectives = _checked_objectives(objectives, table)
+        self.constraints = _checked_constraints(constraints, table)
         self.suppression = suppression_rule(suppression)
         self._grouping = self.suppression.grouping(table.n_rows)
         self._limit = None
         if isinstance(self.suppression, Violating):
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
+        self.measured = self._measures()
+        self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
+        named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
+        self._names = dict(zip(named, _unique_names(named, table), strict=True))
+        self.objective_names = tuple(self._names[objective] for objective in self.objectives)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = Memory(len(self.measured) + 1)
@@ -115,6 +101,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             xl=np.zeros(n_var),
             xu=np.asarray(xu),
             vtype=vtype,
+            **({} if elementwise_runner is None else {"elementwise": True, "elementwise_runner": elementwise_runner}),
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AnonymizationProblem:
@@ -125,6 +112,23 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def n_unique(self) -> int:
         """Number of distinct points that were evaluated."""
         return len(self._memory)
+
+    @property
+    def n_threads(self) -> int:
+        """A batch of points is split among so many threads, at first 1.
+
+        Values do not depend on it. An objective of one's own has to bear being called from several at once.
+
+        Raises:
+            ValueError: It is set to something else than a positive whole number.
+        """
+        return self._n_threads
+
+    @n_threads.setter
+    def n_threads(self, n_threads: int) -> None:
+        if isinstance(n_threads, bool) or not isinstance(n_threads, Integral) or n_threads < 1:
+            raise ValueError(f"n_threads must be a positive whole number, got {n_threads!r}")
+        self._n_threads: int = int(n_threads)
 
     @property
     def steps(self) -> Matrix:
@@ -174,16 +178,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
         Returns:
             One row per row of `res.X`, in the same order: one column per quasi-identifier with its level or its number
-            of groups, one per objective with its natural sign, and one for everything else that a constraint bounds.
+            of groups, one per objective with its natural sign, one for everything else that a constraint bounds, and
+            `suppressed`, the number of suppressed tuples. A problem with constraints adds `feasible`, whether the row
+            satisfies them all: some algorithms return rows that do not, such as pymoo's RVEA.
         """
-        X = np.empty((0, self.n_var), dtype=int) if res.X is None else np.atleast_2d(res.X)
-        values = self.natural(np.empty((0, self.n_obj)) if res.F is None else np.atleast_2d(res.F))
-        if len(self.measured) > self.n_obj:
-            more = self._memory.recall(self.checked(X), self._measure)[:, self.n_obj : -1]
-            values = np.concatenate([values, more], axis=1)
+        X = self.checked(np.empty((0, self.n_var), dtype=self.vtype) if res.X is None else np.atleast_2d(res.X))
+        values = self._memory.recall(X, self._measure)
         frame = self._variables_frame(X)
-        for name, measure, own in zip(self._measure_names, self.measured, values.T, strict=True):
-            frame[name] = own.astype(np.int64) if measure.whole else own
+        for measure, own in zip(self.measured, values.T[:-1], strict=True):
+            frame[self._names[measure]] = own.astype(np.int64) if measure.whole else own
+        frame[free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
+        if self.constraints:
+            frame[free_name("feasible", frame.columns)] = self._minimised(values)[1].max(axis=1) <= 0
         return frame
 
     def recall(self, x: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> tuple[Matrix, Matrix]:
@@ -226,13 +232,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def _minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
         """F and G of measured values with their natural signs."""
-        F = values[:, : self.n_obj] * self._signs
-        G = np.empty((len(values), self.n_ieq_constr))
+        # Their numbers are counted here: `ConstraintsAsObjective` of pymoo changes n_obj and n_ieq_constr.
+        F = values[:, : len(self.objectives)] * self._signs
+        G = np.empty((len(values), len(self.constraints) + (self._limit is not None)))
         for i, (constraint, measure) in enumerate(zip(self.constraints, self._bounded, strict=True)):
             G[:, i] = constraint.violation(values[:, measure])
         if self._limit is not None:
             G[:, -1] = values[:, -1] - self._limit
         return F, G
+
+    def _measures(self) -> tuple[Objective, ...]:
+        """What is measured of every point, each once: the objectives, and what only constraints bound."""
+        return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
     def _measure(self, X: NDArray[Any]) -> Matrix:
         """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last."""
@@ -245,7 +256,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
         """What `_measure` does, in one thread."""
-        points, sources, given = self._steps(X)
+        points, sources, given = self._roll_up(X)
         maps, n_groups = self.group_maps(points)
         asked = None if sources is None else given >= 0
         rows = given if asked is None else given[asked]
@@ -288,7 +299,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         raise NotImplementedError
 
-    def _steps(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64] | None, NDArray[np.int64]]:
+    def _roll_up(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64] | None, NDArray[np.int64]]:
         """Points to group one after the other, the source of each, and which row of X each is or -1."""
         return X, None, np.arange(len(X))
 
@@ -317,6 +328,66 @@ def check_table(table: Any) -> None:
     """
     if not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+
+
+def column_index(table: Microdata) -> pd.Index:
+    """The quasi-identifiers as columns of a frame; tuples stay single names."""
+    return pd.Index(list(table.quasi_identifiers), dtype=object, tupleize_cols=False)
+
+
+def free_name(name: str, taken: Container[Any]) -> str:
+    """The name of a column, marked where a quasi-identifier or an objective has it."""
+    return f"{name} (measured)" if name in taken else name
+
+
+def plain_array(X: ArrayLike) -> NDArray[Any]:
+    """Points as an array of numbers or truth values, also where they come as objects."""
+    given = np.asarray(X)
+    if given.dtype == object:
+        try:
+            return np.array(given.tolist())
+        except ValueError:  # Rows of several lengths are left to who asks for a shape.
+            return given
+    return given
+
+
+def _checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
+    """The objectives as a tuple.
+
+    Raises:
+        TypeError: They are no list of objectives.
+        ValueError: There are none, one is given twice, or one cannot measure the table.
+    """
+    if isinstance(objectives, Objective):
+        raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
+    checked = tuple(objectives)
+    if not checked:
+        raise ValueError("objectives must name at least one objective, got none")
+    for objective in checked:
+        if not isinstance(objective, Objective):
+            raise TypeError(f"objectives must be Objective instances, got {objective!r}")
+        objective.check(table)
+    twice = repeated(checked)
+    if twice:
+        raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
+    return checked
+
+
+def _checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint, ...]:
+    """The constraints as a tuple.
+
+    Raises:
+        TypeError: They are no list of constraints.
+        ValueError: What one of them bounds cannot measure the table.
+    """
+    if isinstance(constraints, Constraint):
+        raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
+    checked = tuple(constraints)
+    for constraint in checked:
+        if not isinstance(constraint, Constraint):
+            raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
+        constraint.objective.check(table)
+    return checked
 
 
 def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.base import AnonymizationProblem, check_table
+from pymoo_anon.problems.base import AnonymizationProblem, check_table, column_index, plain_array
 from pymoo_anon.problems.nodes import level_maps
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -24,8 +25,14 @@ from pymoo_anon.table.suppression import Suppression
 
 Nodes = NDArray[np.int64]
 
-#: Up to so many nodes `pareto_front` searches the whole lattice.
-_EXHAUSTIBLE = 10**6
+# Unasked, `pareto_front` visits no more nodes, and stops after so many seconds of processor time. Adult's 17,920 nodes
+# take one to three seconds with the usual objectives; a measure of one's own may take any time.
+_UNASKED_NODES = 20_000
+_UNASKED_SECONDS = 5.0
+
+# To visit more nodes takes hours, to hold them in one array takes more than this memory.
+_MOST_VISITED = 10**9
+_MOST_BYTES = 2**32
 
 
 class LatticeProblem(AnonymizationProblem):
@@ -33,8 +40,9 @@ class LatticeProblem(AnonymizationProblem):
 
     Levels are from 0, the values themselves, to the length of the hierarchy (Dewri et al. 2010, section 3).
 
-    `pareto_front()` and `pareto_set()` are exact, from an exhaustive search of the lattice the first time they are
-    called, and None where it has more than a million nodes.
+    `pareto_front()` and `pareto_set()` are exact: the first call visits the whole lattice. They are None where it has
+    more than 20,000 nodes, or where the visit is not done after 5 seconds of processor time; `max_nodes` of a call asks
+    for more.
 
     Args:
         table: The table.
@@ -42,6 +50,8 @@ class LatticeProblem(AnonymizationProblem):
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
+        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
+            them together, which is quicker.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
@@ -55,6 +65,8 @@ class LatticeProblem(AnonymizationProblem):
         objectives: Sequence[Objective],
         suppression: float | Suppression = 0,
         constraints: Sequence[Constraint] = (),
+        *,
+        elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
@@ -66,6 +78,7 @@ class LatticeProblem(AnonymizationProblem):
             vtype=int,
             suppression=suppression,
             constraints=constraints,
+            elementwise_runner=elementwise_runner,
         )
         rootless = [name for name, hierarchy in table.quasi_identifiers.items() if not hierarchy.has_root]
         if rootless:
@@ -75,6 +88,9 @@ class LatticeProblem(AnonymizationProblem):
                 stacklevel=2,
             )
         self.lengths = np.array([hierarchy.length for hierarchy in hierarchies], dtype=np.int64)
+        # What `pareto_front` found, and whether it ran out of time.
+        self._front: tuple[Nodes, NDArray[np.float64]] | None = None
+        self._gave_up = False
         # The levels of all attributes side by side, at the same height: a node is a choice of heights.
         n_levels = int(self.lengths.max()) + 1
         self._groups = np.zeros((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
@@ -101,12 +117,36 @@ class LatticeProblem(AnonymizationProblem):
 
         Returns:
             (n, n_var) int64 array.
+
+        Raises:
+            ValueError: `start` is negative, or the array would take more than 4 GiB.
         """
-        numbers = np.arange(start, min(stop, self.n_nodes))
-        return np.column_stack(np.unravel_index(numbers, tuple(self.lengths + 1))).astype(np.int64)
+        if start < 0:
+            raise ValueError(f"start must be the number of a node, from 0, got {start}")
+        n = max(min(stop, self.n_nodes) - start, 0)
+        size = n * self.n_var * 8
+        if size > _MOST_BYTES:
+            raise ValueError(
+                f"{n:,} nodes of the lattice's {self.n_nodes:,} would take {size / 2**30:,.0f} GiB; batches() gives "
+                "them in parts, and PBGEA and NSGA2 search without a list of them"
+            )
+        X = np.empty((n, self.n_var), dtype=np.int64)
+        # Digits of the numbers, each attribute being a place with a base of its own. Those of `start` are taken off a
+        # Python integer, which no lattice is too large for; `carry` is what is added at the current place.
+        carry = np.arange(n)
+        for j in reversed(range(self.n_var)):
+            base = int(self.lengths[j]) + 1
+            start, digit = divmod(start, base)
+            carry, X[:, j] = np.divmod(carry + digit, base)
+        return X
 
     def batches(self, size: int) -> Iterator[Nodes]:
-        """The whole lattice, `size` nodes at a time."""
+        """The whole lattice, `size` nodes at a time.
+
+        Raises:
+            ValueError: The lattice has too many nodes to visit them all.
+        """
+        check_visitable(self)
         return (self.nodes(start, start + size) for start in range(0, self.n_nodes, size))
 
     def decode(self, x: ArrayLike) -> Generalization:
@@ -127,20 +167,82 @@ class LatticeProblem(AnonymizationProblem):
             {name: hierarchy.labels[level] for (name, hierarchy), level in chosen},
         )
 
-    def _calc_pareto_front(self, *args: Any, **kwargs: Any) -> NDArray[np.float64] | None:
-        exact = self._exact()
+    def pareto_front(self, *, max_nodes: int | None = None) -> NDArray[np.float64] | None:
+        """The exact front, or None where that takes more than about a second.
+
+        Args:
+            max_nodes: Visit all nodes, however long it takes, where the lattice has no more than these. None visits up
+                to 20,000 nodes for at most 5 seconds of processor time.
+
+        Returns:
+            (n, n_obj) float array of minimised values, in lexicographic order; empty where no node is feasible.
+
+        Raises:
+            ValueError: `max_nodes` asks for more than can be visited.
+        """
+        exact = self._exact(max_nodes)
         return None if exact is None else exact[1]
 
-    def _calc_pareto_set(self, *args: Any, **kwargs: Any) -> Nodes | None:
-        exact = self._exact()
+    def pareto_set(self, *, max_nodes: int | None = None) -> Nodes | None:
+        """A node for every row of `pareto_front`; arguments and errors are the same.
+
+        Returns:
+            (n, n_var) int64 array, or None.
+        """
+        exact = self._exact(max_nodes)
         return None if exact is None else exact[0]
 
-    def _exact(self) -> tuple[Nodes, NDArray[np.float64]] | None:
-        if self.n_nodes > _EXHAUSTIBLE:
-            return None
-        X, F = self.nodes(0, 0), np.empty((0, self.n_obj))
-        for batch in self.batches(4096):
+    def ideal_point(self, *, max_nodes: int | None = None) -> NDArray[np.float64] | None:
+        """(n_obj,) float array: the least value of every objective in `pareto_front`, or None; arguments are the same.
+
+        Raises:
+            ValueError: No node is feasible, or as `pareto_front`.
+        """
+        front = self._feasible_front(max_nodes)
+        return None if front is None else front.min(axis=0)
+
+    def nadir_point(self, *, max_nodes: int | None = None) -> NDArray[np.float64] | None:
+        """(n_obj,) float array: the greatest value of every objective in `pareto_front`, or None.
+
+        Arguments and errors are those of `ideal_point`.
+        """
+        front = self._feasible_front(max_nodes)
+        return None if front is None else front.max(axis=0)
+
+    def _feasible_front(self, max_nodes: int | None) -> NDArray[np.float64] | None:
+        front = self.pareto_front(max_nodes=max_nodes)
+        if front is not None and len(front) == 0:
+            raise ValueError(
+                f"the front must have a member for its ideal and nadir points, got none of {self.n_nodes:,} nodes that "
+                "satisfies all constraints"
+            )
+        return front
+
+    def _exact(self, max_nodes: int | None) -> tuple[Nodes, NDArray[np.float64]] | None:
+        """The front as nodes and values, remembered from the first call that had it."""
+        if self._front is None:
+            if max_nodes is not None:
+                if self.n_nodes <= max_nodes:
+                    check_visitable(self)
+                    self._front = self._visit_all(np.inf)
+            elif self.n_nodes <= _UNASKED_NODES and not self._gave_up:
+                self._front = self._visit_all(_UNASKED_SECONDS)
+                self._gave_up = self._front is None
+        return self._front
+
+    def _visit_all(self, seconds: float) -> tuple[Nodes, NDArray[np.float64]] | None:
+        """The exact front from all nodes, or None where that takes longer."""
+        X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
+        visited, size, began = 0, 2, np.inf
+        # Batches grow, so that not much more than the time is spent.
+        while visited < self.n_nodes:
+            if process_time() - began > seconds:
+                return None
+            batch = self.nodes(visited, visited + size)
             X, F = merge_front(X, F, *self.compute_feasible(batch))
+            # The clock starts after the first batch: what is compiled there is compiled for all.
+            began = process_time() if visited == 0 else began
+            visited, size = visited + len(batch), min(2 * size, 4096)
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
 
@@ -153,7 +255,7 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
         """
-        given = np.asarray(X)
+        given = plain_array(X)
         if given.ndim != 2 or given.shape[1] != self.n_var:
             raise ValueError(
                 f"X must be nodes of {self.n_var} levels, an (n, {self.n_var}) array, got shape {given.shape}"
@@ -172,8 +274,8 @@ class LatticeProblem(AnonymizationProblem):
             raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
         return given.astype(np.int64)
 
-    def _steps(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
-        return plan_roll_up(X, self._weights) if len(X) > 1 else super()._steps(X)
+    def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
+        return plan_roll_up(X, self._weights) if len(X) > 1 else super()._roll_up(X)
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
@@ -193,4 +295,17 @@ class LatticeProblem(AnonymizationProblem):
         return level_maps(np.ascontiguousarray(X), self._groups, self._n_groups, self.table.tuples.offsets)
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
-        return pd.DataFrame(X, columns=list(self.table.quasi_identifiers))
+        return pd.DataFrame(X, columns=column_index(self.table))
+
+
+def check_visitable(problem: LatticeProblem) -> None:
+    """Refuse a lattice of which nobody can visit every node.
+
+    Raises:
+        ValueError: It has more than a billion nodes.
+    """
+    if problem.n_nodes > _MOST_VISITED:
+        raise ValueError(
+            f"problem must have at most {_MOST_VISITED:,} nodes to visit all of them, got {problem.n_nodes:,}; PBGEA "
+            "and NSGA2 search a part of them"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.base import AnonymizationProblem, check_table
+from pymoo_anon.problems.base import AnonymizationProblem, check_table, column_index, plain_array
 from pymoo_anon.table.cuts import closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -42,6 +42,8 @@ class PartitionProblem(AnonymizationProblem):
             domain.
         taxonomies: Per quasi-identifier a taxonomy whose leaves are its values; leaves that the table does not hold
             count in the domain.
+        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
+            them together, which is quicker.
 
     Attributes:
         table: The table, with the domains in the order of the bits.
@@ -65,17 +67,11 @@ class PartitionProblem(AnonymizationProblem):
         *,
         orders: Mapping[str, Sequence[Hashable]] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
+        elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
-        orders, taxonomies = dict(orders or {}), dict(taxonomies or {})
-        for name, taxonomy in taxonomies.items():
-            if not isinstance(taxonomy, Taxonomy):
-                raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")
-            if name in orders:
-                raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
         check_table(table)
-        hierarchies = {name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()}
-        hierarchies.update((name, _ordered(name, order, table)) for name, order in orders.items())
-        table = table.recoded(hierarchies)
+        taxonomies = dict(taxonomies or {})
+        table = _recoded(table, dict(orders or {}), taxonomies)
         sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
         if (sizes == 1).all():
             raise ValueError("table must have a quasi-identifier with at least two values, got none")
@@ -87,17 +83,12 @@ class PartitionProblem(AnonymizationProblem):
             vtype=bool,
             suppression=suppression,
             constraints=constraints,
+            elementwise_runner=elementwise_runner,
         )
         self.taxonomies = taxonomies
         self.bit_offsets = np.concatenate([[0], np.cumsum(sizes - 1)])
         self._sizes = sizes
-        # All trees over the whole string: their leaves begin with the bits of their quasi-identifier.
-        spans, shares = [np.empty((0, 3), dtype=np.int64)], [np.empty(0)]
-        for name, taxonomy in taxonomies.items():
-            start = self.bits_of(name).start
-            spans.append(taxonomy.spans + np.array([start, start, sum(map(len, spans))]))
-            shares.append(taxonomy.merge_shares)
-        self._spans, self._merge_shares = np.concatenate(spans), np.concatenate(shares)
+        self._spans, self._merge_shares = self._trees()
         self._firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         # Places of the bits among the codes: every value but the first of an attribute follows a bit.
         self._after_bit = np.setdiff1d(np.arange(sizes.sum()), self._firsts)
@@ -185,8 +176,20 @@ class PartitionProblem(AnonymizationProblem):
                 )
         return Generalization(groups, labels)
 
+    def _trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The spans and the shares of all taxonomies, over the whole string.
+
+        A leaf begins with the bit of its quasi-identifier, a node counts after those of the trees before it.
+        """
+        spans, shares = [np.empty((0, 3), dtype=np.int64)], [np.empty(0)]
+        for name, taxonomy in self.taxonomies.items():
+            start = self.bits_of(name).start
+            spans.append(taxonomy.spans + np.array([start, start, sum(map(len, spans))]))
+            shares.append(taxonomy.merge_shares)
+        return np.concatenate(spans), np.concatenate(shares)
+
     def _strings(self, X: ArrayLike) -> Bits:
-        given = np.asarray(X)
+        given = plain_array(X)
         if given.dtype != bool:
             raise TypeError(
                 f"X must be Boolean strings, got {given.dtype}; ValidSampling and the operators of bit strings keep "
@@ -229,10 +232,28 @@ class PartitionProblem(AnonymizationProblem):
         return maps, maps[:, self._firsts + self._sizes - 1] + 1
 
     def _variables_frame(self, X: Bits) -> pd.DataFrame:
-        counts: dict[str, Any] = {}
-        for name in self.table.quasi_identifiers:
-            counts[name] = X[:, self.bits_of(name)].sum(axis=1).astype(np.int64) + 1
-        return pd.DataFrame(counts)
+        n_groups = [X[:, self.bits_of(name)].sum(axis=1) + 1 for name in self.table.quasi_identifiers]
+        return pd.DataFrame(np.column_stack(n_groups).astype(np.int64), columns=column_index(self.table))
+
+
+def _recoded(
+    table: Microdata, orders: Mapping[str, Sequence[Hashable]], taxonomies: Mapping[str, Taxonomy]
+) -> Microdata:
+    """The table with its domains in the given orders, and in those of the taxonomies' leaves.
+
+    Raises:
+        TypeError: A taxonomy is no Taxonomy.
+        ValueError: A quasi-identifier has both, or an order or taxonomy lacks one of its values.
+        KeyError: There is no such quasi-identifier.
+    """
+    for name, taxonomy in taxonomies.items():
+        if not isinstance(taxonomy, Taxonomy):
+            raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")
+        if name in orders:
+            raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
+    hierarchies = {name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()}
+    hierarchies.update((name, _ordered(name, order, table)) for name, order in orders.items())
+    return table.recoded(hierarchies)
 
 
 def _ordered(name: str, order: Sequence[Hashable], table: Microdata) -> Hierarchy:

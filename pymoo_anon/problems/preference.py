@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.result import Result
 
-from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.problems.achievement import Achievement, preference_deviation
+from pymoo_anon.problems.achievement import PreferredPoint, preferred_points
+from pymoo_anon.problems.base import check_table, free_name
 from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy
@@ -28,6 +29,9 @@ class PreferenceProblem(PartitionProblem):
     k, feasible where it is not positive; so a larger k is looked for, too. With several preferred points there is an f1
     for each, and f2 is the last column of F.
 
+    Its declared objectives are a `PreferredPoint` for each f1, and `KAnonymity`: natural values show k, and F holds
+    k_pref - k.
+
     Args:
         table: The table. No tuple is suppressed.
         k: k_pref, the smallest k that is acceptable.
@@ -35,14 +39,25 @@ class PreferenceProblem(PartitionProblem):
         weights: Weights of the quasi-identifiers in NWP, as in `NormalizedWeightedPenalty`.
         orders: Orders of domains, as in `PartitionProblem`.
         taxonomies: Taxonomies, as in `PartitionProblem`.
+        elementwise_runner: What evaluates points one by one, as in `PartitionProblem`.
 
     Attributes:
         k: k_pref.
         preferences: (n, 2) float array, the preferred points.
 
     Raises:
+        TypeError: `table` is no Microdata, or a taxonomy is no Taxonomy.
+        KeyError: `orders` or `taxonomies` names no quasi-identifier.
         ValueError: k is not from 1 to the number of rows, a preference is not a point between 0 and 1, or as
             `PartitionProblem`.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> problem = PreferenceProblem(make_census(200), k=5, preferences=[(0.2, 1.0), (0.5, 0.1)])
+    >>> problem.objective_names
+    ('achievement 1', 'achievement 2', 'k')
+    >>> F = problem.evaluate(np.zeros(problem.n_var, dtype=bool))  # the whole table is one class
+    >>> float(F[-1]), float(problem.natural(F)[-1])
+    (-195.0, 200.0)
     """
 
     def __init__(
@@ -54,37 +69,37 @@ class PreferenceProblem(PartitionProblem):
         *,
         orders: Mapping[str, Sequence[Hashable]] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
+        elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
-        super().__init__(
-            table,
-            [NormalizedWeightedPenalty(weights), NormalizedClassDispersion(), KAnonymity()],
-            orders=orders,
-            taxonomies=taxonomies,
-        )
+        check_table(table)
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= table.n_rows:
             raise ValueError(f"k must be a whole number from 1 to {table.n_rows}, the rows, got {k!r}")
-        try:
-            points = np.atleast_2d(np.array(preferences, dtype=float))
-        except (TypeError, ValueError):
-            points = np.empty((0, 0))
-        if points.ndim != 2 or points.shape[1] != 2 or not points.size or not ((points >= 0) & (points <= 1)).all():
-            raise ValueError(f"preferences must be points (NWP, NECD) between 0 and 1, got {preferences!r}")
         self.k: int = int(k)
-        self.preferences: Matrix = points
-        self.n_obj = len(points) + 1
+        self.preferences: Matrix = preferred_points(preferences)
+        several = len(self.preferences) > 1
+        self._preferred: tuple[PreferredPoint, ...] = tuple(
+            PreferredPoint(point, weights, f"achievement {number}" if several else "achievement")
+            for number, point in enumerate(self.preferences, start=1)
+        )
+        super().__init__(
+            table,
+            [*self._preferred, KAnonymity()],
+            orders=orders,
+            taxonomies=taxonomies,
+            elementwise_runner=elementwise_runner,
+        )
 
     def measures(self, X: ArrayLike) -> Matrix:
         """(n, 3) float array: NWP, NECD and k of strings, from the memory where it has them.
 
         Args:
             X: (n, n_var) Boolean array.
-        """
-        return self._memory.recall(self.checked(X), self._measure)
 
-    @property
-    def steps(self) -> Matrix:
-        """(n_obj,) float array: 0.001 for achievements, and 1 for k."""
-        return np.array([0.001] * len(self.preferences) + [1.0])
+        Raises:
+            TypeError: X is not Boolean.
+            ValueError: X has another shape, or is no cut where there is a taxonomy.
+        """
+        return self._memory.recall(self.checked(X), self._measure)[:, :-1]
 
     def natural(self, F: ArrayLike) -> Matrix:
         """Achievements and k, from achievements and k_pref - k.
@@ -106,8 +121,7 @@ class PreferenceProblem(PartitionProblem):
             One row per row of `res.X`, in the same order: the number of groups of every quasi-identifier, then k, NWP,
             NECD and, per preferred point, the achievement and the preference deviation.
         """
-        X = np.empty((0, self.n_var), dtype=bool) if res.X is None else np.atleast_2d(res.X)
-        return self._described(X)
+        return self._described(np.empty((0, self.n_var), dtype=bool) if res.X is None else np.atleast_2d(res.X))
 
     def picks(self, X: NDArray[np.bool_]) -> pd.DataFrame:
         """The solution of every preferred point among strings (Dewri et al. 2009, section 5.3).
@@ -121,49 +135,56 @@ class PreferenceProblem(PartitionProblem):
         Returns:
             One row per preferred point: `row`, its row in X, the preferred point, k, NWP, NECD, achievement, deviation,
             and the number of groups of every quasi-identifier. Points without a feasible string are left out.
+
+        Raises:
+            TypeError: X is not Boolean.
+            ValueError: X has another shape, or is no cut where there is a taxonomy.
         """
         frame = self._described(X)
-        loss_name, bias_name, k_name = self.objective_names
-        feasible = frame.index[frame[k_name] >= self.k]
-        rows = []
-        for number, (loss, bias) in enumerate(self.preferences):
-            achievement, deviation = self._names(number)
-            order = frame.loc[feasible].sort_values([achievement, deviation], kind="stable").index
-            if len(order):
-                best = frame.loc[order[0]]
-                rows.append(
-                    {
-                        "row": order[0],
-                        "NWP_pref": loss,
-                        "NECD_pref": bias,
-                        **best[[k_name, loss_name, bias_name]],
-                        "achievement": best[achievement],
-                        "deviation": best[deviation],
-                        **best[list(self.table.quasi_identifiers)],
-                    }
-                )
-        whole = ["row", k_name, *self.table.quasi_identifiers]
-        columns = ["row", "NWP_pref", "NECD_pref", k_name, loss_name, bias_name, "achievement", "deviation"]
-        picked = pd.DataFrame(rows, columns=[*columns, *self.table.quasi_identifiers])
-        return picked.astype(dict.fromkeys(whole, np.int64))
+        loss, bias, k = (self._names[measure] for measure in self.measured)
+        feasible = frame[frame[k] >= self.k]
+        found = []
+        for number, names in enumerate(self._names_of_points()):
+            ranked = feasible.sort_values(list(names), kind="stable")
+            found += [(number, row, *ranked.loc[row, list(names)]) for row in ranked.index[:1]]
+        numbers, rows, achievements, deviations = np.array(found, dtype=float).reshape(-1, 4).T
+        points, chosen = self.preferences[numbers.astype(int)], frame.loc[rows.astype(int)].reset_index(drop=True)
+        columns = {
+            "row": rows.astype(np.int64),
+            "NWP_pref": points[:, 0],
+            "NECD_pref": points[:, 1],
+            **{name: chosen[name] for name in (k, loss, bias)},
+            "achievement": achievements,
+            "deviation": deviations,
+        }
+        groups = chosen[list(self.table.quasi_identifiers)]
+        picked = pd.DataFrame({free_name(name, groups.columns): column for name, column in columns.items()})
+        return pd.concat([picked, groups], axis=1)
 
-    def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        loss_and_bias, k = np.split(self.measures(X), [2], axis=1)
-        achievements = Achievement().do(loss_and_bias, self.preferences, _type="many_to_many")
-        out["F"] = np.column_stack([achievements.reshape(len(k), -1), self.k - k])
+    def _measures(self) -> tuple[Objective, ...]:
+        """NWP, NECD and k: achievements are computed from the first two, however many preferred points there are."""
+        return self._preferred[0].loss, self._preferred[0].bias, self.objectives[-1]
+
+    def _minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
+        """Achievements and k_pref - k, from NWP, NECD and k. There are no constraints."""
+        achievements = [point.achieved(values[:, :2]) for point in self._preferred]
+        return np.column_stack([*achievements, self.k - values[:, 2]]), np.empty((len(values), 0))
 
     def _described(self, X: NDArray[np.bool_]) -> pd.DataFrame:
-        frame = self._variables_frame(X)
-        values = self.measures(X)
-        loss_name, bias_name, k_name = self.objective_names
-        frame[k_name] = values[:, 2].astype(np.int64)
-        frame[loss_name], frame[bias_name] = values[:, 0], values[:, 1]
-        for number, preference in enumerate(self.preferences):
-            achievement, deviation = self._names(number)
-            frame[achievement] = Achievement().do(values[:, :2], preference, _type="many_to_one")
-            frame[deviation] = preference_deviation(values[:, :2], preference)
+        """What `to_frame` tells of strings."""
+        frame, values = self._variables_frame(X), self.measures(X)
+        loss, bias, k = (self._names[measure] for measure in self.measured)
+        frame[k] = values[:, 2].astype(np.int64)
+        frame[loss], frame[bias] = values[:, 0], values[:, 1]
+        for point, (achievement, deviation) in zip(self._preferred, self._names_of_points(), strict=True):
+            frame[achievement] = point.achieved(values[:, :2])
+            frame[deviation] = point.deviation(values[:, :2])
         return frame
 
-    def _names(self, number: int) -> tuple[str, str]:
-        mark = "" if len(self.preferences) == 1 else f" {number + 1}"
-        return f"achievement{mark}", f"deviation{mark}"
+    def _names_of_points(self) -> list[tuple[str, str]]:
+        """The columns of achievement and deviation, for each preferred point."""
+        taken = self.table.quasi_identifiers
+        return [
+            (self._names[point], free_name(point.name.replace("achievement", "deviation"), taken))
+            for point in self._preferred
+        ]

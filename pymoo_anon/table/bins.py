@@ -82,15 +82,7 @@ def nested_bins(
     """
     if closed not in ("left", "right"):
         raise ValueError(f"closed must be 'left' or 'right', got {closed!r}")
-    if not isinstance(widths, Iterable) or isinstance(widths, str):
-        raise TypeError(f"widths must be a list of numbers, got {widths!r}")
-    arguments = [low, high, step, *widths]
-    for argument in arguments:
-        if not _is_usable(argument):
-            raise ValueError(
-                f"low, high, step and widths must be whole, float or Decimal numbers of at most {_LARGEST:.0e}, "
-                f"got {argument!r:.80}"
-            )
+    arguments = _numbers(low, high, step, widths)
     whole = all(isinstance(argument, Integral) for argument in arguments)
     # Exact fractions of the decimals that a person writes, so that the edge after 0.2 in steps of 0.1 is 0.3. Counted
     # in units of their common denominator they are whole numbers.
@@ -115,11 +107,24 @@ def nested_bins(
     return [_level(bins, width // size) for width in [size, *sizes]], bins
 
 
-def _is_usable(argument: Any) -> bool:
-    """Whether an argument is a number of which bins can be made."""
-    if not is_number(argument) or (isinstance(argument, Decimal) and argument.is_nan()):
-        return False
-    return bool(-_LARGEST <= argument <= _LARGEST)
+def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> list[float]:
+    """The arguments of `nested_bins` one after the other.
+
+    Raises:
+        TypeError: `widths` is no list.
+        ValueError: One is no number of which bins can be made.
+    """
+    if not isinstance(widths, Iterable) or isinstance(widths, str):
+        raise TypeError(f"widths must be a list of numbers, got {widths!r}")
+    arguments = [low, high, step, *widths]
+    for argument in arguments:
+        nan = isinstance(argument, Decimal) and argument.is_nan()
+        if not is_number(argument) or nan or not -_LARGEST <= argument <= _LARGEST:
+            raise ValueError(
+                f"low, high, step and widths must be whole, float or Decimal numbers of at most {_LARGEST:.0e}, "
+                f"got {argument!r:.80}"
+            )
+    return arguments
 
 
 def _level(bins: Bins, together: int) -> list[Hashable]:

@@ -35,10 +35,13 @@ def decoded(data: bytes, name: str) -> str:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        likely = ", as in a file in latin-1 (ISO 8859-1) or Windows-1252" if encoding == "utf-8" else ""
+        likely = (
+            "UTF-16 without a byte order mark" if b"\0" in data else "a file in latin-1 (ISO 8859-1) or Windows-1252"
+        )
+        as_in = "" if mark else f", as in {likely}"
         raise ValueError(
             f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"
-            f"{likely}; save it as UTF-8"
+            f"{as_in}; save it as UTF-8"
         ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1

@@ -15,6 +15,9 @@ import numpy as np
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
 
+#: A column's name: text or, in a pandas frame, anything hashable, such as a whole number or a tuple.
+Name: TypeAlias = Any
+
 #: The type of a column's numbers.
 Kind: TypeAlias = type[int] | type[float] | type[Decimal]
 
@@ -35,7 +38,7 @@ class _Truth:
 
 
 def same_as(value: Any) -> Hashable:
-    """What makes two values the same: 17 is 17.0, but neither "17" nor True; a Decimal is the float written alike.
+    """What makes two values the same: 17 is 17.0, but neither "17" nor True; the Decimal 0.1 is the float 0.1.
 
     >>> same_as(Decimal("0.10")), same_as(17.0) == same_as(17), same_as(True) == same_as(1)
     (0.1, True, False)
@@ -44,7 +47,7 @@ def same_as(value: Any) -> Hashable:
         value = value.item()
     if isinstance(value, bool):
         return _Truth(value)
-    if isinstance(value, Decimal) and value.is_finite():
+    if isinstance(value, Decimal) and value.is_finite() and value != value.to_integral_value():
         nearest = float(value)
         return nearest if Decimal(repr(nearest)) == value else value
     return value  # type: ignore[no-any-return]

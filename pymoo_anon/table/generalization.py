@@ -3,43 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon.table.domain_values import Name
 
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Generalization:
     """A recoding of every quasi-identifier: which values of its domain become one, and under what label.
 
     Instances do not change.
 
     Args:
-        groups: Per quasi-identifier, in the table's order, an (n_values,) array with the group of every domain value,
-            counted from 0.
+        groups: Per quasi-identifier, in the table's order, an (n_values,) integer array with the group of every domain
+            value, counted from 0.
         labels: Per quasi-identifier, the label of every group.
+
+    Attributes:
+        groups: Per quasi-identifier, the (n_values,) int64 array; a mapping that cannot be written.
+        labels: Per quasi-identifier, the tuple of labels; a mapping that cannot be written.
 
     Raises:
         ValueError: The two do not name the same quasi-identifiers, or do not have the same groups.
+
+    >>> ages = Generalization({"age": [0, 0, 1]}, {"age": ["young", "old"]})
+    >>> ages
+    Generalization(
+      age: young; old
+    )
+    >>> ages.n_groups
+    (2,)
     """
 
-    def __init__(self, groups: Mapping[str, ArrayLike], labels: Mapping[str, Sequence[Hashable]]) -> None:
+    groups: Mapping[Name, NDArray[np.int64]]
+    labels: Mapping[Name, tuple[Hashable, ...]]
+
+    def __init__(self, groups: Mapping[Any, ArrayLike], labels: Mapping[Any, Sequence[Hashable]]) -> None:
         if list(groups) != list(labels):
             raise ValueError(
                 f"groups and labels must name the same quasi-identifiers in the same order, "
                 f"got {list(groups)} and {list(labels)}"
             )
-        self.groups: dict[str, NDArray[np.int64]] = {}
-        self.labels: dict[str, tuple[Hashable, ...]] = {}
+        frozen = {}
         for name, given in groups.items():
-            own = np.array(given, dtype=np.int64)
+            whole = np.asarray(given).dtype.kind in "iu"
+            own = np.array(given, dtype=np.int64 if whole else object)
             own.flags.writeable = False
-            if own.ndim != 1 or not np.array_equal(np.unique(own), np.arange(len(labels[name]))):
+            if not whole or own.ndim != 1 or not np.array_equal(np.unique(own), np.arange(len(labels[name]))):
                 raise ValueError(
-                    f"groups of {name!r} must be numbers from 0 to {len(labels[name]) - 1}, each at least once, "
+                    f"groups of {name!r} must be whole numbers from 0 to {len(labels[name]) - 1}, each at least once, "
                     f"as there are {len(labels[name])} labels"
                 )
-            self.groups[name] = own
-            self.labels[name] = tuple(labels[name])
+            frozen[name] = own
+        names = {name: tuple(own) for name, own in labels.items()}
+        vars(self).update(groups=MappingProxyType(frozen), labels=MappingProxyType(names))
 
     @property
     def n_groups(self) -> tuple[int, ...]:
@@ -50,13 +72,16 @@ class Generalization:
         """Whether both recode every value alike, with the same labels."""
         if not isinstance(other, Generalization):
             return NotImplemented
-        return self.labels == other.labels and all(
+        return list(self.labels.items()) == list(other.labels.items()) and all(
             np.array_equal(mine, theirs)
             for mine, theirs in zip(self.groups.values(), other.groups.values(), strict=True)
         )
 
     def __hash__(self) -> int:
         return hash(tuple((name, self.labels[name], own.tobytes()) for name, own in self.groups.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Generalization, (dict(self.groups), dict(self.labels))
 
     def __repr__(self) -> str:
         parts = []

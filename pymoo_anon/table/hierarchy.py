@@ -95,7 +95,7 @@ class Hierarchy:
         ARX is told how to read a file; here these rules find out. A wrong separator cannot go unnoticed: it would cut
         the values of the first column, and the table's are looked up there.
 
-        - Encoding: that of the byte order mark (UTF-8, UTF-16, UTF-32), else UTF-8. For any other, give the open file.
+        - Encoding: that of the byte order mark (UTF-8 or UTF-16), else UTF-8. For any other, give the open file.
         - Separator: `;` where one stands outside quotes, else a tab, else a comma. A file without any of them has one
           column, which is level 0.
         - Quotes: as usual in CSV, at both ends of a field.

@@ -6,7 +6,6 @@ quotes where they are needed, and no header. It reads what its caller says a fil
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import os
@@ -16,21 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._messages import examples
+from pymoo_anon.table.delimited import decoded, rows_of
 from pymoo_anon.table.domain_values import ROOT
 
-#: What may stand between two columns, the likeliest first.
-SEPARATORS = (";", "\t", ",")
-
-# The longer ones first: the mark of UTF-32 begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-# A quote opens a field at the beginning of a line or after a separator; two quotes inside are one. Group 1 closes it.
-_QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*("?)')
+# What may stand between two columns, that of ARX first. A comma may stand within a number, too, so it comes last.
+_SEPARATORS = (";", "\t", ",")
+# A quote opens a field at the beginning of a line or after a separator, and may never be closed; two inside are one.
+_QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*"?')
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
 
@@ -49,7 +40,7 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
         ValueError: The file is empty, or it cannot be told how it is to be read.
     """
     name, text = _text(source)
-    text = text.removeprefix("\ufeff").rstrip("\r\n")
+    text = text.rstrip("\r\n")
     if not text:
         raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
     rows = _without_header(name, _rows(name, text))
@@ -98,57 +89,24 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
 
 
 def _text(source: Any) -> tuple[str, str]:
-    """The name and the text of a file, in UTF-8 where no byte order mark says another encoding."""
+    """The name and the text of a file."""
     if isinstance(source, io.TextIOBase):
         name = str(getattr(source, "name", "the file"))
         try:
-            return name, _without_nul(name, source.read())
-        except UnicodeDecodeError as error:
+            return name, decoded(source.read().encode(), name)
+        except UnicodeError as error:
             raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
-    name, data = os.fspath(source), Path(source).read_bytes()
-    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
-    try:
-        return name, _without_nul(name, data.decode(encoding))
-    except UnicodeDecodeError as error:
-        if encoding != "utf-8":
-            raise ValueError(f"{name} must be a text file, got a byte order mark of {encoding} and {error}") from None
-        _without_nul(name, data.decode("latin-1"))
-        # Any bytes are text in Windows-1252, so whether they are meant so only a reader can tell.
-        line = len(_LINE_END.split(data[: error.start].decode("latin-1")))
-        shown = _LINE_END.split(data.decode("cp1252", errors="replace"))[line - 1]
-        raise ValueError(
-            f"{name} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got byte "
-            f"0x{data[error.start]:02x} in line {line}; if {shown!r:.80} is right for that line, the file is in "
-            "Windows-1252: save it in UTF-8, or give open(path, encoding='cp1252')"
-        ) from None
-
-
-def _without_nul(name: str, text: str) -> str:
-    """The text, which holds no NUL: where one stands the file is no text, or in UTF-16 without its mark."""
-    if "\0" in text:
-        raise ValueError(
-            f"{name} must be a text file in UTF-8, or in UTF-16 with a byte order mark, got one with NUL characters"
-        )
-    return text
+    return os.fspath(source), decoded(Path(source).read_bytes(), os.fspath(source))
 
 
 def _rows(name: str, text: str) -> list[list[str]]:
     """The rows of a text, all of one length."""
-    for quoted in _QUOTED.finditer(text):
-        if not quoted[1] or text[quoted.end() : quoted.end() + 1] not in ("", *SEPARATORS, "\r", "\n"):
-            line = len(_LINE_END.split(text[: quoted.start()]))
-            raise ValueError(
-                f"{name} must close every quote before a separator or the end of a line, not so the one in line {line}"
-            )
     lines = _LINE_END.split(_QUOTED.sub("", text))
-    used = [separator for separator in SEPARATORS if any(separator in line for line in lines)]
-    separator = used[0] if used else SEPARATORS[0]
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except csv.Error as error:
-        raise ValueError(f"{name} must be a CSV file: {error}") from None
+    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
+    separator = used[0] if used else _SEPARATORS[0]
+    rows = list(rows_of(text, separator, name))
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         n_columns = len(rows[0])

@@ -78,13 +78,13 @@ class WorstShare(Bounding):
         worst = float(self.measure.of_classes(classes).max())
         if below.limit > 0:
             shares: Shares = self.measure.shares(classes)
-            worst = float(least_worst_share(*shares, classes.sizes, below.limit, worst))
+            worst = float(least_worst_share(shares, classes.sizes, below.limit, worst))
         return np.full(len(below), worst)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         """The fewest tuples without which what is left of a class keeps the constraint."""
         shares: Shares = self.measure.shares(classes)
-        needed: Values = tuples_too_many(constraint.bound, *shares, classes.sizes)
+        needed: Values = tuples_too_many(float(constraint.bound), shares, classes.sizes)
         # Rounding must not find a violation where the measure itself sees none.
         return np.where(constraint.broken(classes), np.maximum(needed, 1), 0).astype(np.int64)
 
@@ -137,16 +137,11 @@ class WorstDiversity(Bounding):
 
 
 @njit(cache=True, nogil=True)
-def least_worst_share(held, starts, offsets, slopes, caps, floors, sizes, limit, worst):  # type: ignore[no-untyped-def]
+def least_worst_share(shares, sizes, limit, worst):  # type: ignore[no-untyped-def]
     """The least value for which so few tuples can be removed that no share is too large.
 
     Args:
-        held: As in `Shares`, like the next five.
-        starts: As there.
-        offsets: As there.
-        slopes: As there.
-        caps: As there.
-        floors: As there.
+        shares: A `Shares`.
         sizes: (n_classes,) int64 array.
         limit: Number of tuples that may be removed, from all classes together.
         worst: A value that none has to be removed for, or infinity.
@@ -156,13 +151,13 @@ def least_worst_share(held, starts, offsets, slopes, caps, floors, sizes, limit,
     """
     low, high = 0.0, worst
     if worst == np.inf:
-        high = ((caps - offsets) / slopes).max()
-        if tuples_too_many(high, held, starts, offsets, slopes, caps, floors, sizes).sum() > limit:
+        high = ((shares.caps - shares.offsets) / shares.slopes).max()
+        if tuples_too_many(high, shares, sizes).sum() > limit:
             return np.inf
-    # The value is above `low`, where too many tuples would have to go, and at most `high`.
+    # The invariant: for `low` too many tuples would have to go, or it is 0; for `high` they may go.
     for _ in range(24):
         middle = (low + high) / 2
-        if tuples_too_many(middle, held, starts, offsets, slopes, caps, floors, sizes).sum() > limit:
+        if tuples_too_many(middle, shares, sizes).sum() > limit:
             low = middle
         else:
             high = middle
@@ -170,19 +165,24 @@ def least_worst_share(held, starts, offsets, slopes, caps, floors, sizes, limit,
 
 
 @njit(cache=True, nogil=True)
-def tuples_too_many(value, held, starts, offsets, slopes, caps, floors, sizes):  # type: ignore[no-untyped-def]
+def tuples_too_many(value, shares, sizes):  # type: ignore[no-untyped-def]
     """(n_classes,) float array: how many tuples have to go so that no share of the rest is too large for a value.
 
     Removal of r of the tuples that an entry counts leaves (held - r) / (size - r), which is a share s where
     r = (held - s size) / (1 - s).
+
+    Args:
+        value: A value of the measure.
+        shares: A `Shares`.
+        sizes: (n_classes,) int64 array.
     """
     needed = np.zeros(len(sizes))
     for c in range(len(sizes)):
         # A value below the floor by no more than the rounding counts as the floor; for less the class has to go whole.
-        removed = 0.0 if value >= floors[c] * (1 - 1e-9) else np.float64(sizes[c])
-        for e in range(starts[c], starts[c + 1]):
-            share = min(offsets[e] + slopes[e] * value, caps[e])
-            excess = held[e] - share * sizes[c]
+        removed = 0.0 if value >= shares.floors[c] * (1 - 1e-9) else np.float64(sizes[c])
+        for e in range(shares.starts[c], shares.starts[c + 1]):
+            share = min(shares.offsets[e] + shares.slopes[e] * value, shares.caps[e])
+            excess = shares.held[e] - share * sizes[c]
             if excess > 0 and share < 1:
                 removed = max(removed, excess / (1 - share))
         # Whole tuples, but for the rounding; and no more than there are.

@@ -1,0 +1,187 @@
+"""The arrays that grouping works on, in named groups.
+
+A compiled function is called quickly with many arrays and slowly with tuples of arrays. So `Workspace` keeps all arrays
+in one flat tuple, `grouping.group` takes them one by one, and `named` gives them their names back. Everything compiled
+below `group` takes groups.
+
+In the shapes, n is the number of generalizations of one call and n_distinct the number of distinct tuples of the table.
+A node is one of the join tree: the attributes come first, then the joins, the root last.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Numbers32 = NDArray[np.uint32]
+Flags = NDArray[np.bool_]
+
+
+class Request(NamedTuple):
+    """The generalizations of one call, and what becomes of each. The last three arrays are written.
+
+    Attributes:
+        maps: (n, n_codes) int64, the group of every domain value, attribute after attribute.
+        n_groups: (n, n_attributes) int64, the number of groups of every attribute.
+        sources: (n,) int64, the number of an earlier and more specific generalization, or -1. Empty where none has one.
+        asked: (n,) Boolean, the generalizations whose classes stay in the output. Empty where all do.
+        reused: (n,) Boolean, the generalizations that are a source. Empty where none is.
+        layers: (n,) int64, the layer that holds the classes of a generalization, or 0. Empty where none is a source.
+        starts: (n + 1,) int64, where the classes of each generalization that is asked for begin in the output.
+        class_of: (n, n_distinct) int64, the class of every distinct tuple. Empty where nobody wants it.
+    """
+
+    maps: Ints
+    n_groups: Ints
+    sources: Ints
+    asked: Flags
+    reused: Flags
+    layers: Ints
+    starts: Ints
+    class_of: Ints
+
+
+class Tree(NamedTuple):
+    """The join tree of the distinct tuples, which nothing changes; `joins.join_tree` tells how it is made.
+
+    Attributes:
+        children: (n_joins, 2) int64, the two nodes whose rows each join pairs.
+        starts: (n_nodes + 1,) int64, where the rows of each node begin. The rows of an attribute are its domain values.
+        left: (n_pairs,) uint32, for each row of a join its row of the left child, join after join.
+        right: (n_pairs,) uint32, the same of the right child.
+    """
+
+    children: Ints
+    starts: Ints
+    left: Numbers32
+    right: Numbers32
+
+
+class Layers(NamedTuple):
+    """What can be grouped: layer 0 is the distinct tuples, every other layer the classes of one generalization.
+
+    The layers are a stack, one after the other in the same arrays. Row r of any layer is a pair of rows of the root's
+    children, like a row of the root itself.
+
+    Attributes:
+        starts: (n_layers + 1,) int64, where each layer begins.
+        left: (room,) uint32, for each row its row of the root's left child.
+        right: (room,) uint32, the same of the right child.
+        counts: (room,) int64, how many tuples of the table each row stands for.
+        tuples: (room,) int64, one distinct tuple of each row.
+    """
+
+    starts: Ints
+    left: Numbers32
+    right: Numbers32
+    counts: Ints
+    tuples: Ints
+
+
+class Entries(NamedTuple):
+    """How often each row of the layers holds each value of each wanted column, like `ValueCounts`.
+
+    Attributes:
+        n_values: (n_columns,) int64, the number of distinct values of each column in the table.
+        starts: (n_columns, room + 1) int64, where the entries of each row begin.
+        rows: (n_columns, entry_room) uint32, the row that each entry belongs to, counted from the layer's first.
+        values: (n_columns, entry_room) uint32.
+        counts: (n_columns, entry_room) int64.
+    """
+
+    n_values: Ints
+    starts: Ints
+    rows: Numbers32
+    values: Numbers32
+    counts: Ints
+
+
+class Numbers(NamedTuple):
+    """The numbers that the last generalization gave to the rows of each node: equal numbers, equal generalized tuples.
+
+    Attributes:
+        ids: (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says.
+        n_ids: (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization.
+        changed: (n_nodes,) Boolean, the nodes whose numbers differ from those of the generalization before.
+    """
+
+    ids: Numbers32
+    n_ids: Ints
+    changed: Flags
+
+
+class Slots(NamedTuple):
+    """A table to look up the number of a pair. `numbering.number_pairs` tells why it is never cleared.
+
+    Attributes:
+        marks: (n_slots,) uint32, a power of two and at least twice n_distinct: base plus number of the pair in a slot.
+        keys: (n_slots,) int64, the pair in a slot, where pairs are hashed.
+        base: (1,) int64, at least 1. A smaller mark is of an earlier call: the slot is empty.
+    """
+
+    marks: Numbers32
+    keys: Ints
+    base: Ints
+
+
+class Scratch(NamedTuple):
+    """Memory for single steps. `cells` and `tally` are zero between them.
+
+    Attributes:
+        cells: (n_cells,) uint32, a dense histogram of all classes; empty where a count can exceed 32 bits.
+        tally: (longest,) int64, sums by class size or by value.
+        members: (2 n_distinct + 1,) int64, rows sorted by class, and where each class ends.
+    """
+
+    cells: Numbers32
+    tally: Ints
+    members: Ints
+
+
+class Output(NamedTuple):
+    """The classes of the generalizations that are asked for, end to end, as `EquivalenceClasses` shows them.
+
+    Attributes:
+        sizes: (class_room,) int64.
+        representatives: (class_room + 1,) int64. The last element is only written past the end.
+        kept: (class_room,) Boolean.
+        value_starts: (n_columns, class_room + 1) int64, where the value counts of each class begin.
+        values: (n_columns, value_room + 1) int64. The last element is only written past the end.
+        value_counts: (n_columns, value_room + 1) int64, likewise.
+    """
+
+    sizes: Ints
+    representatives: Ints
+    kept: Flags
+    value_starts: Ints
+    values: Ints
+    value_counts: Ints
+
+
+# Where each group ends among all arrays. They stand in this order.
+_REQUEST = len(Request._fields)
+_TREE = _REQUEST + len(Tree._fields)
+_LAYERS = _TREE + len(Layers._fields)
+_ENTRIES = _LAYERS + len(Entries._fields)
+_NUMBERS = _ENTRIES + len(Numbers._fields)
+_SLOTS = _NUMBERS + len(Slots._fields)
+_SCRATCH = _SLOTS + len(Scratch._fields)
+
+
+@njit(cache=True, nogil=True)
+def named(arrays: Any) -> Any:
+    """The eight groups of a flat tuple of all arrays, in the order in which they stand above."""
+    return (
+        Request(*arrays[:_REQUEST]),
+        Tree(*arrays[_REQUEST:_TREE]),
+        Layers(*arrays[_TREE:_LAYERS]),
+        Entries(*arrays[_LAYERS:_ENTRIES]),
+        Numbers(*arrays[_ENTRIES:_NUMBERS]),
+        Slots(*arrays[_NUMBERS:_SLOTS]),
+        Scratch(*arrays[_SLOTS:_SCRATCH]),
+        Output(*arrays[_SCRATCH:]),
+    )

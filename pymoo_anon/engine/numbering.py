@@ -1,0 +1,189 @@
+"""Numbering of pairs, the step that grouping repeats at every node of the join tree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pymoo_anon.engine.arrays import Numbers32
+
+# An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
+# over tuples are a third faster.
+_U = np.uint64
+
+_LARGEST_MARK = np.iinfo(np.uint32).max
+
+# 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
+_SPREAD = _U(0x9E3779B97F4A7C15)
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows of two nodes, and the numbers that these rows have.
+
+    Attributes:
+        left: (n,) uint32, the row of the left node in each pair.
+        right: (n,) uint32, the row of the right node in each pair.
+        left_ids: uint32, the number of every row of the left node, in 0..n_left - 1.
+        right_ids: uint32, the number of every row of the right node, in 0..n_right - 1.
+        n_left: How many numbers the left node has.
+        n_right: How many numbers the right node has.
+    """
+
+    left: Numbers32
+    right: Numbers32
+    left_ids: Numbers32
+    right_ids: Numbers32
+    n_left: int
+    n_right: int
+
+
+@njit(cache=True, nogil=True)
+def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
+    """Make the groups of generalization i the numbers of the attributes, and mark the nodes that have others now.
+
+    A join has others where one of its children has.
+
+    Args:
+        i: Number of the generalization.
+        request: `Request`.
+        tree: `Tree`.
+        numbers: `Numbers`; those of the attributes and all marks are written.
+    """
+    n_attributes = request.n_groups.shape[1]
+    groups = request.maps[i]
+    for j in range(n_attributes):
+        a, b = tree.starts[j], tree.starts[j + 1]
+        old, new = numbers.ids[a:b], groups[a:b]
+        differ = numbers.n_ids[j] != request.n_groups[i, j]
+        for v in range(len(old)):
+            differ |= old[v] != new[v]
+            old[v] = new[v]
+        numbers.n_ids[j] = request.n_groups[i, j]
+        numbers.changed[j] = differ
+    for join in range(len(tree.children)):
+        left, right = tree.children[join, 0], tree.children[join, 1]
+        numbers.changed[n_attributes + join] = numbers.changed[left] or numbers.changed[right]
+
+
+@njit(cache=True, nogil=True)
+def number_joins(tree, numbers, slots, members):  # type: ignore[no-untyped-def]
+    """Number the rows of every changed join but the root.
+
+    Children come before their join, so their numbers are up to date when it reads them.
+
+    Args:
+        tree: `Tree`.
+        numbers: `Numbers`, after `take_maps`.
+        slots: `Slots`.
+        members: Scratch for one row of each number, which nobody reads.
+    """
+    n_joins = len(tree.children)
+    n_attributes = len(numbers.n_ids) - n_joins
+    for join in range(n_joins - 1):
+        node = n_attributes + join
+        if numbers.changed[node]:
+            a, b = tree.starts[node], tree.starts[node + 1]
+            first, last = a - tree.starts[n_attributes], b - tree.starts[n_attributes]
+            pairs = pairs_of_children(join, tree.left[first:last], tree.right[first:last], tree, numbers)
+            numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], members)
+
+
+@njit(cache=True, nogil=True)
+def pairs_of_children(join, left, right, tree, numbers):  # type: ignore[no-untyped-def]
+    """`Pairs` of rows of a join's two children.
+
+    Args:
+        join: Number of the join.
+        left: (n,) uint32, rows of the left child.
+        right: (n,) uint32, rows of the right child.
+        tree: `Tree`.
+        numbers: `Numbers`.
+    """
+    one, other = tree.children[join, 0], tree.children[join, 1]
+    return Pairs(
+        left,
+        right,
+        numbers.ids[tree.starts[one] :],
+        numbers.ids[tree.starts[other] :],
+        numbers.n_ids[one],
+        numbers.n_ids[other],
+    )
+
+
+@njit(cache=True, nogil=True)
+def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
+    """Give equal pairs of numbers one number, counted from 0 by first appearance.
+
+    A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
+
+    The slots are never cleared. A slot holds base + number, and base grows by as many numbers as a call gives. So all
+    marks of earlier calls are below base, and what is below base counts as empty. Marks have 32 bits: where the numbers
+    of this call might not fit above base, everything is cleared once and base begins again at 1.
+
+    Args:
+        pairs: `Pairs`.
+        slots: `Slots`.
+        ids: (n,) uint32, written: the number of every pair.
+        firsts: At least one longer than there are numbers, written: the first pair of every number.
+
+    Returns:
+        How many numbers there are.
+    """
+    if slots.base[0] > _LARGEST_MARK - len(pairs.left):
+        slots.marks[:] = 0
+        slots.base[0] = 1
+    if pairs.n_left * pairs.n_right <= len(slots.marks):
+        n = _number_by_key(pairs, slots.marks, slots.base[0], ids, firsts)
+    else:
+        n = _number_by_hash(pairs, slots, ids, firsts)
+    slots.base[0] += n
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
+    """Every key has a slot of its own."""
+    left, right, left_ids, right_ids, _, n_right = pairs
+    n = _U(0)
+    # Invariant: the pairs before p hold n distinct keys, and the slot of each of them its number.
+    for p in range(_U(len(left))):
+        slot = _U(left_ids[left[p]] * n_right + right_ids[right[p]])
+        number = np.int64(marks[slot]) - base
+        # Write the next number always and count it if it is new: a branch would be mispredicted class by class.
+        is_new = number < 0
+        number = np.int64(n) if is_new else number
+        marks[slot] = number + base
+        firsts[n] = p
+        n += _U(is_new)
+        ids[p] = number
+    return np.int64(n)
+
+
+@njit(cache=True, nogil=True)
+def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
+    """Open addressing: a key stands in the first slot from its hash on that is empty or its own.
+
+    At most half of the slots are ever taken, so there is always an empty one.
+    """
+    left, right, left_ids, right_ids, _, n_right = pairs
+    marks, keys, base = slots.marks, slots.keys, slots.base[0]
+    mask = _U(len(marks) - 1)
+    n = _U(0)
+    # Invariant: as above; no empty slot stands between the hash of a key and its slot.
+    for p in range(_U(len(left))):
+        key = left_ids[left[p]] * n_right + right_ids[right[p]]
+        slot = ((_U(key) * _SPREAD) >> _U(32)) & mask
+        number = np.int64(marks[slot]) - base
+        while number >= 0 and keys[slot] != key:
+            slot = (slot + _U(1)) & mask
+            number = np.int64(marks[slot]) - base
+        if number < 0:
+            number = np.int64(n)
+            marks[slot] = number + base
+            keys[slot] = key
+            firsts[n] = p
+            n += _U(1)
+        ids[p] = number
+    return np.int64(n)

@@ -1,0 +1,159 @@
+"""Reading frames: the distinct combinations of some columns, what is missing in them, and codes for their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.domain_values import Name
+
+_COUNT = "n"
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The distinct combinations of values that some columns of a frame hold.
+
+    Attributes:
+        columns: Per column, its value in every combination; None or NaN where it is missing.
+        weights: (n_combinations,) int64 array, how many rows hold each.
+    """
+
+    columns: dict[Name, pd.Series]
+    weights: NDArray[np.int64]
+
+    def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
+        """What is left of the combinations when those with missing values are treated as `missing` says.
+
+        Args:
+            missing: "raise" refuses them, "drop" leaves them out, "keep" keeps them.
+
+        Returns:
+            The combinations, and the columns in which values are still missing.
+
+        Raises:
+            ValueError: There is no row, values are missing and refused, or no row is left.
+        """
+        n_rows = int(self.weights.sum())
+        if n_rows == 0:
+            raise ValueError("frame must have at least one row, got none")
+        absent = {name: pd.isna(column).to_numpy() for name, column in self.columns.items()}
+        gaps = {name: int(self.weights[where].sum()) for name, where in absent.items() if where.any()}
+        if not gaps or missing == "keep":
+            return self, set(gaps)
+        complete = ~np.logical_or.reduce(list(absent.values()))
+        if missing == "raise":
+            listed = ", ".join(f"{count} in {name!r}" for name, count in gaps.items())
+            raise ValueError(
+                f"frame must have no missing values, got {int(self.weights[~complete].sum())} of {n_rows} rows with "
+                f"some: {listed}; missing='drop' leaves these rows out, missing='keep' makes them a value of their own"
+            )
+        if not complete.any():
+            raise ValueError(f"frame must have a row without missing values, got {n_rows} rows that all have some")
+        columns = {name: column[complete] for name, column in self.columns.items()}
+        return Combinations(columns, self.weights[complete]), set()
+
+
+def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
+    """Group a frame by some of its columns, where it lives, and fetch the groups.
+
+    Args:
+        frame: What narwhals knows as a frame.
+        names: The columns, each once.
+
+    Raises:
+        TypeError: It is no frame, or its values are not hashable.
+        KeyError: It lacks a column.
+        ValueError: It has a column twice.
+    """
+    # Narwhals speaks of columns by text alone, so they travel under names of their own.
+    aliases = [f"column {i}" for i in range(len(names))]
+    if isinstance(frame, pd.DataFrame):
+        places = _places(frame.columns.tolist(), names)
+        table = nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns"))
+    else:
+        try:
+            table = nw.from_native(frame)
+            _places(table.collect_schema().names(), names)
+        except TypeError:
+            raise TypeError(
+                f"frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got {type(frame).__name__}"
+            ) from None
+        except nw.exceptions.DuplicateError as error:
+            raise ValueError(f"frame must name each column once: {error}") from None
+        table = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
+    try:
+        grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(nw.len().alias(_COUNT))
+    except TypeError as error:
+        raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
+    if isinstance(grouped, nw.LazyFrame):
+        # polars collects into itself; for the others pandas is what is surely installed.
+        grouped = grouped.collect(None if grouped.implementation.is_polars() else "pandas")
+    dtypes = table.collect_schema()
+    columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
+    return Combinations(columns, grouped[_COUNT].to_numpy().astype(np.int64))
+
+
+def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
+    """A column as codes of its values in ascending order, what is missing last.
+
+    Args:
+        column: Any values.
+
+    Returns:
+        (n,) int64 array of codes, and the values that they stand for; None stands for what is missing.
+    """
+    codes, known = pd.factorize(column, use_na_sentinel=True)
+    values = known.tolist()
+    place = {value: i for i, value in enumerate(values)}
+    order = [place[value] for value in ascending(values)]
+    rank = np.empty(len(values) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(values))
+    # factorize gives -1 for what is missing, which is the last place of `rank`.
+    rank[-1] = len(values)
+    return rank[codes], [values[i] for i in order] + ([None] if (codes < 0).any() else [])
+
+
+def ascending(values: Sequence[Any]) -> list[Any]:
+    """Values in their order or, where they have none, by type and text."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
+
+
+def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
+    """Where the wanted columns stand.
+
+    Raises:
+        KeyError: One is not there.
+        ValueError: One is there more than once.
+    """
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")
+    twice = [name for name in repeated(known) if name in wanted]
+    if twice:
+        raise ValueError(f"frame must name each column once, got more than once: {examples(twice)}")
+    return [known.index(name) for name in wanted]
+
+
+def _python_values(column: Any, dtype: Any) -> pd.Series:
+    """A column as pandas, whole numbers not as floats and days not as times."""
+    native = column.to_native()
+    if dtype == nw.Date:
+        days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
+        return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
+    if isinstance(native, pd.Series):
+        return native.reset_index(drop=True)
+    if column.is_null().any():
+        return pd.Series(column.to_list(), dtype=object)
+    return pd.Series(column.to_numpy())

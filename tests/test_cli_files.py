@@ -1,0 +1,247 @@
+"""The user's own files on the command line: nothing shifted, nothing lost, nothing overwritten."""
+
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from command import FILES, MINE, front, record, refused, search, write_own_table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    return tmp_path
+
+
+def test_own_table():
+    result = search(*MINE, "--sensitive", "diagnosis", "--label", "paid", "--objectives", "k,l,CM,GLM")
+    assert result.exit_code == 0, result.output
+    assert list(front()) == ["sex", "zip", "k", "l", "CM", "GLM", "suppressed"]
+    assert (record()["n_rows"], record()["n_distinct"], record()["n_nodes"]) == (40, 10, 6)
+    assert record()["options"]["sensitive"] == ["diagnosis"]
+
+
+def test_default_objectives_read_every_sensitive_column():
+    search(*MINE)
+    assert list(front())[2:-1] == ["k", "GLM"]
+    search(*MINE, "--sensitive", "diagnosis")
+    assert list(front())[2:-1] == ["k", "l", "GLM"]
+    search(*MINE, "--sensitive", "diagnosis", "--sensitive", "paid")
+    assert list(front())[2:-1] == ["k", "l of diagnosis", "l of paid", "GLM"]
+
+
+def test_missing_values_of_an_own_table():
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("02130,,flu,yes,1\n02131,F,NA,no,2\n")
+    message = (
+        "Error: frame must have no missing values, got 1 of 42 rows with some: 1 in 'sex'; missing='drop' leaves these "
+        "rows out, missing='keep' makes them a value of their own"
+    )
+    assert refused(*MINE, "--sensitive", "diagnosis") == message
+    search(*MINE, "--sensitive", "diagnosis", "--missing", "drop")
+    assert record()["n_rows"] == 41
+    search(*MINE, "--sensitive", "diagnosis", "--missing", "keep")
+    assert record()["n_rows"] == 42
+
+
+def test_a_hierarchy_without_a_root_is_a_warning():
+    Path("trees/sex.csv").write_text("F;women\nM;men\n", encoding="utf-8")
+    result = search(*MINE)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == (
+        "Warning: the hierarchies of 'sex' do not end in one group, so that no node is wholly generalized; "
+        "Hierarchy.with_root() adds a level '*'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--data", "mine.csv"],
+            "hierarchies must be a folder with a file NAME.csv for each quasi-identifier of mine.csv, got none",
+        ),
+        (
+            ["--data", "mine.csv", "--hierarchies", "none"],
+            "hierarchies must be a folder with a file NAME.csv for each "
+            "quasi-identifier of mine.csv, got 'none', which has no such file",
+        ),
+        ([*MINE, "--rows", "3"], "--rows means nothing with mine.csv"),
+        (
+            [*MINE, "--sensitive", "age"],
+            "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
+        ),
+        ([*MINE, "--missing", "no"], "missing must be 'raise', 'drop' or 'keep', got 'no'"),
+        (
+            [*MINE, "--objectives", "l"],
+            "objectives: l reads one sensitive column and the table has none; l:NAME names a column",
+        ),
+        (
+            [*MINE, "--sensitive", "note", "--sensitive", "paid", "--objectives", "l"],
+            "objectives: l reads one sensitive column and the table has 'note', 'paid'; l:NAME names a column",
+        ),
+    ],
+)
+def test_error_messages_of_an_own_table(arguments, message):
+    assert refused(*arguments) == f"Error: {message}"
+
+
+def test_a_value_without_a_row_in_its_hierarchy():
+    Path("trees/sex.csv").write_text("F;*\n", encoding="utf-8")
+    assert refused(*MINE) == (
+        "Error: column 'sex' must hold values of its hierarchy only, got without a row there: 'M'"
+    )
+
+
+def fields_message(counts, n, rows):
+    return (
+        "Error: mine.csv must have 5 fields in every row, as in its header, which is row 1; "
+        f"got {counts} fields in {n} of its rows: rows {rows}"
+    )
+
+
+def test_rows_that_end_with_a_comma_shift_nothing():
+    header, *rows = Path("mine.csv").read_text().splitlines()
+    Path("mine.csv").write_text("\n".join([header, *(f"{row}," for row in rows)]))
+    assert refused(*MINE) == fields_message(6, 40, "2, 3, 4, 5, 6 and 35 more")
+
+
+def test_a_header_that_ends_with_a_comma_too_has_a_column_without_a_name():
+    Path("mine.csv").write_text("".join(f"{row},,\n" for row in Path("mine.csv").read_text().splitlines()))
+    assert search(*MINE).exit_code == 0
+    assert record()["n_distinct"] == 10
+
+
+def test_rows_of_more_or_fewer_fields_are_named():
+    lines = Path("mine.csv").read_text().splitlines()
+    lines[3], lines[7] = lines[3] + ",x", "02130,F"
+    Path("mine.csv").write_text("\n".join(lines))
+    assert refused(*MINE) == fields_message("2 or 6", 2, "4, 8")
+
+
+def test_a_blank_line_is_no_row():
+    lines = Path("mine.csv").read_text().splitlines()
+    Path("mine.csv").write_text("\n".join([*lines[:5], "", *lines[5:], "", ""]))
+    assert search(*MINE).exit_code == 0
+    assert record()["n_rows"] == 40
+
+
+def test_a_column_name_given_twice():
+    text = Path("mine.csv").read_text().replace("zip,sex,diagnosis,paid,note", "zip,sex,diagnosis,zip,sex")
+    Path("mine.csv").write_text(text)
+    assert refused(*MINE) == ("Error: mine.csv must name each of its columns once, got more than once: 'zip', 'sex'")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_separator_and_encoding_are_recognised(separator, encoding):
+    text = Path("mine.csv").read_text(encoding="utf-8").replace(",", separator).replace("flu", "grippé")
+    mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""
+    Path("mine.csv").write_text(mark + text, encoding=encoding)
+    result = search(*MINE, "--sensitive", "diagnosis")
+    assert result.exit_code == 0, result.output
+    assert (record()["n_rows"], record()["n_distinct"]) == (40, 10)
+
+
+def test_another_encoding_is_named():
+    text = Path("mine.csv").read_text(encoding="utf-8").replace("cold", "Erkältung")
+    Path("mine.csv").write_text(text, encoding="latin-1")
+    assert refused(*MINE) == (
+        "Error: mine.csv must be text in UTF-8 or UTF-16, got the byte 0xe4 in line 3, as in a file in latin-1 "
+        "(ISO 8859-1) or Windows-1252; save it as UTF-8"
+    )
+
+
+def test_a_quote_that_is_not_closed_is_named():
+    lines = Path("mine.csv").read_text().splitlines()
+    lines[4] = lines[4].replace("02133", '"02133')
+    Path("mine.csv").write_text("\n".join(lines))
+    assert refused(*MINE) == "Error: mine.csv must have quotes closed, got in row 5: unexpected end of data"
+
+
+def test_quotes_hold_separators_and_line_breaks():
+    lines = Path("mine.csv").read_text().splitlines()
+    lines[1] = '"02130",F,flu,yes,"one, and\n""two"""'
+    Path("mine.csv").write_text("\n".join(lines))
+    search(*MINE)
+    assert record()["n_rows"] == 40
+
+
+def test_an_empty_file():
+    Path("mine.csv").write_bytes(b"")
+    message = "Error: mine.csv must be a CSV file whose first row names its columns, got an empty row"
+    assert refused(*MINE) == message
+
+
+def test_the_ending_of_a_hierarchy_may_be_in_capitals():
+    os.rename("trees/zip.csv", "trees/zip.CSV")
+    assert search(*MINE).exit_code == 0
+    assert list(front())[:2] == ["sex", "zip"]
+
+
+def test_two_hierarchies_of_one_column():
+    shutil.copy("trees/zip.csv", "trees/zip.CSV")
+    assert refused(*MINE) == "Error: hierarchies must hold one file for each quasi-identifier, got two for 'zip'"
+
+
+def test_hierarchies_of_no_column_are_named():
+    for name in ("age.csv", "Sex.csv"):
+        Path("trees", name).write_text("F;*\n")
+    assert refused(*MINE) == (
+        "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/Sex.csv', "
+        "'trees/age.csv'; the columns are 'zip', 'sex', 'diagnosis', 'paid', 'note'"
+    )
+
+
+def test_the_table_may_stand_beside_its_hierarchies_and_hidden_files():
+    shutil.move("mine.csv", "trees/mine.csv")
+    Path("trees/._zip.csv").write_bytes(b"\0\5\x16\7")
+    result = search("--data", "trees/mine.csv", "--hierarchies", "trees")
+    assert result.exit_code == 0, result.output
+    assert list(front())[:2] == ["sex", "zip"]
+
+
+def test_checksums_of_every_input():
+    search(*MINE)
+    paths = ["mine.csv", str(Path("trees/sex.csv")), str(Path("trees/zip.csv"))]
+    assert record()["inputs"] == {
+        "sha256": {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+    }
+
+
+@pytest.mark.parametrize("output", [".", "./", "trees/.."])
+@pytest.mark.parametrize("name", FILES)
+def test_the_data_is_never_overwritten(output, name):
+    os.rename("mine.csv", name)
+    before = Path(name).read_bytes()
+    result = search("--data", name, *MINE[2:], "--output", output)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"Error: output must not be a folder where {name} is read by the search, got {str(Path(output))!r}\n"
+    )
+    assert Path(name).read_bytes() == before
+    assert sorted(os.listdir()) == sorted([name, "trees"])
+
+
+def test_data_behind_a_link_is_never_overwritten():
+    os.mkdir("front")
+    os.symlink("../mine.csv", "front/front.csv")
+    assert search(*MINE).exit_code == 2
+    assert os.listdir("front") == ["front.csv"]
+
+
+def test_hierarchies_are_never_overwritten():
+    before = {path: path.read_bytes() for path in Path("trees").iterdir()}
+    result = search(*MINE, "--output", "trees")
+    assert result.exit_code == 2
+    assert re.match("Error: output must not be the folder of the hierarchies, got 'trees': the next", result.stderr)
+    assert {path: path.read_bytes() for path in Path("trees").iterdir()} == before
+
+
+def test_output_beside_the_data():
+    assert search(*MINE, "--output", ".").exit_code == 0
+    assert sorted(os.listdir()) == sorted([*FILES, "mine.csv", "trees"])

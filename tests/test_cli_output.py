@@ -1,0 +1,191 @@
+"""Where a search writes and prints: tried first, whole or not at all, and nothing lost with a closed pipe or Ctrl-C."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from command import FILES, MINE, SMALL, front, record, search, write_own_table
+
+from pymoo_anon.cli import output, run, searching
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def interrupt(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("file", "output must be a folder, got 'file', which is a file"),
+        (
+            str(Path("file/front")),
+            rf"{re.escape(str(Path('file/front')))}: output cannot be written there: Not a dir.*",
+        ),
+        ("held", "output must be a folder where run.json is no folder, got 'held'"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch, path, message):
+    monkeypatch.setattr(run, "read_table", interrupt)
+    Path("file").write_text("mine")
+    Path("held/run.json").mkdir(parents=True)
+    result = search(*SMALL, "--output", path)
+    assert result.exit_code == 2, result.output
+    assert re.fullmatch(f"Error: {message}\n", result.stderr)
+    assert sorted(os.listdir()) == ["file", "held"]
+    assert os.listdir("held") == ["run.json"]
+
+
+@pytest.mark.parametrize("step", ["tempfile.mkdtemp", "Path.write_bytes"])
+def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypatch, step):
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run, "read_table", interrupt)
+    monkeypatch.setattr(f"pymoo_anon.cli.output.{step}", fail)
+    result = search(*SMALL, "--output", "made/front")
+    assert result.exit_code == 2
+    where = Path("made/front")
+    assert result.stderr == f"Error: {where}: output cannot be written there: No space left on device\n"
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize("stage", ["run.read_table", "run.tiny", "run.sorted_front", "report.plot_front", "run.tried"])
+def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
+    monkeypatch.setattr(f"pymoo_anon.cli.{stage}", interrupt)
+    result = search(*SMALL)
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted: nothing was written.\n"
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
+def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
+    @contextmanager
+    def interrupting():
+        seen = []
+
+        def notify(algorithm):
+            seen.append(algorithm)
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+
+        yield notify
+
+    monkeypatch.setattr(run, "progress", interrupting)
+    result = search("--rows", "3000", "--algorithm", algorithm, "--objectives", "k,GLM")
+    assert result.exit_code == 130
+    assert result.stderr == ""
+    assert sorted(os.listdir("front")) == FILES
+    left = record()["n_undecided"]
+    assert (record()["certified"], record()["stopped"]) == (False, "Ctrl-C")
+    assert 0 < left < 17_920
+    assert result.stdout.endswith(f"not certified: stopped by Ctrl-C, {left:,} nodes undecided.\n")
+    assert len(front()) > 0
+
+
+@pytest.mark.parametrize("algorithm", ["pbgea", "bnb"])
+def test_ctrl_c_before_anything_was_found(monkeypatch, algorithm):
+    measured = searching.LatticeProblem._measure
+
+    def measure(problem, *args):
+        return interrupt() if problem.table.n_rows == 300 else measured(problem, *args)
+
+    monkeypatch.setattr(searching.LatticeProblem, "_measure", measure)
+    monkeypatch.setattr(searching.LatticeProblem, "recall", interrupt)
+    monkeypatch.setattr(run, "tiny", lambda problem: problem)
+    result = search("--rows", "300", "--algorithm", algorithm)
+    assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
+    assert os.listdir() == []
+
+
+CLOSED = """
+import os, sys
+reader, writer = os.pipe()
+os.close(reader)
+os.dup2(writer, 1)
+sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3", *sys.argv[1:]]
+from pymoo_anon.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--verbose"]])
+def test_a_reader_that_leaves_loses_nothing(arguments):
+    done = subprocess.run([sys.executable, "-c", CLOSED, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(os.listdir("front")) == FILES
+
+
+def ended_process():
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+def test_temporary_folders_of_ended_searches_are_removed():
+    host = output._host()
+    kept = [
+        f".pymoo_anon-{host}-{os.getppid()}-abcdefgh",
+        f".pymoo_anon-{host}-{os.getpid()}-abcdefgh",
+        f".pymoo_anon-{host}x-{ended_process()}-abcdefgh",
+        f".pymoo_anon-{host}-{ended_process()}-abcdefgh-mine",
+        ".pymoo_anon-mine",
+    ]
+    for name in [*kept, f".pymoo_anon-{host}-{ended_process()}-abcdefgh"]:
+        Path("front", name).mkdir(parents=True)
+        Path("front", name, "front.csv").write_text("half")
+    Path("front", f".pymoo_anon-{host}-{ended_process()}-abcdefgi").write_text("a file")
+    result = search(*SMALL)
+    assert result.exit_code == 0, result.output
+    assert sorted(name for name in os.listdir("front") if name[-1] != "i") == sorted([*kept, *FILES])
+
+
+KILLED = """
+import os, signal, sys
+from pymoo_anon.cli import main, run
+run.sorted_front = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3"]
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="whether a process has ended is not asked on Windows")
+def test_what_a_killed_search_left_is_removed_by_the_next():
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = os.listdir("front")
+    assert left.startswith(".pymoo_anon-")
+    assert search(*SMALL).exit_code == 0
+    assert sorted(os.listdir("front")) == FILES
+
+
+def test_names_are_printed_and_drawn_as_they_stand(folder):
+    write_own_table(folder)
+    names = {"zip": "$zi_p$ [bold]\\x[/]", "sex": "s\x1b[31me\nx", "diagnosis": "$dia$\u202e"}
+    header, *rows = Path("mine.csv").read_text().splitlines()
+    for old, new in names.items():
+        header = header.replace(old, f'"{new}"')
+    Path("mine.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
+    os.rename("trees/sex.csv", Path("trees", f"{names['sex']}.csv"))
+    Path("trees/zip.csv").unlink()
+    arguments = ["--sensitive", names["diagnosis"], "--sensitive", "paid", "--output", "$a$\x1b[1m"]
+    result = search(*MINE, *arguments)
+    assert result.exit_code == 0, result.output
+    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", f"l of {names['diagnosis']}"]
+    assert "s\\x1b[31me\\nx" in result.stdout
+    assert "l of $dia$\\u202e" in result.stdout
+    assert str(Path("$a$\\x1b[1m", "front.png")) in result.stdout
+    assert not re.search("[\x1b\u202e]", result.stdout)
+    result = search(*MINE, "--sensitive", "a\x1b[1mb")
+    assert not re.search("\x1b", result.stderr)

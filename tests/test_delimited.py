@@ -1,0 +1,75 @@
+"""Delimited text: encodings, separators and rows."""
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.table.delimited import SEPARATORS, decoded, rows_of, separator_of
+
+FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=6)
+
+
+@given(
+    st.integers(2, 5).flatmap(lambda n: st.lists(st.lists(FIELDS, min_size=n, max_size=n), min_size=1, max_size=8)),
+    st.sampled_from(SEPARATORS),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_what_is_written_is_read(rows, separator, encoding):
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=separator, quoting=csv.QUOTE_ALL).writerows(rows)
+    text = decoded(file.getvalue().encode(encoding), "it")
+    assert text == file.getvalue()
+    assert list(rows_of(text, separator, "it")) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("a,b\n1,2\n", ","),
+        ("a;b\n1;2\n", ";"),
+        ("a\tb\n1\t2\n", "\t"),
+        # Decimal commas, and a list inside a field.
+        ("age;weight\n30;70,5\n31;80,2\n", ";"),
+        ("a;b;c\n1,5;2,5;3,5\n", ";"),
+        ('a,b\n"1;2","3;4"\n', ","),
+        # Rows that fit count more than fields that are many.
+        ("a;b,c,d\n1;2\n", ";"),
+        # Blank lines count nothing.
+        ("a;b\n\n1;2\n\n", ";"),
+        ("one\n", "otherwise"),
+        ("", "otherwise"),
+        ("a,b;c\n1,2;3\n", "otherwise"),
+        # No separator fits: the one of the first row, so that the others can be named.
+        ("a;b;c\n1;2\n", ";"),
+        ("a,b\n1,2,\n", ","),
+        ('a;b\n1;"2', ";"),
+        ('a;b\n1;"' + "x" * 200_000, ";"),
+    ],
+)
+@pytest.mark.parametrize("otherwise", [",", ";"])
+def test_separators(text, separator, otherwise):
+    assert separator_of(text, otherwise) == separator.replace("otherwise", otherwise)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("a\nb\né".encode("latin-1"), "the byte 0xe9 in line 3, as in a file in latin-1 (ISO 8859-1) or Windows-1252"),
+        ("ab".encode("utf-16-le"), "a NUL in line 1, as in UTF-16 without a byte order mark"),
+        ("ab".encode("utf-16")[:-1], "the byte 0x62 in line 1"),
+    ],
+)
+def test_other_encodings_are_named(data, message):
+    whole = f"it must be text in UTF-8 or UTF-16, got {message}; save it as UTF-8"
+    with pytest.raises(ValueError, match=f"^{re.escape(whole)}$"):
+        decoded(data, "it")
+
+
+@pytest.mark.parametrize(("text", "row"), [('a\n"b\nc', 2), ('"a', 1), ('a\n"b"c\n', 2), ('a\n"' + "x" * 200_000, 2)])
+def test_quotes_that_are_not_closed(text, row):
+    with pytest.raises(ValueError, match=rf"^it must have quotes closed, got in row {row}: "):
+        list(rows_of(text, ",", "it"))

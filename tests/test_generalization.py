@@ -1,0 +1,68 @@
+"""Generalizations: what is checked, compared and kept from change."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from pymoo_anon.table import Generalization
+
+AGES = {"age": [0, 0, 1], 3: [0]}
+LABELS = {"age": ["young", "old"], 3: ["*"]}
+
+
+def test_a_generalization_holds_groups_and_labels():
+    one = Generalization(AGES, LABELS)
+    assert one.n_groups == (2, 1)
+    assert {name: groups.tolist() for name, groups in one.groups.items()} == AGES
+    assert dict(one.labels) == {"age": ("young", "old"), 3: ("*",)}
+    assert repr(one) == "Generalization(\n  age: young; old\n  3: *\n)"
+    many = Generalization({"q": range(6)}, {"q": "abcdef"})
+    assert repr(many) == "Generalization(\n  q: a; b; c; d; ... 6 groups\n)"
+
+
+def test_equality_is_that_of_groups_and_labels():
+    one = Generalization(AGES, LABELS)
+    for twin in (Generalization(AGES, LABELS), pickle.loads(pickle.dumps(one)), copy.deepcopy(one), copy.copy(one)):
+        assert twin == one
+        assert hash(twin) == hash(one)
+        assert not twin.groups["age"].flags.writeable
+    assert one != Generalization({**AGES, "age": [0, 1, 1]}, LABELS)
+    assert one != Generalization(AGES, {**LABELS, "age": ["old", "young"]})
+    assert one != Generalization(dict(reversed(AGES.items())), dict(reversed(LABELS.items())))
+    assert one != "text"
+    # The order is that of a table's columns.
+    assert Generalization({"a": [0], "b": [0]}, {"a": "*", "b": "*"}) != Generalization(
+        {"b": [0], "a": [0]}, {"b": "*", "a": "*"}
+    )
+
+
+def test_instances_do_not_change():
+    groups = np.array([0, 0, 1])
+    one = Generalization({"age": groups}, {"age": ["young", "old"]})
+    groups[0] = 1
+    assert one.groups["age"].tolist() == [0, 0, 1]
+    for mapping in (one.groups, one.labels):
+        with pytest.raises(TypeError):
+            mapping["age"] = ()
+    with pytest.raises(AttributeError):
+        one.groups = {}
+    with pytest.raises(ValueError, match="read-only"):
+        one.groups["age"][0] = 1
+
+
+@pytest.mark.parametrize(
+    "groups", [[0, 1, 2], [0, 0, 0], [0, 2, 2], [-1, 0, 1], [[0], [1]], [0.2, 1.4], ["0", "1"], []]
+)
+def test_groups_are_numbered_without_gaps(groups):
+    message = "groups of 'age' must be whole numbers from 0 to 1, each at least once, as there are 2 labels"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Generalization({"age": groups}, {"age": ["young", "old"]})
+
+
+def test_groups_and_labels_are_of_the_same_columns():
+    message = "groups and labels must name the same quasi-identifiers in the same order, got ['age', 3] and [3, 'age']"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Generalization(AGES, dict(reversed(LABELS.items())))
