@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from pymoo_anon import objectives
-from pymoo_anon.cli import app
+from pymoo_anon.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
