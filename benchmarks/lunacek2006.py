@@ -257,9 +257,9 @@ def report(trials: Trials) -> None:
     record.RESULTS.mkdir(exist_ok=True)
     draw(trials, (*READINGS, "TRAD"), "figure4")
     draw(trials, tuple(name for name in COLOURS if name != "TRAD"), "figure5")
-    trees, claims = search_space(problem)
-    claims += of_validity(problem)
-    claims += claims_of(trials)
+    trees, space = search_space(problem)
+    claims = [*space, *of_validity(problem), *claims_of(trials)]
+    claims.sort(key=lambda one: one["section"])
     minutes = sum(run["seconds"] for run in trials.runs) / 60
     text = "\n\n".join(
         [
