@@ -149,8 +149,8 @@ def main():
         [
             "# ARX's rule: the least general loss per row, Adult, 17,920 nodes",
             "Plain is a program that groups the rows of every node with pandas. Exhaustive and proven (branch and "
-            "bound, certified, from so many nodes) are this package under `Violating`. The last column is the proven optimum "
-            "under `AtMost`, which suppresses the smallest classes first.",
+            "bound, certified, from so many nodes) are this package under `Violating`. The last column is the proven "
+            "optimum under `AtMost`, which suppresses the smallest classes first.",
             record.markdown(head, rows),
             record.line(of),
         ]

@@ -104,7 +104,6 @@ def trial(task: tuple[str, int, int]) -> dict:
         "curve": best[np.searchsorted(evaluations, GRID, side="right") - 1].tolist(),
         "distinct": problem.n_unique,
         "seconds": time.process_time() - began,
-        "machine": record.here(),
     }
 
 
@@ -295,8 +294,9 @@ def main() -> None:
     tasks = [(variant, p, seed) for p in POPULATIONS for variant in COLOURS for seed in range(1, TRIALS + 1)]
     trial(("TRAD", 200, 0))  # compiles, so that the two processes do not both
     with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
-        trials = Trials(list(pool.map(trial, tasks)))
-    report(trials)
+        runs = list(pool.map(trial, tasks))
+    machine = record.line(record.machine())
+    report(Trials([{**run, "machine": machine} for run in runs]))
 
 
 if __name__ == "__main__":

@@ -257,6 +257,14 @@ def test_what_a_search_tolerates_for_the_time_being_does_not_enter():
     assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
 
 
+def test_constraints_may_be_none():
+    pop = population([[0.0, 0.0], [1.0, 2.0]])
+    for one in pop:
+        one.G = one.H = None
+    assert BoxArchive().add(pop).F.tolist() == [[0.0, 0.0]]
+    assert len(BoxArchive().add(Population())) == 0
+
+
 def test_a_violation_counts_without_its_constraints():
     pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], CV=np.array([[0.5], [0.0], [-1.0]]))
     assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]

@@ -9,9 +9,9 @@ import typer
 
 from pymoo_anon import __version__
 from pymoo_anon.cli.console import clear_errors
+from pymoo_anon.cli.interrupt import modules_are_loaded
 from pymoo_anon.cli.names import ALGORITHMS, FILES, OBJECTIVES
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.start import modules_are_loaded
 
 _TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
 

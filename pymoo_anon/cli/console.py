@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.start import INTERRUPTED
+from pymoo_anon.cli.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -125,7 +125,7 @@ def tiny(problem: LatticeProblem) -> LatticeProblem:
     """The same objectives on four rows, so that a search of it compiles what a search of the problem needs."""
     columns = [measure.column for measure in problem.measured if measure.column is not None]
     # Longer than any of the columns, so none of them.
-    first, second = "a" + "".join(columns), "b" + "".join(columns)
+    first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
     rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{column: [0, 1, 1, 0] for column in columns}}
     hierarchies = dict.fromkeys([first, second], Hierarchy.flat([0, 1]))
     table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, tuple(dict.fromkeys(columns)))

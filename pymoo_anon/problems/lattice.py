@@ -127,8 +127,8 @@ class LatticeProblem(AnonymizationProblem):
         size = n * self.n_var * 8
         if size > _MOST_BYTES:
             raise ValueError(
-                f"{n:,} nodes of the lattice's {self.n_nodes:,} would take {size / 2**30:,.0f} GiB; batches() gives "
-                "them in parts, and PBGEA and NSGA2 search without a list of them"
+                f"{n:,} of the lattice's {self.n_nodes:,} nodes would take {size / 2**30:,.0f} GiB; ask for fewer at "
+                "a time, or search a part of them with PBGEA or NSGA2"
             )
         X = np.empty((n, self.n_var), dtype=np.int64)
         # Digits of the numbers, each attribute being a place with a base of its own. Those of `start` are taken off a

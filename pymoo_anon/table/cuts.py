@@ -69,6 +69,7 @@ def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
     split_ways = np.empty(n_nodes, dtype=np.float64)
     for s in range(len(strings)):
         bits = strings[s]
+        # Backwards in preorder, so that the costs of all children are known when their parent's are added up.
         for node in range(n_nodes - 1, -1, -1):
             first, last, end = spans[node]
             merge_cost[node] = bits[first : last - 1].sum()
@@ -88,10 +89,12 @@ def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
                 ways[node] = split_ways[node]
             else:
                 ways[node] = np.logaddexp(0.0, split_ways[node])
+        # Forwards, and past all that is below a node that becomes one group: the first of several nearest cuts that a
+        # draw admits. The share may be too small for a float, and without a random state the draws are 0: hence <=.
         node = 0
         while node < n_nodes:
             merges = merge_cost[node] < split_cost[node] or (
-                merge_cost[node] == split_cost[node] and draws[s, node] < np.exp(-ways[node])
+                merge_cost[node] == split_cost[node] and draws[s, node] <= np.exp(-ways[node])
             )
             node = _decide(cuts[s], spans, node, merges)
     return cuts

@@ -21,6 +21,9 @@ class _CellObjective(Objective):
 
     Args:
         weights: A weight for each quasi-identifier, in the table's order; None weighs all alike.
+
+    Raises:
+        ValueError: They are no weights.
     """
 
     def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
@@ -64,6 +67,11 @@ class GeneralLossMetric(_CellObjective):
 
     Raises:
         ValueError: A weight is negative, or none is positive.
+
+    >>> GeneralLossMetric()
+    GeneralLossMetric()
+    >>> GeneralLossMetric(weights=[2, 1, 0.5])  # three quasi-identifiers
+    GeneralLossMetric([2.0, 1.0, 0.5])
     """
 
     name = "GLM"
@@ -283,6 +291,7 @@ def _sum_in_order(terms: Values) -> Values:
 
 @njit(cache=True, nogil=True)
 def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
+    """(n, n_attributes) float array: the loss of each attribute where nothing is suppressed."""
     numerators, _, denominators = _numerators(maps, offsets, marginals)
     return numerators / denominators
 
@@ -291,6 +300,10 @@ def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-d
 def _attribute_losses(  # type: ignore[no-untyped-def]
     maps, offsets, marginals, codes, starts, sizes, representatives, kept
 ):
+    """(n, n_attributes) float array: the loss of each attribute.
+
+    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
+    """
     numerators, extents, denominators = _numerators(maps, offsets, marginals)
     for i in range(len(numerators)):
         for c in range(starts[i], starts[i + 1]):
@@ -318,6 +331,10 @@ def _numerators(maps, offsets, marginals):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
+    """(n, n_attributes) float array: the bits that each attribute loses where nothing is suppressed.
+
+    A cell costs log2(rows that hold its group / rows that hold its value).
+    """
     bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
     held = np.zeros(offsets[-1], dtype=np.int64)
     for i in range(len(maps)):
@@ -335,6 +352,11 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
 def _bits_of_suppression(  # type: ignore[no-untyped-def]
     maps, offsets, marginals, codes, starts, sizes, representatives, kept
 ):
+    """(n, n_attributes) float array: the bits that suppression adds for each attribute.
+
+    A suppressed cell costs log2(rows / rows that hold its value), of which generalization has cost a part already: what
+    is left is log2(rows / rows that hold its group).
+    """
     n_attributes = len(offsets) - 1
     bits = np.zeros((len(maps), n_attributes), dtype=np.float64)
     n_rows = marginals[: offsets[1]].sum()
@@ -362,6 +384,10 @@ def _bits_of_suppression(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
+    """(n,) int64 array: the lowest level of one attribute's hierarchy whose groups hold the groups of each map.
+
+    A level holds a map if no group of the map lies in two groups of the level. The highest level is taken unseen.
+    """
     n_levels, n_values = levels.shape
     lowest = np.empty(len(maps), dtype=np.int64)
     group_above = np.empty(n_values, dtype=np.int64)
