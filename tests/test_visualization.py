@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from pymoo.core.result import Result
 
@@ -21,6 +22,7 @@ from pymoo_anon.objectives import (
     SensitiveCountSum,
 )
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
 
 TABLE = make_census(n_rows=200)
@@ -210,3 +212,64 @@ def test_pyplot_is_not_touched():
 def test_a_search_that_found_nothing_has_no_picture():
     with pytest.raises(ValueError, match=r"^res must have a front, got none: the search found nothing that satisfies"):
         plot_front(problem_of(K, GLM), Result())
+
+
+NAMES = ["a$b$", "$x_2$ of $5", "a\\$b", "_hidden", "one\ntwo", "\x1b[1mbold", "right\u202eleft", "{x} %s"]
+DRAWN = ["a$b$", "$x_2$ of $5", "a\\$b", "_hidden", "one\\ntwo", "\\x1b[1mbold", "right\\u202eleft", "{x} %s"]
+
+
+def drawn(text):
+    """What matplotlib puts on the canvas for a text, and whether it takes it for a formula."""
+    return text._preprocess_math(text.get_text())
+
+
+@pytest.mark.parametrize("objectives", [[K, GLM], [K, L, GLM], [K, L, GLM, CM]])
+def test_names_in_a_legend_are_drawn_as_they_stand(objectives, tmp_path):
+    problem = problem_of(*objectives)
+    exact = problem.pareto_front()
+    figure = plot_fronts(problem, dict.fromkeys(NAMES, exact), tmp_path / "front.png")
+    legend = figure.legends[0] if figure.legends else figure.axes[0].get_legend()
+    assert [drawn(text) for text in legend.get_texts()] == [(f"{name} ({len(exact)} members)", False) for name in DRAWN]
+
+
+@pytest.mark.parametrize(("name", "expected"), list(zip(NAMES, DRAWN, strict=True)))
+def test_names_elsewhere_are_drawn_as_they_stand(name, expected, tmp_path):
+    frame = pd.DataFrame({"zip": [1, 2, 1, 2], name: [1, 2, 2, 2], "other": [1, 1, 1, 2]})
+    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2])}, [name, "other"])
+    named, other = DistinctLDiversity(name), DistinctLDiversity("other")
+    for objectives in ([named, other], [GLM, other, named], [GLM, named, other, K]):
+        problem = LatticeProblem(table, objectives)
+        figure = plot_fronts(problem, {name: problem.pareto_front()}, tmp_path / "front.png")
+        title, formula = drawn(figure._suptitle)
+        assert title.startswith(f"{expected}: ")
+        assert not formula
+        labels = {drawn(label) for ax in figure.axes for label in (ax.xaxis.label, ax.yaxis.label)}
+        assert any(text.replace("\n", " ") == f"l of {expected} (higher is better)" for text, _ in labels)
+        assert not any(formula for _, formula in labels)
+
+
+def test_names_of_single_objectives_are_drawn_as_they_stand(tmp_path):
+    problem = problem_of(K)
+    figure = plot_fronts(problem, dict.fromkeys(NAMES, problem.pareto_front()), tmp_path / "front.png")
+    assert [drawn(text) for text in figure.axes[0].get_yticklabels()] == [(name, False) for name in DRAWN]
+
+
+def test_noted_members_are_drawn_as_they_stand(tmp_path):
+    table = Microdata.from_frame(
+        pd.DataFrame({"zip": [1, 2, 1, 2], "$a$": [1, 2, 2, 2], "$b$": [1, 1, 1, 2]}),
+        {"zip": Hierarchy.flat([1, 2])},
+        ["$a$", "$b$"],
+    )
+    problem = LatticeProblem(table, [DistinctLDiversity("$a$"), DistinctLDiversity("$b$")])
+    figure = plot_fronts(problem, {"found": problem.pareto_front()}, tmp_path / "front.png")
+    assert [drawn(text) for text in figure.axes[0].texts] == [("l of $b$ 2, l of $a$ 2", False)]
+
+
+def test_a_legend_names_the_marks_of_its_fronts():
+    problem = problem_of(K, GLM)
+    exact = problem.pareto_front()
+    figure = plot_fronts(problem, {"found": exact[:1], "exact": exact})
+    handles = figure.axes[0].get_legend().legend_handles
+    colours = [tuple(handle.get_edgecolor()[0]) for handle in handles]
+    assert colours == [tuple(mark.get_edgecolor()[0]) for mark in figure.axes[0].collections]
+    assert len(set(colours)) == 2

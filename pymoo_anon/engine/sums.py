@@ -7,7 +7,7 @@ middle between two floats.
 
 from __future__ import annotations
 
-from numba import njit
+from pymoo_anon.engine.compiled import njit
 
 # 2^27 + 1. A product with it splits a float into two parts of at most 26 bits, whose products are exact (Dekker 1971).
 _HALVES = 134217729.0

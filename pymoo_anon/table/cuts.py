@@ -8,8 +8,9 @@ trees stand one after the other; bits that no tree covers are free.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
 
 Bits = NDArray[np.bool_]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values

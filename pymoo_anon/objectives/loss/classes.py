@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import add_times
 from pymoo_anon.engine.tuples import DistinctTuples

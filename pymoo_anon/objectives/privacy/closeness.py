@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values
