@@ -113,10 +113,13 @@ def test_names_exist(page):
 
 
 def test_the_guide_lists_every_objective():
-    rows = re.findall(r"^\| `(\w+)\(.*\| (higher|lower) \|", read(GUIDE), re.M)
+    rows = re.findall(r"^\| `(\w+)\(.*\| (higher|lower) \| (yes|no) \|$", read(GUIDE), re.M)
     public = {name: getattr(objectives, name) for name in objectives.__all__}
     measures = {name: made for name, made in public.items() if hasattr(made, "maximize")}
-    assert dict(rows) == {name: "higher" if made.maximize else "lower" for name, made in measures.items()}
+    assert {name: (better, bounds) for name, better, bounds in rows} == {
+        name: ("higher" if made.maximize else "lower", "no" if made.bounding is None else "yes")
+        for name, made in measures.items()
+    }
     assert len(rows) == len(measures)
     assert f"another of {len(rows)} measures" in read(README)
 
