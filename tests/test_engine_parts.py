@@ -27,10 +27,8 @@ def test_a_total_holds_what_a_float_loses():
     third = np.array([1 / 3, -1.0])
     assert sums.total(third, np.array([3.0, 1.0])) == float(3 * Fraction(1 / 3) - 1)
     assert sums.total(np.array([0.1]), np.array([10.0])) == float(10 * Fraction(0.1))
-    high, low = 1.0, 0.0
-    for _ in range(2**10):
-        high, low = sums.add.py_func(high, low, 2.0**-53)
-    assert high + low == 1 + 2.0**-43
+    # Each of these terms alone is lost beside the 1.
+    assert sums.total(np.array([1.0] + [2.0**-53] * 1024), np.ones(1025)) == 1 + 2.0**-43
 
 
 def test_repeated_terms_have_the_sum_of_their_counts():
@@ -76,6 +74,16 @@ def test_what_nodes_have_in_common_is_made_where_it_pays():
     steps, sources, given_rows = roll_up.plan_roll_up(np.eye(3, dtype=np.int64), np.tile([0.0, 5.0], (3, 1)))
     assert sources.tolist() == [-1, -1, -1]
     assert sorted(given_rows) == [0, 1, 2]
+
+
+def test_the_most_general_level_splits_like_any_other():
+    X = np.array([[level, other] for level in (2, 0) for other in range(3)])
+    weights = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
+    steps, sources, given_rows = roll_up.plan_roll_up(X, weights)
+    place = {int(row): i for i, row in enumerate(given_rows) if row >= 0}
+    # The nodes at the top of the first attribute read a hundredth of the table, from the lowest of them.
+    assert [sources[place[row]] for row in (1, 2)] == [place[0]] * 2
+    assert steps[place[0]].tolist() == [2, 0]
 
 
 @pytest.mark.parametrize(("n", "pays"), [(3, False), (4, True)])
