@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -39,11 +39,6 @@ def line(of: dict[str, Any]) -> str:
     # More processes than cores: seconds are too long. Results of before this was noted have no load.
     load = f" with a load of {of['load']}" if "load" in of else ""
     return f"{of['date']}, {of['processor']}, {of['cores']} cores{load}, {versions}"
-
-
-def lines(runs: Iterable[dict[str, Any]]) -> str:
-    """All machines that runs were made on, as each run notes its own line under "machine"."""
-    return "; ".join(sorted({run["machine"] for run in runs}))
 
 
 def verdict(found: Sequence[bool]) -> str:
