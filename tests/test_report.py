@@ -15,6 +15,9 @@ from rich.console import Console
 import pymoo_anon
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.cli import report
+from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.searching import Found
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -28,19 +31,30 @@ def searched():
 
 
 def record_of(problem, res):
-    return report.run_record(problem, res, {"seed": 1}, compile_seconds=0.1234, search_seconds=2.0)
+    found = Found(res, seconds=2.0, certified=True, n_undecided=0, stopped="proof complete")
+    inputs, algorithm = {"mine.csv": "ab12"}, ("exhaustive", "asked for")
+    return report.run_record(problem, found, {"seed": 1}, inputs, algorithm=algorithm, compile_seconds=0.1234)
 
 
-def text_of(table, width=160):
+def text_of(problem, front, width=160):
     console = Console(file=io.StringIO(), width=width)
-    console.print(table)
+    for table in report.front_tables(problem, front, width):
+        console.print(table)
     return console.file.getvalue()
+
+
+def write(problem, res, folder, inputs=(), hierarchies=None):
+    """What a search does with its output folder."""
+    with tried(folder, inputs, hierarchies) as temporary:
+        front = report.sorted_front(problem, res)
+        report.write_report(problem, res, front, record_of(problem, res), temporary)
+        return put_in_place(temporary, folder)
 
 
 def test_the_front_is_sorted_from_private_to_useful_with_natural_signs(searched):
     problem, res = searched
     front = report.sorted_front(problem, res)
-    assert list(front) == [*problem.table.quasi_identifiers, "k", "l", "GLM"]
+    assert list(front) == [*problem.table.quasi_identifiers, "k", "l", "GLM", "suppressed"]
     assert (np.diff(front["k"]) <= 0).all()
     assert front["k"].iloc[0] == 2000
     assert front["k"].iloc[-1] == 1
@@ -56,35 +70,74 @@ def test_a_loss_that_comes_first_descends_too():
     assert (np.diff(front["GLM"]) <= 0).all()
 
 
+def test_the_suppressed_tuples_of_each_member(searched):
+    problem, res = searched
+    front = report.sorted_front(problem, res)
+    for row in front.head(5).itertuples(index=False):
+        classes = problem.equivalence_classes(np.array(row[: problem.n_var]))
+        assert classes.sizes[~classes.kept].sum() == row[-1]
+        assert classes.sizes[classes.kept].min() == row[problem.n_var]
+    assert 0 < front["suppressed"].max() <= 20
+
+
+def test_rows_that_break_a_constraint_are_not_written():
+    problem = LatticeProblem(make_census(n_rows=50), [KAnonymity(), GeneralLossMetric()], 0, [KAnonymity() >= 5])
+    res = minimize(problem, ExhaustiveSearch())
+    found = report.sorted_front(problem, res)
+    assert len(found) == len(res.X)
+    assert list(found)[-3:] == ["k", "GLM", "suppressed"]
+    # As pymoo's RVEA may do.
+    res.X = np.vstack([np.zeros_like(res.X[:1]), res.X])
+    pd.testing.assert_frame_equal(report.sorted_front(problem, res), found)
+
+
 def test_the_table_shows_every_member_with_separators(searched):
     problem, res = searched
     front = report.sorted_front(problem, res)
-    text = text_of(report.front_table(problem, front))
-    lines = [line.split() for line in text.splitlines()]
-    assert [*"63331141", "2,000", str(front["l"].max()), "16,000.0"] in lines
-    assert [*"00000000", "1", "1", "0.0"] in lines
-    assert sum(len(line) == 11 and line[0].isdigit() for line in lines) == len(front)
-    assert "k: higher is better, l: higher is better, GLM: lower is better." in " ".join(text.split())
+    lines = [line.split() for line in text_of(problem, front).splitlines()]
+    assert [*"63331141", "2,000", str(front["l"].max()), "16,000.0", "0"] in lines
+    assert [*"00000000", "1", "1", "0.0", "0"] in lines
+    assert sum(len(line) == 12 and line[0].isdigit() for line in lines) == len(front)
+    assert "k: higher is better, l: higher is better, GLM: lower is better." in report.legend(problem)
 
 
-def test_the_table_fits_a_terminal(searched):
+@pytest.mark.parametrize("width", [40, 90, 100, 110, 160])
+def test_the_table_fits_a_terminal(searched, width):
     problem, res = searched
-    text = text_of(report.front_table(problem, report.sorted_front(problem, res)), width=90)
+    front = report.sorted_front(problem, res)
+    text = text_of(problem, front, width)
     assert "…" not in text
-    assert max(map(len, text.splitlines())) <= 90
+    assert max(map(len, text.splitlines())) <= width
+    whole = sum(line.split()[:1] == ["row"] for line in text.splitlines()) == 0
+    assert whole == (width >= 100)
+    # Each block numbers all rows, and all of them together hold every number.
+    numbers = [line.split() for line in text.splitlines() if line.strip()[:1].isdigit()]
+    assert len(numbers) % len(front) == 0
+    n = len(front)
+    rows = [[cell for line in numbers[i::n] for cell in line[not whole :]] for i in range(n)]
+    assert rows[0] == [*"63331141", "2,000", str(front["l"].max()), "16,000.0", "0"]
+    assert all(len(row) == 12 for row in rows)
 
 
 def test_names_are_no_markup():
-    frame = pd.DataFrame({"[bold]": [1234567], "loss": [0.5]})
+    frame = pd.DataFrame({"[bold]\x1b[1m\nb": [1234567], "loss": [0.5]})
     problem = SimpleNamespace(
-        table=SimpleNamespace(quasi_identifiers={"[bold]": None}),
+        table=SimpleNamespace(quasi_identifiers={"[bold]\x1b[1m\nb": None}),
         objective_names=["loss"],
         objectives=[SimpleNamespace(maximize=False)],
     )
-    text = text_of(report.front_table(problem, frame))
-    assert "[bold]" in text
+    text = text_of(problem, frame)
+    assert "[bold]\\x1b[1m\\nb" in text
     assert "1,234,567" in text
     assert "0.5000" in text
+
+
+def test_a_name_wider_than_the_terminal_folds():
+    frame = pd.DataFrame({"x" * 100: [1], "loss": [0.5]})
+    problem = SimpleNamespace(table=SimpleNamespace(quasi_identifiers={"x" * 100: None}))
+    text = text_of(problem, frame, width=50)
+    assert text.count("x") == 100
+    assert max(map(len, text.splitlines())) <= 50
 
 
 def test_the_record(searched):
@@ -94,7 +147,10 @@ def test_the_record(searched):
     assert record["objectives"] == ["KAnonymity()", "DistinctLDiversity('occupation')", "GeneralLossMetric()"]
     assert (record["n_rows"], record["n_distinct"]) == (2000, problem.table.n_distinct)
     assert (record["n_nodes"], record["n_unique"], record["n_front"]) == (17_920, 17_920, len(res.F))
-    assert record["suppression"] == "AtMost(limit=0.05)"
+    assert record["suppression"] == "AtMost(limit=0.01)"
+    assert record["inputs"] == {"sha256": {"mine.csv": "ab12"}}
+    assert record["algorithm"] == {"name": "exhaustive", "why": "asked for"}
+    assert (record["certified"], record["n_undecided"], record["stopped"]) == (True, 0, "proof complete")
     assert (record["compile_seconds"], record["search_seconds"]) == (0.123, 2.0)
     assert record["versions"]["pymoo_anon"] == pymoo_anon.__version__
     assert record["versions"]["numpy"] == np.__version__
@@ -106,10 +162,10 @@ def test_the_record(searched):
 def test_the_files(searched, tmp_path):
     problem, res = searched
     folder = tmp_path / "made" / "front"
-    paths = report.write_report(problem, res, record_of(problem, res), folder)
+    paths = write(problem, res, folder)
     assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
     assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
-    pd.testing.assert_frame_equal(pd.read_csv(paths[0]), report.sorted_front(problem, res))
+    pd.testing.assert_frame_equal(pd.read_csv(paths[0]), report.sorted_front(problem, res), check_column_type=False)
     assert b"\r" not in paths[0].read_bytes()
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     assert json.loads(paths[2].read_text(encoding="utf-8")) == record_of(problem, res)
@@ -117,12 +173,12 @@ def test_the_files(searched, tmp_path):
 
 def test_old_files_are_replaced_and_others_stay(searched, tmp_path):
     problem, res = searched
-    for name in (*report.FILES, "notes.txt"):
+    for name in (*FILES, "notes.txt"):
         (tmp_path / name).write_text("old")
-    report.write_report(problem, res, record_of(problem, res), tmp_path)
+    write(problem, res, tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["front.csv", "front.png", "notes.txt", "run.json"]
     assert (tmp_path / "notes.txt").read_text() == "old"
-    assert all((tmp_path / name).read_bytes() != b"old" for name in report.FILES)
+    assert all((tmp_path / name).read_bytes() != b"old" for name in FILES)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
@@ -136,16 +192,17 @@ def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkey
     folder = tmp_path / "made" / "front"
     if existing:
         folder.mkdir(parents=True)
-        for name in report.FILES:
+        for name in FILES:
             (folder / name).write_text("old")
-    record = record_of(problem, res)
     if stage.startswith("move"):
-        name = report.FILES[int(stage[-1]) - 1]
+        name = FILES[int(stage[-1]) - 1]
         replace = os.replace
 
         def fail_once(source, target):
             # Only the move into place: neither the picture's own nor the way back.
             if target == folder / name and source.parent.parent == folder and source.parent.name != "replaced":
+                # Every name stands for a whole file at this moment, too.
+                assert existing <= target.is_file()
                 fail()
             replace(source, target)
 
@@ -153,19 +210,21 @@ def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkey
     else:
         monkeypatch.setattr(f"pymoo_anon.cli.report.{stage}", fail)
     with pytest.raises(error, match="stop"):
-        report.write_report(problem, res, record, folder)
+        write(problem, res, folder)
     if existing:
-        assert sorted(os.listdir(folder)) == sorted(report.FILES)
-        assert all((folder / name).read_text() == "old" for name in report.FILES)
+        assert sorted(os.listdir(folder)) == sorted(FILES)
+        assert all((folder / name).read_text() == "old" for name in FILES)
     else:
         assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_in_the_way_of_a_file_is_left_alone(searched, tmp_path):
+def test_a_folder_that_comes_in_the_way_of_a_file_is_left_alone(searched, tmp_path):
     problem, res = searched
-    (tmp_path / "run.json").mkdir()
-    (tmp_path / "run.json" / "mine.txt").write_text("mine")
-    with pytest.raises(OSError, match=r"run\.json"):
-        report.write_report(problem, res, record_of(problem, res), tmp_path)
+    with tried(tmp_path, [], None) as temporary:
+        report.write_report(problem, res, report.sorted_front(problem, res), {}, temporary)
+        (tmp_path / "run.json").mkdir()
+        (tmp_path / "run.json" / "mine.txt").write_text("mine")
+        with pytest.raises(OSError, match=r"run\.json"):
+            put_in_place(temporary, tmp_path)
     assert os.listdir(tmp_path) == ["run.json"]
     assert (tmp_path / "run.json" / "mine.txt").read_text() == "mine"

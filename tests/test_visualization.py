@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.ticker import StrMethodFormatter
 from pymoo.core.result import Result
 
 from pymoo_anon.datasets import make_census
@@ -21,7 +23,9 @@ from pymoo_anon.objectives import (
     SensitiveCountSum,
 )
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
+from pymoo_anon.visualization.canvas import new_figure, tick
 
 TABLE = make_census(n_rows=200)
 
@@ -210,3 +214,104 @@ def test_pyplot_is_not_touched():
 def test_a_search_that_found_nothing_has_no_picture():
     with pytest.raises(ValueError, match=r"^res must have a front, got none: the search found nothing that satisfies"):
         plot_front(problem_of(K, GLM), Result())
+
+
+NAMES = ["a$b$", "$x_2$ of $5", "a\\$b", "_hidden", "one\ntwo", "\x1b[1mbold", "right\u202eleft", "{x} %s"]
+DRAWN = ["a$b$", "$x_2$ of $5", "a\\$b", "_hidden", "one\\ntwo", "\\x1b[1mbold", "right\\u202eleft", "{x} %s"]
+
+
+def drawn(text):
+    """What matplotlib puts on the canvas for a text, and whether it takes it for a formula."""
+    return text._preprocess_math(text.get_text())
+
+
+@pytest.mark.parametrize("objectives", [[K, GLM], [K, L, GLM], [K, L, GLM, CM]])
+def test_names_in_a_legend_are_drawn_as_they_stand(objectives, tmp_path):
+    problem = problem_of(*objectives)
+    exact = problem.pareto_front()
+    figure = plot_fronts(problem, dict.fromkeys(NAMES, exact), tmp_path / "front.png")
+    legend = figure.legends[0] if figure.legends else figure.axes[0].get_legend()
+    assert [drawn(text) for text in legend.get_texts()] == [(f"{name} ({len(exact)} members)", False) for name in DRAWN]
+
+
+@pytest.mark.parametrize(("name", "expected"), list(zip(NAMES, DRAWN, strict=True)))
+def test_names_elsewhere_are_drawn_as_they_stand(name, expected, tmp_path):
+    frame = pd.DataFrame({"zip": [1, 2, 1, 2], name: [1, 2, 2, 2], "other": [1, 1, 1, 2]})
+    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2])}, [name, "other"])
+    named, other = DistinctLDiversity(name), DistinctLDiversity("other")
+    for objectives in ([named, other], [GLM, other, named], [GLM, named, other, K]):
+        problem = LatticeProblem(table, objectives)
+        figure = plot_fronts(problem, {name: problem.pareto_front()}, tmp_path / "front.png")
+        title, formula = drawn(figure._suptitle)
+        assert title.startswith(f"{expected}: ")
+        assert not formula
+        labels = {drawn(label) for ax in figure.axes for label in (ax.xaxis.label, ax.yaxis.label)}
+        assert any(text.replace("\n", " ") == f"l of {expected} (higher is better)" for text, _ in labels)
+        assert not any(formula for _, formula in labels)
+
+
+def test_names_of_single_objectives_are_drawn_as_they_stand(tmp_path):
+    problem = problem_of(K)
+    figure = plot_fronts(problem, dict.fromkeys(NAMES, problem.pareto_front()), tmp_path / "front.png")
+    assert [drawn(text) for text in figure.axes[0].get_yticklabels()] == [(name, False) for name in DRAWN]
+
+
+def test_noted_members_are_drawn_as_they_stand(tmp_path):
+    table = Microdata.from_frame(
+        pd.DataFrame({"zip": [1, 2, 1, 2], "$a$": [1, 2, 2, 2], "$b$": [1, 1, 1, 2]}),
+        {"zip": Hierarchy.flat([1, 2])},
+        ["$a$", "$b$"],
+    )
+    problem = LatticeProblem(table, [DistinctLDiversity("$a$"), DistinctLDiversity("$b$")])
+    figure = plot_fronts(problem, {"found": problem.pareto_front()}, tmp_path / "front.png")
+    assert [drawn(text) for text in figure.axes[0].texts] == [("l of $b$ 2, l of $a$ 2", False)]
+
+
+def test_a_legend_names_the_marks_of_its_fronts():
+    problem = problem_of(K, GLM)
+    exact = problem.pareto_front()
+    figure = plot_fronts(problem, {"found": exact[:1], "exact": exact})
+    handles = figure.axes[0].get_legend().legend_handles
+    colours = [tuple(handle.get_edgecolor()[0]) for handle in handles]
+    assert colours == [tuple(mark.get_edgecolor()[0]) for mark in figure.axes[0].collections]
+    assert len(set(colours)) == 2
+
+
+@pytest.mark.parametrize(("greatest", "shown"), [(999_999.0, True), (1e6, False)])
+def test_powers_of_ten_stay_where_numbers_would_be_long(greatest, shown):
+    ax = new_figure(4, 4).add_subplot()
+    ax.set_yscale("log")
+    tick(ax.yaxis, True, True, greatest)
+    assert isinstance(ax.yaxis.get_major_formatter(), StrMethodFormatter) is shown
+
+
+def test_a_scale_that_is_not_logarithmic_has_few_round_numbers():
+    ax = new_figure(4, 4).add_subplot()
+    ax.set_ylim(0, 3)
+    tick(ax.yaxis, False, True, 3.0)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "steps"), [([K, GLM], "steps-post"), ([GLM, CM], "steps-post"), ([K, L], "pre")]
+)
+def test_steps_show_the_best_that_a_bound_on_x_allows(objectives, steps):
+    problem = problem_of(*objectives)
+    (line,) = plot_fronts(problem, {"exact": problem.pareto_front()}).axes[0].lines
+    assert line.get_drawstyle() == f"steps-{steps.removeprefix('steps-')}"
+
+
+@pytest.mark.parametrize(("objective", "values", "best"), [(K, [-3.0, -7.0], "7"), (GLM, [3.0, 7.0], "3")])
+def test_a_single_objective_names_its_best_value(objective, values, best):
+    figure = plot_fronts(problem_of(objective), {"found": np.array(values)[:, np.newaxis]})
+    assert [text.get_text() for text in figure.axes[0].texts] == [best]
+
+
+def test_panels_show_the_pair_that_their_labels_name():
+    problem = problem_of(K, L, GLM, CM)
+    F = np.array([[-1.0, -10.0, 100.0, 1000.0], [-2.0, -20.0, 200.0, 2000.0]])
+    figure = plot_fronts(problem, {"found": F})
+    names = [axis.short for axis in front_picture(problem, {"found": F}).axes]
+    scale = {"k": 1, "l": 10, "GLM": 100, "CM": 1000}
+    drawn_pairs = [ax.collections[0].get_offsets().tolist()[0] for ax in figure.axes]
+    assert drawn_pairs == [[scale[names[j]], scale[names[i + 1]]] for i in range(3) for j in range(i + 1)]

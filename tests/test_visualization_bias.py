@@ -104,3 +104,29 @@ def test_tuples_that_are_too_many_or_not_named():
         plot_tuples({"a": PropertyVector([1], table_of([201]), "x", True)})
     with pytest.raises(ValueError, match=r"^names must be one for each of the 10 tuples, got shape \(2,\)$"):
         plot_tuples(SIZES, names=[1, 2])
+
+
+@pytest.mark.parametrize("draw", [plot_tuples, plot_quantiles])
+def test_names_are_drawn_as_they_stand(draw, tmp_path):
+    names = ["$a$", "_hidden", "one\ntwo"]
+    figure = draw(dict(zip(names, SIZES.values(), strict=True)), tmp_path / "picture.png")
+    (ax,) = figure.axes
+    texts = [text._preprocess_math(text.get_text()) for text in ax.get_legend().get_texts()]
+    assert texts == [("$a$", False), ("_hidden", False), ("one\\ntwo", False)]
+    # A legend shows the marks of its names.
+    assert [line.get_color() for line in ax.get_legend().get_lines()] == [line.get_color() for line in ax.lines]
+    (ax,) = draw({"$a$": SIZES["T4"]}).axes
+    assert ax.title._preprocess_math(ax.get_title()) == ("$a$", False)
+    label = PropertyVector([5, 7], table_of([2, 1]), "$x$", True)
+    (ax,) = draw({"a": label}).axes
+    assert ax.yaxis.label._preprocess_math(ax.get_ylabel()) == ("$x$ (higher is better)", False)
+
+
+def test_names_of_tuples_are_drawn_as_they_stand():
+    (ax,) = plot_tuples({"a": PropertyVector([5, 7], table_of([2, 1]), "x", True)}, names=["$1$", "$2$", "a\nb"]).axes
+    texts = [text._preprocess_math(text.get_text()) for text in ax.get_xticklabels()]
+    assert texts == [("$1$", False), ("$2$", False), ("a\\nb", False)]
+
+
+def test_two_hundred_tuples_are_drawn_one_by_one():
+    assert len(tuple_picture({"a": PropertyVector([1], table_of([200]), "x", True)}).ticks) == 200

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
 
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli.console import clear_errors
+from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
 from pymoo_anon.cli.names import ALGORITHMS, FILES, OBJECTIVES
 from pymoo_anon.cli.settings import Settings
@@ -154,7 +154,8 @@ def search(
     settings = Settings(**{**ctx.params, **lists}, given=given)
     with clear_errors():
         settings.check()
-    from pymoo_anon.cli.run import run
+    with said_warnings():
+        from pymoo_anon.cli.run import run
 
     modules_are_loaded()
     run(settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import IO, TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.start import INTERRUPTED
+from pymoo_anon.cli.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +69,11 @@ def standard_output() -> Iterator[Console]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Bad input is one sentence and exit code 2, Ctrl-C is exit code 130."""
+    """Bad input is one sentence and exit code 2, Ctrl-C is exit code 130.
+
+    Raises:
+        Exit: With that code.
+    """
     try:
         yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
@@ -84,9 +89,16 @@ def clear_errors() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def warn(message: object) -> None:
-    """Say what is not wrong and yet not as expected."""
-    typer.echo(f"Warning: {plain(' '.join(str(message).split()))}", err=True)
+@contextmanager
+def said_warnings() -> Iterator[None]:
+    """What users are warned of is said in one line each; what only developers are warned of is not said."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        typer.echo(f"Warning: {plain(' '.join(text.split()))}", err=True)
 
 
 def count(number: int) -> str:

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from pymoo.core.result import Result
 from rich import box
@@ -26,7 +25,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization.fronts import plot_front
 
 # Columns of a terminal that stand between two columns of a table.
-_GAP = 3
+_GAP = 2
 
 
 class _Column(NamedTuple):
@@ -52,15 +51,13 @@ def sorted_front(problem: AnonymizationProblem, res: Result) -> pd.DataFrame:
         res: What `minimize` returned.
 
     Returns:
-        The frame of `problem.to_frame`, and a last column with the number of suppressed tuples.
+        The frame of `problem.to_frame`, those rows that satisfy all constraints.
     """
     front = problem.to_frame(res)
-    name = "suppressed"
-    while name in front:
-        name += " tuples"
-    front[name] = [_n_suppressed(problem, x) for x in np.atleast_2d(res.X)]
-    by = list(problem.objective_names)
-    return front.sort_values(by, ascending=False, kind="stable", ignore_index=True)
+    if problem.constraints:
+        feasible = front.columns[-1]
+        front = front[front[feasible]].drop(columns=feasible)
+    return front.sort_values(list(problem.objective_names), ascending=False, kind="stable", ignore_index=True)
 
 
 def front_tables(problem: AnonymizationProblem, front: pd.DataFrame, width: int) -> list[Table]:
@@ -171,11 +168,6 @@ def write_report(
     text = json.dumps(record, indent=2, default=str, ensure_ascii=False)
     # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
     run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-
-
-def _n_suppressed(problem: AnonymizationProblem, x: Any) -> int:
-    classes = problem.table.equivalence_classes(problem.decode(x), problem.suppression, problem.constraints)
-    return int(classes.n_suppressed[0])
 
 
 def _column(problem: AnonymizationProblem, values: pd.Series[Any]) -> _Column:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +11,7 @@ import typer
 from rich.console import Console
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.console import clear_errors, count, standard_output, warn
+from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.data import find_inputs, read_table
 from pymoo_anon.cli.names import ALGORITHMS
 from pymoo_anon.cli.options import constraint, objective, suppression_of
@@ -35,7 +33,7 @@ def run(settings: Settings) -> None:
         inputs = find_inputs(settings)
         with tried(settings.output, inputs.paths, settings.hierarchies if inputs.paths else None) as temporary:
             checksums = inputs.checksums()
-            with _warnings():
+            with said_warnings():
                 problem = _problem(settings, read_table(settings, inputs))
             console.print(
                 f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
@@ -46,16 +44,14 @@ def run(settings: Settings) -> None:
             start = time.perf_counter()
             search(tiny(problem), algorithm[0], settings)
             compile_seconds = time.perf_counter() - start
-            console.print(
-                f"Compiled or loaded in {compile_seconds:.1f} s; what is compiled stays on disk for the next run."
-            )
+            console.print(f"Compiled or loaded in {compile_seconds:.1f} s.")
             found = _searched(problem, algorithm[0], settings)
             _check_found(problem, found, settings)
             front = sorted_front(problem, found.res)
             record = run_record(
                 problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
             )
-            with _warnings():
+            with said_warnings():
                 write_report(problem, found.res, front, record, temporary)
             paths = put_in_place(temporary, settings.output)
         for table in front_tables(problem, front, console.width):
@@ -111,13 +107,3 @@ def _say_the_end(console: Console, problem: LatticeProblem, found: Found, n_fron
         f"Members of the front: {n_front:,}, found in {found.seconds:.1f} s from {problem.n_unique:,} distinct nodes "
         f"({problem.n_unique / problem.n_nodes:.1%} of the lattice); {proof}."
     )
-
-
-@contextmanager
-def _warnings() -> Iterator[None]:
-    """What is warned of is said in one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        warn(text)

@@ -48,7 +48,7 @@ class Found:
         seconds: How long it took.
         certified: Whether the front is proven to be complete.
         n_undecided: Number of nodes of which is not known whether they belong to the front.
-        stopped: What ended it: proof complete, generations, time limit or Ctrl-C.
+        stopped: What ended it: proof complete, generations, time limit, no new nodes or Ctrl-C.
     """
 
     res: Result
@@ -101,7 +101,7 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
         limits["generations"] = MaximumGenerationTermination(settings.generations)
     if settings.time_limit is not None:
         limits["time limit"] = TimeBasedTermination(settings.time_limit)
-    start = time.perf_counter()
+    start, interrupted = time.perf_counter(), False
     algorithm.setup(
         problem, termination=TerminateIfAny(*limits.values()) if limits else None, seed=settings.seed, **kwargs
     )
@@ -109,15 +109,18 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
         while algorithm.has_next():
             algorithm.next()
     except KeyboardInterrupt:
+        interrupted = True
         if algorithm.opt is None or len(algorithm.opt) == 0:
             raise
     res = algorithm.result()
     res.algorithm = algorithm
     n_undecided, certified = _proven(algorithm, problem)
     over = [words for words, termination in limits.items() if termination.has_terminated()]
-    stopped = "proof complete" if certified else over[0] if over else "Ctrl-C"
-    if stopped == "Ctrl-C" and res.X is None:
+    # Branch and bound ends by itself when it is interrupted, and a genetic algorithm when it finds no new node to try.
+    interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
+    if interrupted and res.X is None:
         raise KeyboardInterrupt
+    stopped = "proof complete" if certified else "Ctrl-C" if interrupted else over[0] if over else "no new nodes"
     return Found(res, time.perf_counter() - start, certified, n_undecided, stopped)
 
 

@@ -7,8 +7,8 @@ finds both of its indices. Sums are compensated (`engine.sums`): a count has the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add_times
 
 # Two values are close if the logarithm of their ratio is below this. The difference of their logarithms is then not

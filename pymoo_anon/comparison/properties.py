@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.engine.values import sort_by_class

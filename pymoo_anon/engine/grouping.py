@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from pymoo_anon.engine.arrays import named
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.layers import nearest_layer, push
 from pymoo_anon.engine.numbering import number_joins, number_pairs, pairs_of_children, take_maps
 from pymoo_anon.engine.values import count_values

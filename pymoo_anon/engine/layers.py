@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pymoo_anon.engine.compiled import njit
 
 # An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end.
 _U = np.uint64

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pymoo_anon.engine.arrays import Ints, Numbers32
+from pymoo_anon.engine.compiled import njit
 
 # An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
 # over entries are a third faster.

@@ -115,7 +115,10 @@ class ColumnObjective(Objective):
     """An objective that reads the values of one column.
 
     Args:
-        column: Name of a column of the table with a role: sensitive, label or quasi-identifier.
+        column: Name of a column of the table with a role: sensitive, label, person or quasi-identifier.
+
+    Raises:
+        TypeError: `column` is no name.
     """
 
     column: Hashable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-from numba import njit
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.base import ColumnObjective, Values
 

@@ -6,11 +6,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.operators.spaces import check_levels, check_strings
 
 Bits = NDArray[np.bool_]

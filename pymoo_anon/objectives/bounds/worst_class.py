@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.bounds.base import Bounding, Ints, Suppressible, Values, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import add_times
 from pymoo_anon.engine.tuples import DistinctTuples
@@ -152,6 +152,7 @@ class KLDivergence(Objective):
 
 @njit(cache=True, nogil=True)
 def _dispersion(starts, sizes, kept):  # type: ignore[no-untyped-def]
+    """(n,) float array: largest kept class less the smallest, of each generalization; 0 where none is kept."""
     dispersion = np.zeros(len(starts) - 1, dtype=np.float64)
     for i in range(len(dispersion)):
         largest = np.int64(0)
@@ -167,6 +168,7 @@ def _dispersion(starts, sizes, kept):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
+    """(n,) float array: tuples outside the majority of their class, and all that are suppressed."""
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
         first, last = starts[i], starts[i + 1]
@@ -184,6 +186,7 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
 
 @njit(cache=True, nogil=True)
 def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
+    """(n,) float array: each kept class adds its square, each suppressed one its size times the rows."""
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(sums)):
         total = np.int64(0)
@@ -195,6 +198,12 @@ def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _divergence(log_extents, offsets, codes, starts, sizes, representatives, kept, original):  # type: ignore[no-untyped-def]
+    """(n,) float array: the divergence of each generalization, times the rows.
+
+    The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
+    the class may stand for, plus the suppressed tuples spread over the whole domain. The divergence is the sum over all
+    tuples of log2(count) less log2(density). `original` is the first sum, which is the same for all generalizations.
+    """
     n_attributes = len(offsets) - 1
     log_domain = np.log2((offsets[1:] - offsets[:-1]).astype(np.float64)).sum()
     sums = np.empty(len(starts) - 1, dtype=np.float64)

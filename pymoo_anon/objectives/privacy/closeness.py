@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values
@@ -261,6 +261,12 @@ def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any,
 
 @njit(cache=True, nogil=True)
 def _distances_in_tree(sizes, value_starts, values, counts, totals, levels, n_rows):  # type: ignore[no-untyped-def]
+    """(n_classes,) float array: the earth mover's distance of each class from the table, in a tree of values.
+
+    A tuple that moves to another value pays 1 / n_levels for every level at which it leaves its group. What a group has
+    too much has to leave it, so the work is the sum of the surpluses of all groups of all levels. Equal distance is a
+    tree of one level.
+    """
     n_levels, n_values = levels.shape
     expected = np.zeros((n_levels, levels.max() + 1))
     for level in range(n_levels):
@@ -290,6 +296,11 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, levels, n_ro
 def _distances_in_order(  # type: ignore[no-untyped-def]
     sizes, value_starts, values, counts, totals, places, n_places, n_rows
 ):
+    """(n_classes,) float array: the earth mover's distance of each class from the table, in an order of values.
+
+    What is too much up to a place has to pass it, so the work is the sum over the places of |share of the class up to
+    here less share of the table up to here|.
+    """
     expected = np.zeros(n_places)
     for value in range(len(places)):
         expected[places[value]] += totals[value]
@@ -312,6 +323,12 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+    """What the values that are too frequent in each class hold together, and what they hold in the table.
+
+    Returns:
+        (n_classes,) float arrays: the tuples of these values, their share in the table, and the share in the table of
+        all values of the class.
+    """
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):
         for e in range(value_starts[c], value_starts[c + 1]):
@@ -325,6 +342,7 @@ def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
+    """(n_classes,) float array: the greatest relative gain of a value in each class; 0 where none gains."""
     gains = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own = np.float64(sizes[c])
@@ -341,6 +359,7 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
 
 @njit(cache=True, nogil=True)
 def _disclosures(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+    """(n_classes,) float array: the greatest |log2(p / q)| of a value that the class holds."""
     disclosures = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own = np.float64(sizes[c])

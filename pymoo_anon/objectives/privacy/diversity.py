@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values
@@ -26,6 +26,9 @@ class DistinctLDiversity(ColumnObjective):
 
     Args:
         column: Name of the sensitive column.
+
+    >>> DistinctLDiversity("diagnosis") >= 3
+    DistinctLDiversity('diagnosis') >= 3
     """
 
     name = "l"
@@ -210,6 +213,7 @@ class AlphaKAnonymity(WorstClassObjective):
 
 @njit(cache=True, nogil=True)
 def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
+    """(n,) float array: fewest distinct values of a kept class of each generalization; infinity without one."""
     fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
     for i in range(len(fewest)):
         most = np.iinfo(np.int64).max
@@ -227,6 +231,7 @@ def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
 def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     starts, kept, value_starts, values, counts, n_values
 ):
+    """(n,) float array: the sum of the squared counts, all suppressed tuples being one class."""
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
     for i in range(len(sums)):
@@ -248,6 +253,11 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _entropy_diversity(sizes, value_starts, counts, removed):  # type: ignore[no-untyped-def]
+    """(n_classes,) float array: exp(entropy) of each class, once so many of its tuples are removed.
+
+    Removal raises the entropy most where it takes the most frequent values down to one level: every other removal
+    leaves a distribution that is less even.
+    """
     diversity = np.empty(len(sizes))
     for c in range(len(sizes)):
         own = counts[value_starts[c] : value_starts[c + 1]]
@@ -270,6 +280,11 @@ def _entropy_diversity(sizes, value_starts, counts, removed):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
+    """The level to which the most frequent values sink where so many tuples are removed from them.
+
+    The invariant: the i most frequent values hold `held` tuples, and would share a level of (held - removed) / i. It is
+    right as soon as no other value is above it.
+    """
     level, held = 0.0, np.int64(0)
     n = len(ascending)
     for i in range(1, n + 1):
@@ -282,6 +297,11 @@ def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
+    """(n_classes,) float array: the largest l of each class, once so many of its most frequent tuples are removed.
+
+    The invariant: `tail` is r_l + ... + r_m for the l at hand, counted down from m; it grows as l falls, so the first l
+    that holds is the largest. The inequality stands in whole numbers.
+    """
     largest = np.ones(len(removed))
     for c in range(len(removed)):
         own = np.sort(counts[value_starts[c] : value_starts[c + 1]])
@@ -297,6 +317,7 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
 
 @njit(cache=True, nogil=True)
 def _most_frequent(value_starts, counts):  # type: ignore[no-untyped-def]
+    """(n_classes,) int64 array: how often the most frequent value of each class occurs in it."""
     most = np.empty(len(value_starts) - 1, dtype=np.int64)
     for c in range(len(most)):
         most[c] = counts[value_starts[c] : value_starts[c + 1]].max()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
@@ -252,6 +252,7 @@ class KMap(Objective):
 
 @njit(cache=True, nogil=True)
 def _smallest_size(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
+    """(n,) float array: the smallest kept class of each generalization, or the number of rows without one."""
     k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
     for i in range(len(k)):
         smallest = n_rows
@@ -264,6 +265,7 @@ def _smallest_size(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _sum_of_squared_sizes(starts, sizes, kept):  # type: ignore[no-untyped-def]
+    """(n,) float array: the sum of the squared class sizes, all suppressed tuples being one class."""
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(sums)):
         total = np.int64(0)

@@ -1,0 +1,64 @@
+"""Loops where numba finds no folder for its cache."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "pymoo_anon"
+
+LOOPS = """
+import pymoo_anon.table, pymoo_anon.objectives, pymoo_anon.problems, pymoo_anon.algorithms
+import numpy as np
+from pymoo_anon.engine.compiled import njit
+
+@njit(cache=True, nogil=True)
+def twice(x):
+    return 2 * x
+
+print(twice(np.arange(3)).tolist())
+"""
+
+# numba as it is where neither the source's folder nor the user's own cache can be written.
+NOWHERE = f"""
+from numba.core import caching
+for kind in [caching.CacheImpl, *caching.CacheImpl.__subclasses__()]:
+    kind._locator_classes = []
+{LOOPS}
+"""
+
+
+def test_without_a_folder_loops_run_uncached_with_one_hint():
+    done = subprocess.run([sys.executable, "-c", NOWHERE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n"), done.stderr
+    assert done.stderr.count("NUMBA_CACHE_DIR") == 1
+    assert done.stderr.count("RuntimeWarning") == 1
+
+
+def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path):
+    (tmp_path / "loops.py").write_text(LOOPS)
+    done = subprocess.run([sys.executable, "loops.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 2, 4]\n", "")
+    assert list(tmp_path.glob("__pycache__/loops.twice-*.nbi"))
+
+
+def test_other_refusals_of_numba_are_not_taken_for_that(monkeypatch):
+    def refuse(**options):
+        raise RuntimeError("not now")
+
+    from pymoo_anon.engine import compiled
+
+    monkeypatch.setattr(compiled.numba, "njit", refuse)
+    with pytest.raises(RuntimeError, match="not now"):
+        compiled.njit(nogil=True)(len)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_loop_is_compiled_this_way(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "numba":
+            assert "njit" not in {alias.name for alias in node.names}
+        if isinstance(node, ast.Import) and path.name != "compiled.py":
+            assert "numba" not in {alias.name for alias in node.names}
