@@ -73,6 +73,18 @@ def test_the_least_infeasible_node_is_returned_where_it_is_asked_for():
     assert part.X.tolist() == [own.nodes(0, 100)[every(own)[1][:100, 0].argmin()].tolist()]
 
 
+def test_of_equally_infeasible_nodes_the_first_is_returned():
+    own = problem(k=81)
+    res = minimize(own, ExhaustiveSearch(1, return_least_infeasible=True), ("n_gen", 2))
+    assert len(set(every(own)[1][:2, 0])) == 1
+    assert res.X.tolist() == [[0, 0, 0, 0]]
+
+
+def test_it_ends_with_the_last_node_whatever_the_termination_allows():
+    res = minimize(problem(), ExhaustiveSearch(64), ("n_gen", 50))
+    assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
+
+
 def test_an_archive_of_the_users_own_is_filled():
     own = problem()
     res = minimize(own, ExhaustiveSearch(60, archive=BoxArchive(1e-9)))
