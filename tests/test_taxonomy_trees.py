@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from collections.abc import Mapping
 from importlib.resources import files
 
 import numpy as np
@@ -98,6 +99,30 @@ def test_trees_may_be_nested_deeply():
     assert Hierarchy.from_taxonomy(some).length == 299
     bad = refused(TypeError, lambda: Taxonomy.from_nested(deep(5000, {"title": "v0"})))
     assert bad == "taxonomy must be of nodes {'name': text, 'children': [...]}, got {'title': 'v0'}"
+
+
+class Grown(Mapping):
+    """A node that makes its children anew whenever it is asked for them."""
+
+    def __init__(self, name, depth):
+        self.name, self.depth = name, depth
+
+    def __getitem__(self, key):
+        if key == "name":
+            return self.name
+        return [Grown(f"{self.name}{i}", self.depth - 1) for i in range(2)] if self.depth else []
+
+    def __iter__(self):
+        return iter(("name", "children"))
+
+    def __len__(self):
+        return 2
+
+
+def test_nodes_may_be_any_mappings():
+    taxonomy = Taxonomy(Grown("n", 8))
+    assert len(taxonomy.leaves) == 2**8
+    assert taxonomy.leaves[:2] == ("n00000000", "n00000001")
 
 
 def test_deep_files_are_refused_with_what_serves(tmp_path):

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.ticker import StrMethodFormatter
 from pymoo.core.result import Result
 
 from pymoo_anon.datasets import make_census
@@ -24,6 +25,7 @@ from pymoo_anon.objectives import (
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
+from pymoo_anon.visualization.canvas import new_figure, tick
 
 TABLE = make_census(n_rows=200)
 
@@ -273,3 +275,43 @@ def test_a_legend_names_the_marks_of_its_fronts():
     colours = [tuple(handle.get_edgecolor()[0]) for handle in handles]
     assert colours == [tuple(mark.get_edgecolor()[0]) for mark in figure.axes[0].collections]
     assert len(set(colours)) == 2
+
+
+@pytest.mark.parametrize(("greatest", "shown"), [(999_999.0, True), (1e6, False)])
+def test_powers_of_ten_stay_where_numbers_would_be_long(greatest, shown):
+    ax = new_figure(4, 4).add_subplot()
+    ax.set_yscale("log")
+    tick(ax.yaxis, True, True, greatest)
+    assert isinstance(ax.yaxis.get_major_formatter(), StrMethodFormatter) is shown
+
+
+def test_a_scale_that_is_not_logarithmic_has_few_round_numbers():
+    ax = new_figure(4, 4).add_subplot()
+    ax.set_ylim(0, 3)
+    tick(ax.yaxis, False, True, 3.0)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "steps"), [([K, GLM], "steps-post"), ([GLM, CM], "steps-post"), ([K, L], "pre")]
+)
+def test_steps_show_the_best_that_a_bound_on_x_allows(objectives, steps):
+    problem = problem_of(*objectives)
+    (line,) = plot_fronts(problem, {"exact": problem.pareto_front()}).axes[0].lines
+    assert line.get_drawstyle() == f"steps-{steps.removeprefix('steps-')}"
+
+
+@pytest.mark.parametrize(("objective", "values", "best"), [(K, [-3.0, -7.0], "7"), (GLM, [3.0, 7.0], "3")])
+def test_a_single_objective_names_its_best_value(objective, values, best):
+    figure = plot_fronts(problem_of(objective), {"found": np.array(values)[:, np.newaxis]})
+    assert [text.get_text() for text in figure.axes[0].texts] == [best]
+
+
+def test_panels_show_the_pair_that_their_labels_name():
+    problem = problem_of(K, L, GLM, CM)
+    F = np.array([[-1.0, -10.0, 100.0, 1000.0], [-2.0, -20.0, 200.0, 2000.0]])
+    figure = plot_fronts(problem, {"found": F})
+    names = [axis.short for axis in front_picture(problem, {"found": F}).axes]
+    scale = {"k": 1, "l": 10, "GLM": 100, "CM": 1000}
+    drawn_pairs = [ax.collections[0].get_offsets().tolist()[0] for ax in figure.axes]
+    assert drawn_pairs == [[scale[names[j]], scale[names[i + 1]]] for i in range(3) for j in range(i + 1)]

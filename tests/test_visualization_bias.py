@@ -126,3 +126,7 @@ def test_names_of_tuples_are_drawn_as_they_stand():
     (ax,) = plot_tuples({"a": PropertyVector([5, 7], table_of([2, 1]), "x", True)}, names=["$1$", "$2$", "a\nb"]).axes
     texts = [text._preprocess_math(text.get_text()) for text in ax.get_xticklabels()]
     assert texts == [("$1$", False), ("$2$", False), ("a\\nb", False)]
+
+
+def test_two_hundred_tuples_are_drawn_one_by_one():
+    assert len(tuple_picture({"a": PropertyVector([1], table_of([200]), "x", True)}).ticks) == 200

@@ -90,8 +90,9 @@ def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
                 ways[node] = split_ways[node]
             else:
                 ways[node] = np.logaddexp(0.0, split_ways[node])
-        # Forwards, and past all that is below a node that becomes one group: the first of several nearest cuts that a
-        # draw admits. The share may be too small for a float, and without a random state the draws are 0: hence <=.
+        # Forwards, so that a node is decided before those below it; below one group nothing is left to decide. A node
+        # in a tie becomes one group with the share of that among its nearest cuts. Draws of 0 always make it one, also
+        # where the share is too small for a float: hence <=.
         node = 0
         while node < n_nodes:
             merges = merge_cost[node] < split_cost[node] or (
