@@ -2,13 +2,16 @@
 
     python benchmarks/claims.py
 
-Every claim of `results/NAME.json` becomes a row; a paper without results, or results without claims, are an error.
-Nothing is measured here.
+Every claim of `results/NAME.json` becomes a row; a paper without results, or results without claims, are an error. The
+results of a paper that works out examples hold these instead: section, what, the paper's numbers and ours; an example
+holds where the numbers are equal, or the words. Nothing is measured here.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 
 import record
 
@@ -39,13 +42,28 @@ def claims(name: str) -> list[dict[str, str]]:
     path = record.RESULTS / f"{name}.json"
     if not path.is_file():
         raise ValueError(f"results must be in {path}; python benchmarks/{name}.py writes them")
-    found = json.loads(path.read_text(encoding="utf-8")).get("claims")
+    results = json.loads(path.read_text(encoding="utf-8"))
+    found = results.get("claims") or [example(*row) for row in results.get("paper", [])]
     if not found:
         raise ValueError(f"{path} must hold claims, got none; python benchmarks/{name}.py writes them")
     for one in found:
         if not all(one.get(part) for part in record.CLAIM) or one["verdict"] not in record.VERDICTS:
             raise ValueError(f"{path} must tell of each claim {', '.join(record.CLAIM)}, got {one}")
     return found
+
+
+def example(section: str, what: str, paper: str, here: str) -> dict[str, str]:
+    """A worked example as a claim; "... larger" claims that the first of two numbers is the larger one."""
+    ours = numbers(here)
+    if paper.endswith("larger"):
+        return record.claim(section, what, paper, here, [ours[0] > ours[1]])
+    return record.claim(section, what, paper, here, [numbers(paper) == ours if ours else paper == here])
+
+
+def numbers(shown: str) -> list[Fraction]:
+    """The numbers of a text: whole ones, with thousands set apart by commas, decimals and fractions."""
+    found = re.findall(r"\d{1,3}(?:,\d{3})+|\d+/\d+|\d+(?:\.\d+)?", shown)
+    return [Fraction(one.replace(",", "")) for one in found]
 
 
 def text() -> str:

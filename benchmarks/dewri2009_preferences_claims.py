@@ -86,13 +86,10 @@ def rank(of: dict[Any, np.ndarray]) -> tuple[float, float, str]:
 
 
 def of_efficiency(found: Found) -> list[dict[str, str]]:
-    """Sections 5.1, 6 and 6.1."""
+    """Sections 4 and 6, and what 6.1 says of the reported solutions."""
     everything = flat(found.distinct)
     bits = sum(hierarchy.n_values - 1 for hierarchy in adult().quasi_identifiers.values())
-    feasible, ks, losses = (found.column("k", name) for name in ("feasible", "k", "NWP"))
-    above = {k: (values > k).mean() for k, values in ks.items()}
     deviations = found.frame("k", 5)["deviation"]
-    shares = "share of the runs " + ", ".join(f"{k}: {share:.0%}" for k, share in above.items())
     return [
         record.claim("6", "a string has 105 bits", "105", f"{bits}", [bits == 105]),
         record.claim(
@@ -116,6 +113,15 @@ def of_efficiency(found: Found) -> list[dict[str, str]]:
             f"{(everything['minima'] == 1).mean():.0%} of all runs",
             (everything["minima"] == 1).tolist(),
         ),
+    ]
+
+
+def of_privacy(found: Found) -> list[dict[str, str]]:
+    """What section 6.1 says of k_pref."""
+    feasible, ks, losses = (found.column("k", name) for name in ("feasible", "k", "NWP"))
+    above = {k: (values > k).mean() for k, values in ks.items()}
+    shares = "share of the runs " + ", ".join(f"{k}: {share:.0%}" for k, share in above.items())
+    return [
         record.claim(
             "6.1",
             "fewer feasible solutions for larger k_pref, from each to the next",
@@ -182,22 +188,13 @@ def of_populations(found: Found) -> list[dict[str, str]]:
 
 
 def of_weights(found: Found) -> list[dict[str, str]]:
-    """Section 6.3."""
+    """What section 6.3 says of weights in general."""
     frames = {name: found.frame("weights", name) for name in WEIGHTS}
     others = pd.concat([one for name, one in frames.items() if name != "wv1"])
     equal = [stats.mannwhitneyu(frames["wv1"][m], others[m], alternative="greater").pvalue for m in ("NWP", "NECD")]
-    country = {name: one[COUNTRY].to_numpy() for name, one in frames.items()}
-    single = {name: (groups == 1).mean() for name, groups in country.items() if name not in OF_COUNTRY}
-    more = np.concatenate([country[name] for name in OF_COUNTRY])
-    weighed = {name: stats.mannwhitneyu(more, country[name], alternative="greater").pvalue for name in single}
-    domains = {name: hierarchy.n_values for name, hierarchy in adult().quasi_identifiers.items()}
-    kept = {vector: (one[list(domains)].mean() - 1) / (pd.Series(domains) - 1) for vector, one in frames.items()}
-    age = {vector: (kept[vector]["age"], kept[vector].drop("age").mean()) for vector in NOT_OF_AGE}
-    pairs = [
-        (w, m) for v in list(WEIGHTS)[1:] for w, m in zip(WEIGHTS[v], frames[v][list(domains)].mean(), strict=True)
-    ]
+    names = list(adult().quasi_identifiers)
+    pairs = [(w, m) for v in list(WEIGHTS)[1:] for w, m in zip(WEIGHTS[v], frames[v][names].mean(), strict=True)]
     correlation = stats.spearmanr(*zip(*pairs, strict=True))
-    fourth = frames["wv4"]["k"]
     return [
         record.claim(
             "6.3",
@@ -214,6 +211,21 @@ def of_weights(found: Found) -> list[dict[str, str]]:
             f"rank correlation {correlation.statistic:.2f} (p {correlation.pvalue:.2g})",
             [bool(correlation.statistic > 0 and correlation.pvalue < 0.05)],
         ),
+    ]
+
+
+def of_attributes(found: Found) -> list[dict[str, str]]:
+    """What section 6.3 says of native country, age and the fourth vector."""
+    frames = {name: found.frame("weights", name) for name in WEIGHTS}
+    country = {name: one[COUNTRY].to_numpy() for name, one in frames.items()}
+    single = {name: (groups == 1).mean() for name, groups in country.items() if name not in OF_COUNTRY}
+    more = np.concatenate([country[name] for name in OF_COUNTRY])
+    weighed = {name: stats.mannwhitneyu(more, country[name], alternative="greater").pvalue for name in single}
+    domains = {name: hierarchy.n_values for name, hierarchy in adult().quasi_identifiers.items()}
+    kept = {vector: (one[list(domains)].mean() - 1) / (pd.Series(domains) - 1) for vector, one in frames.items()}
+    age = {vector: (kept[vector]["age"], kept[vector].drop("age").mean()) for vector in NOT_OF_AGE}
+    fourth = frames["wv4"]["k"]
+    return [
         record.claim(
             "6.3",
             "native country becomes one group in most runs, but for wv2 and wv5",
@@ -298,4 +310,5 @@ def of_bias(found: Found) -> list[dict[str, str]]:
 
 def claims_of(found: Found) -> list[dict[str, str]]:
     """All that section 6 says."""
-    return [*of_efficiency(found), *of_populations(found), *of_weights(found), *of_bias(found)]
+    parts = (of_efficiency, of_privacy, of_populations, of_weights, of_attributes, of_bias)
+    return [claim for part in parts for claim in part(found)]

@@ -92,6 +92,13 @@ PAIRS = (("k, GLM", "k, l, GLM"), ("S_k, GLM", "S_k, S_l, GLM"))
 SPREADS = (("k, GLM", "S_k, GLM"), ("k, l, GLM", "S_k, S_l, GLM"))
 
 
+def shown(pairs: Sequence[tuple[str, str]], values: dict, form: str, tests: Sequence[float] = ()) -> str:
+    """The figures of pairs of sets of objectives, with the tests of their differences."""
+    texts = [f"{a}: {values[a]:{form}}, {b}: {values[b]:{form}}" for a, b in pairs]
+    tested = [f" (p {p:.2g})" for p in tests] or [""] * len(texts)
+    return "; ".join(text + test for text, test in zip(texts, tested, strict=True))
+
+
 def between_sets(sets: dict[str, Experiment]) -> list[dict[str, str]]:
     """What the paper says of one set of objectives beside another."""
     ratio = {name: one.of("RR") for name, one in sets.items()}
@@ -100,14 +107,6 @@ def between_sets(sets: dict[str, Experiment]) -> list[dict[str, str]]:
     nodes = {name: one.of("nodes").mean() for name, one in sets.items()}
     alike = [stats.ttest_ind(ratio[two], ratio[three], equal_var=False).pvalue for two, three in PAIRS]
     lower = [stats.ttest_ind(ratio[s], ratio[k], equal_var=False, alternative="less").pvalue for k, s in SPREADS]
-
-    def shown(
-        pairs: Sequence[tuple[str, str]], values: dict[str, float], form: str, tests: Sequence[float] = ()
-    ) -> str:
-        texts = [f"{a}: {values[a]:{form}}, {b}: {values[b]:{form}}" for a, b in pairs]
-        tested = [f" (p {p:.2g})" for p in tests] or [""] * len(texts)
-        return "; ".join(text + test for text, test in zip(texts, tested, strict=True))
-
     return [
         record.claim(
             "7",

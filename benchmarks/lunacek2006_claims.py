@@ -43,6 +43,15 @@ class Trials:
     def after(self, evaluations: int, variant: str, population: int) -> np.ndarray:
         return self.curves(variant, population)[:, evaluations == GRID][:, 0]
 
+    def machines(self) -> str:
+        """Where the runs were made, and which where there are several."""
+        made: dict[str, list[str]] = {}
+        for run in self.runs:
+            if run["variant"] not in made.setdefault(run["machine"], []):
+                made[run["machine"]].append(run["variant"])
+        told = [machine if len(made) == 1 else f"{'; '.join(of)} on {machine}" for machine, of in made.items()]
+        return ". ".join(told)
+
     def near(self, variant: str) -> int:
         """How many trials end near the lowest loss that any trial found."""
         return int((self.all_losses(variant) <= NEAR * min(run["loss"] for run in self.runs)).sum())

@@ -7,9 +7,8 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ CLAIM = ("section", "claim", "verdict", "here", "paper")
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores and versions."""
+    """Processor, cores, versions, and how many processes wanted the cores in the last five minutes."""
     found = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
     models = [line.split(":", 1)[1].strip() for line in found.splitlines() if line.startswith("Model name")]
     packages = ("pymoo_anon", "pymoo", "numpy", "numba", "pandas")
@@ -28,6 +27,7 @@ def machine() -> dict[str, Any]:
         "date": date.today().isoformat(),
         "processor": models[0] if models else platform.processor(),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[1], 1),
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
@@ -36,18 +36,9 @@ def machine() -> dict[str, Any]:
 def line(of: dict[str, Any]) -> str:
     """The machine in one line."""
     versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
-    return f"{of['date']}, {of['processor']}, {of['cores']} cores, {versions}"
-
-
-@cache
-def here() -> str:
-    """This machine in one line, for runs that note where they were made."""
-    return line(machine())
-
-
-def lines(runs: Iterable[dict[str, Any]]) -> str:
-    """All machines that runs were made on."""
-    return "; ".join(sorted({run["machine"] for run in runs}))
+    # More processes than cores: seconds are too long. Results of before this was noted have no load.
+    load = f" with a load of {of['load']}" if "load" in of else ""
+    return f"{of['date']}, {of['processor']}, {of['cores']} cores{load}, {versions}"
 
 
 def verdict(found: Sequence[bool]) -> str:

@@ -10,7 +10,7 @@ from pymoo_anon.operators import ClosestValidRepair, PerAttributeBitMutation, Re
 from pymoo_anon.problems import PartitionProblem
 from pymoo_anon.table import Below
 
-table = make_census(5000)
+table = make_census(3000)
 taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
 
 
@@ -20,18 +20,18 @@ def problem():
 
 print(f"{problem().n_var} bits, {problem().n_strings:,} valid strings")
 ways = {
-    "crossover that keeps cuts, random immigrants": GENITOR(pop_size=200),
+    "crossover that keeps cuts, random immigrants": GENITOR(pop_size=100),
     "crossover that keeps cuts, mutation, nearest valid string": GENITOR(
-        pop_size=200, mutation=PerAttributeBitMutation(), repair=ClosestValidRepair()
+        pop_size=100, mutation=PerAttributeBitMutation(), repair=ClosestValidRepair()
     ),
     "two-point crossover, mutation, nearest valid string": GENITOR(
-        pop_size=200,
+        pop_size=100,
         crossover=ReducedSurrogateCrossover(),
         mutation=PerAttributeBitMutation(),
         repair=ClosestValidRepair(),
     ),
 }
 for name, algorithm in ways.items():
-    res = minimize(problem(), algorithm, ("n_eval", 5000), seed=1)
+    res = minimize(problem(), algorithm, ("n_eval", 3000), seed=1)
     print(f"{res.F[0]:12,.1f}  {name}")
 print(res.problem.decode(res.X))

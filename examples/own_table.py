@@ -1,4 +1,4 @@
-"""How do I anonymize my own table? Give each quasi-identifier a hierarchy, say what is sensitive, search, label."""
+"""How do I anonymize my own table? Give quasi-identifiers hierarchies, name what is sensitive, search, and label."""
 
 import pandas as pd
 from pymoo.optimize import minimize

@@ -7,7 +7,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.problems import PreferenceProblem
 
 # At least k = 5, a loss (NWP) near 0.3, and class sizes that differ (NECD) as they like, somewhat, or little.
-problem = PreferenceProblem(make_census(10_000), k=5, preferences=[(0.3, 1.0), (0.3, 0.2), (0.3, 0.05)])
+problem = PreferenceProblem(make_census(5000), k=5, preferences=[(0.3, 1.0), (0.3, 0.05), (0.3, 0.01)])
 res = minimize(problem, PreferenceNSGA2(pop_size=100), ("n_gen", 200), seed=1)
 
 print(res.picks.drop(columns="row").to_string(index=False))

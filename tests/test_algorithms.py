@@ -268,7 +268,7 @@ def test_exhaustive_search_wants_a_lattice():
     assert str(caught.value) == "problem must be a LatticeProblem, got ZDT1"
     with pytest.raises(ValueError) as caught:
         ExhaustiveSearch(batch_size=0)
-    assert str(caught.value) == "batch_size must be positive, got 0"
+    assert str(caught.value) == "batch_size must be a positive whole number, got 0"
 
 
 def test_swapping_the_algorithm_changes_one_line(capsys):

@@ -257,8 +257,19 @@ def test_what_a_search_tolerates_for_the_time_being_does_not_enter():
     assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
 
 
+def test_constraints_may_be_none():
+    pop = population([[0.0, 0.0], [1.0, 2.0]])
+    for one in pop:
+        one.G = one.H = None
+    assert BoxArchive().add(pop).F.tolist() == [[0.0, 0.0]]
+    assert len(BoxArchive().add(Population())) == 0
+
+
 def test_a_violation_counts_without_its_constraints():
     pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], CV=np.array([[0.5], [0.0], [-1.0]]))
+    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
+    for one in pop:
+        one.config["cv_eps"] = 5.0
     assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
 
 
@@ -266,8 +277,10 @@ def test_a_violation_that_was_asked_for_too_early_does_not_count():
     """Pymoo keeps the CV that it was first asked for: here that of an individual without constraints."""
     pop = population([[0.0, 0.0], [1.0, 2.0]])
     assert pop.get("CV").tolist() == [[0], [0]]
-    pop.set("G", np.array([[1.0], [0.0]]))
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+    for constraint in ("G", "H"):
+        pop.set("G", np.empty((2, 0)), "H", np.empty((2, 0)))
+        pop.set(constraint, np.array([[1.0], [0.0]]))
+        assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
 
 
 def test_no_evaluator_computes_known_values_again():

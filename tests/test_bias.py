@@ -70,6 +70,8 @@ def test_known_inequality():
     assert gini([0, 0, 0, 8]) == 0.75
     assert gini([0, 0]) == 0
     assert gini([1e150] * 3) == 0
+    # Rounded, the area under this curve is above that under the diagonal.
+    assert gini([1.0] * 9 + [np.nextafter(1, 2)] * 29) == 0
     assert lorenz_curve([3, 1, 1]).tolist() == [[0, 0], [2 / 3, 0.4], [1, 1]]
 
 

@@ -95,6 +95,16 @@ def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
     assert best(ClassificationMetric("s"), 5, classes, by_k=True) == [0, 1, 1 + 1 + 2]
 
 
+def test_losses_on_top_are_means_over_the_attributes_where_losses_are():
+    frame = pd.DataFrame({"p": [0, 1, 1, 1], "q": [0, 1, 1, 1]})
+    hierarchies = {"p": Hierarchy([[0, 1], ["*", "*"]]), "q": Hierarchy([[0, 1], [0, 1], ["*", "*"]])}
+    classes = raw(Microdata.from_frame(frame, hierarchies), limit=1)
+    assert best(Precision(), 1, classes, by_k=True) == pytest.approx([0, 1 / 4])
+    assert best(NormalizedWeightedPenalty([0.25, 0.75]), 1, classes, by_k=True) == pytest.approx([0, 1 / 4])
+    assert best(GeneralLossMetric(), 1, classes, by_k=True) == [0, 2]
+    assert best(NonUniformEntropy(), 1, classes, by_k=True) == [0, 4]
+
+
 def test_floors_that_rise_are_values_without_suppression():
     for measure, expected in (
         (ClassificationMetric("s"), 1 + 3),

@@ -59,3 +59,24 @@ def test_verdicts_count_cases():
     assert record.verdict([False, False]) == "does not hold"
     with pytest.raises(ValueError, match="found must be one of holds, holds in part, does not hold, got 'nearly'"):
         record.claim("7", "claim", "0.94", "0.96", "nearly")
+
+
+@pytest.mark.parametrize(
+    ("paper", "here", "verdict"),
+    [
+        ("3/5 and 3/5", "0.6 and 0.6", "holds"),
+        ("2 and 8", "2 and 10", "does not hold"),
+        ("2.03, 1.7, 1.7", "2.03, 1.7, 1.7", "holds"),
+        ("3, 3, 4", "3, 4, 3", "does not hold"),
+        ("s larger", "56,727 and 37,888", "holds"),
+        ("s larger", "37,888 and 37,888", "does not hold"),
+        ("better", "better", "holds"),
+        ("better", "worse", "does not hold"),
+        ("T4", "T4", "holds"),
+    ],
+)
+def test_a_worked_example_holds_where_numbers_or_words_are_equal(results, paper, here, verdict):
+    path = results / "dewri2009_comparison.json"
+    path.write_text(json.dumps({"paper": [["5.3", "P_cov", paper, here]]}))
+    made = {"section": "5.3", "claim": "P_cov", "paper": paper, "here": here, "verdict": verdict}
+    assert claims.claims("dewri2009_comparison") == [made]

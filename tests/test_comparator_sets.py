@@ -113,8 +113,8 @@ def test_normalized_hypervolumes_of_any_size():
 
 
 def test_every_pair_of_a_tournament_is_normalized_by_itself():
-    """Volumes of e^0.7 and e^1.4 beside one of e^700: the small ones have their shares all the same."""
-    sets = [[[2.0] + [1.0] * 999], [[4.0] + [1.0] * 999], [[2.0] * 1000]]
+    """Products of 2 and 4 beside one of 2^2000: the small ones have their shares all the same."""
+    sets = [[[2.0] + [1.0] * 1999], [[4.0] + [1.0] * 1999], [[2.0] * 2000]]
     by_volume = Weighted([1], Hypervolume(), normalize=True)
     played = by_volume.tournament(sets)
     assert played.indices.tolist() == [[by_volume.index(a, b) for b in sets] for a in sets]

@@ -89,16 +89,26 @@ def test_ranks_of_the_paper():
     assert re.search(r"^149 +1$", many, re.MULTILINE)
 
 
-def test_among_as_many_wins_fewer_losses_count():
-    """Of b and d, which both win once, b loses once; of c and e, which do not win, both lose twice."""
-    won = {("a", "b"), ("a", "c"), ("b", "e"), ("a", "e"), ("d", "c")}
-    names = tuple("abcde")
-    outcomes = np.full((5, 5), 2, dtype=np.int8)
+def ranking_of(names, won):
+    """The ranking where these pairs are won by the first, and all others incomparable."""
+    n = len(names)
+    outcomes = np.full((n, n), 2, dtype=np.int8)
     np.fill_diagonal(outcomes, 0)
     for better, worse in won:
         outcomes[names.index(better), names.index(worse)] = 1
         outcomes[names.index(worse), names.index(better)] = -1
-    found = Comparison(names, {}, {("x", "y"): Tournament(np.zeros((5, 5)), outcomes)}).ranking
+    return Comparison(tuple(names), {}, {("x", "y"): Tournament(np.zeros((n, n)), outcomes)}).ranking
+
+
+def test_a_win_outweighs_all_losses():
+    """Nobody wins as often as a, which loses against b, c and d."""
+    found = ranking_of("abcdef", {("a", "e"), ("a", "f"), ("b", "a"), ("c", "a"), ("d", "a")})
+    assert found["rank"].tolist() == [1, 2, 2, 2, 5, 5]
+
+
+def test_among_as_many_wins_fewer_losses_count():
+    """Of b and d, which both win once, b loses once; of c and e, which do not win, both lose twice."""
+    found = ranking_of("abcde", {("a", "b"), ("a", "c"), ("b", "e"), ("a", "e"), ("d", "c")})
     assert found["rank"].tolist() == [1, 3, 4, 2, 4]
     assert found["incomparable"].tolist() == [1, 2, 2, 3, 2]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pooch
 import pytest
 
-from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, load_hierarchy, make_census
-from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
+from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, load_hierarchy, load_taxonomy, make_census
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
@@ -73,6 +73,10 @@ def test_a_census_of_any_size():
         with pytest.raises(ValueError) as caught:
             make_census(bad)
         assert str(caught.value) == f"n_rows must be a positive whole number, got {bad!r}"
+    for bad in (None, -1, 2.5, True):
+        with pytest.raises(ValueError) as caught:
+            make_census(10, bad)
+        assert str(caught.value) == f"seed must be a whole number from 0, got {bad!r}"
 
 
 def test_the_network_is_small_and_holds_no_rows():
@@ -103,6 +107,20 @@ def test_adult_with_a_class_label(adult_rows):
     assert "salary-class" not in table.quasi_identifiers
     assert table.domain_of("salary-class") == ("<=50K", ">50K")
     assert LatticeProblem(table, [KAnonymity()]).n_nodes == 8_960
+
+
+def test_adult_with_a_sensitive_column_that_is_a_quasi_identifier_else(adult_rows):
+    table = fetch_adult(sensitive=["sex", "occupation"])
+    assert tuple(table.quasi_identifiers) == tuple(name for name in QUASI_IDENTIFIERS if name != "sex")
+    assert table.domain_of("sex") == ("Female", "Male")
+
+
+def test_taxonomies_are_packaged_for_the_columns_that_are_constrained():
+    assert [load_taxonomy(name).n_bits + 1 for name in TAXONOMIES] == [8, 16, 7, 41]
+    for load, known in ((load_taxonomy, TAXONOMIES), (load_hierarchy, QUASI_IDENTIFIERS)):
+        with pytest.raises(KeyError) as caught:
+            load("race" if load is load_taxonomy else "fnlwgt")
+        assert f"must be among {', '.join(known)}, got " in caught.value.args[0]
 
 
 def test_adult_with_quasi_identifiers_of_ones_choice(adult_rows):

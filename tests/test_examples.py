@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import test_pymoo_algorithms
 import typer
 
 from pymoo_anon import objectives
-from pymoo_anon.cli import app
+from pymoo_anon.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -112,10 +113,13 @@ def test_names_exist(page):
 
 
 def test_the_guide_lists_every_objective():
-    rows = re.findall(r"^\| `(\w+)\(.*\| (higher|lower) \|", read(GUIDE), re.M)
+    rows = re.findall(r"^\| `(\w+)\(.*\| (higher|lower) \| (yes|no) \|$", read(GUIDE), re.M)
     public = {name: getattr(objectives, name) for name in objectives.__all__}
     measures = {name: made for name, made in public.items() if hasattr(made, "maximize")}
-    assert dict(rows) == {name: "higher" if made.maximize else "lower" for name, made in measures.items()}
+    assert {name: (better, bounds) for name, better, bounds in rows} == {
+        name: ("higher" if made.maximize else "lower", "no" if made.bounding is None else "yes")
+        for name, made in measures.items()
+    }
     assert len(rows) == len(measures)
     assert f"another of {len(rows)} measures" in read(README)
 
@@ -125,6 +129,14 @@ def test_options_exist(page):
     main = typer.main.get_command(app)
     known = {name for command in (main, main.commands["search"]) for each in command.params for name in each.opts}
     assert set(re.findall(r"(?<!-)--[a-z][a-z-]*", read(page))) <= known | {"--help"}
+
+
+def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():
+    """Kept, broken in some rows, or refused: as the tests of these algorithms find it."""
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| works?\b.* \| (.*) \|$", read(GUIDE), re.M)
+    verdicts = {"kept": True, "refused by pymoo": None}
+    told = {name: verdicts.get(verdict, False) for names, verdict in rows for name in re.findall(r"\w+", names)}
+    assert told == {name: verdict for name, (_, verdict) in test_pymoo_algorithms.ALGORITHMS.items()}
 
 
 @pytest.mark.parametrize("result", ["claims", "dewri2010", "engine", "exact", "models"])

@@ -135,6 +135,35 @@ KINDS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("column", "kinds"),
+    [
+        ([1, 2], [int, int]),
+        ([1.0, 2.0], [float, float]),
+        (pd.Series([1, 2.0], dtype=object), [float, float]),
+        (pd.Series([1, Decimal(2)], dtype=object), [Decimal, Decimal]),
+        (["1", "2"], [str, str]),
+        (pd.Series([1, "2"], dtype=object), None),
+    ],
+    ids=range(6),
+)
+def test_a_hierarchy_of_text_becomes_one_of_the_columns_numbers(column, kinds):
+    frame, hierarchy = pd.DataFrame({"q": column}), Hierarchy.flat(["1", "2"])
+    if kinds is None:
+        with pytest.raises(ValueError, match=r"got without a row there: 1$"):
+            Microdata.from_frame(frame, {"q": hierarchy})
+    else:
+        table = Microdata.from_frame(frame, {"q": hierarchy})
+        assert [type(value) for value in table.quasi_identifiers["q"].domain] == kinds
+
+
+def test_a_table_of_whole_and_other_numbers_is_recoded_to_floats():
+    table = Microdata.from_frame(pd.DataFrame({"q": [1, 2.5]}), {"q": Hierarchy.flat([1, 2.5])})
+    recoded = table.recoded({"q": Hierarchy.flat(["2.5", "1"])})
+    assert recoded.tuples.codes.tolist() == [[1], [0]]
+    assert [type(value) for value in recoded.quasi_identifiers["q"].domain] == [float, float]
+
+
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_match_their_values_and_the_text_that_spells_them(kind, frame):

@@ -54,7 +54,8 @@ def test_instances_do_not_change():
 
 
 @pytest.mark.parametrize(
-    "groups", [[0, 1, 2], [0, 0, 0], [0, 2, 2], [-1, 0, 1], [[0], [1]], [0.2, 1.4], ["0", "1"], []]
+    "groups",
+    [[0, 1, 2], [0, 0, 0], [0, 2, 2], [-1, 0, 1], [[0], [1]], [0.2, 1.4], [0.0, 1.0], [False, True], ["0", "1"], []],
 )
 def test_groups_are_numbered_without_gaps(groups):
     message = "groups of 'age' must be whole numbers from 0 to 1, each at least once, as there are 2 labels"

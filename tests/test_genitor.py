@@ -219,6 +219,9 @@ def test_evaluations_are_counted_and_end_it():
     assert res.algorithm.evaluator.n_eval == 400
     assert own.n_unique <= 400
     assert res.algorithm.n_gen - 1 == 16
+    for n_eval in (25, 26, 60, 401):
+        res = minimize(problem(), GENITOR(pop_size=25), ("n_eval", n_eval), seed=1)
+        assert res.algorithm.evaluator.n_eval == n_eval
     res = minimize(problem(), GENITOR(pop_size=25), ("n_gen", 3), seed=1)
     assert res.algorithm.evaluator.n_eval == 75
     assert GENITOR().termination.n_max_evals == 30_000
@@ -389,13 +392,3 @@ def test_bad_arguments_are_refused():
 def test_a_pop_size_that_is_no_whole_number_is_refused(bad):
     with pytest.raises((ValueError, TypeError), match=r"^pop_size must be "):
         GENITOR(pop_size=bad)
-
-
-def test_a_problem_with_constraints_is_not_searched_as_if_it_had_none():
-    algorithm = GENITOR(20, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())
-    own = get_problem("g1")
-    try:
-        res = minimize(own, algorithm, ("n_gen", 30), seed=1)
-    except (ValueError, TypeError):
-        return
-    assert res.X is None or (own.evaluate(res.X, return_values_of=["G"]) <= 1e-6).all()

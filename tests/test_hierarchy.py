@@ -49,6 +49,23 @@ def test_hierarchies_of_the_same_values_are_equal_and_hash_alike():
     assert Hierarchy.from_levels([left.domain, ["*"] * 2]) != left != right
 
 
+def test_values_are_the_same_where_they_are_equal_and_of_one_kind():
+    assert Hierarchy.from_levels([[1, True, "1"], ["a", "b", "c"]]).n_groups.tolist() == [3, 3]
+    assert Hierarchy.from_levels([["a", "b", "c"], [1, True, 1.0]]).groups[1].tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match=r"given more than once: 0\.1$"):
+        Hierarchy.from_levels([[Decimal("0.1"), 0.1]])
+
+
+def test_runs_of_values_are_labelled_by_what_they_hold():
+    ages = Hierarchy.flat([17, 18, 19, 30])
+    assert [ages.run_label(*run) for run in ((1, 1), (0, 2), (2, 3), (0, 3))] == [18, "17–19", "19 | 30", "*"]
+    sexes = Hierarchy.flat(["F", "M", None])
+    assert [sexes.run_label(*run) for run in ((2, 2), (0, 1), (1, 2), (0, 2))] == [None, "F | M", "M | None", "*"]
+    fives = Hierarchy.intervals(0, 20, [], 5, "right")
+    assert [fives.run_label(*run) for run in ((0, 0), (0, 2), (0, 3))] == ["1–5", "1–15", "*"]
+    assert Hierarchy.flat(["alone"]).run_label(0, 0) == "alone"
+
+
 def test_bins_are_as_many_as_the_values():
     bins = Bins((0, 5, 10), "left", True)
     assert Hierarchy([["young", "old"], ["*", "*"]], bins).encode([7, 3]).tolist() == [1, 0]

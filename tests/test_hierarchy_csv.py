@@ -57,7 +57,14 @@ UNWRITABLE = "labels must be text that a hierarchy file can hold: "
             [["a", "b"], ["", ""]],
             "the file must have labels in its last column, got none: every row ends with a separator",
         ),
-        ([["city", "a"], ["level 1", "*"]], "its first row would be read as a header"),
+        (
+            [["city", "a"], ["level 1", "*"]],
+            "the first row would be read as a header, or its first sign as a byte order mark",
+        ),
+        (
+            [["\ufeffa", "b"], ["*", "*"]],
+            "the first row would be read as a header, or its first sign as a byte order mark",
+        ),
         (
             [["a", "b", "c"], ["x", "*", "*"]],
             "the file must not have a header: row 1 ends with 'x', all others with '*'; take it out or, if its first "

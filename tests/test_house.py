@@ -98,3 +98,56 @@ def test_the_top_level_holds_nothing_else():
     allowed = {"pyproject.toml", "README.md", "LICENSE", "pymoo_anon", "benchmarks", "tests", "examples"}
     top = {line.split("/")[0] for line in listed.stdout.splitlines()}
     assert {name for name in top if not name.startswith(".")} <= allowed
+
+
+#: Functions that may be longer or take more than the house allows, and why.
+EXCEPTIONS = {
+    "cli/app.py search": "typer reads the options of a command from its parameters",
+}
+
+
+def test_files_and_functions_are_short():
+    """At most 400 lines a file, 50 lines and 8 parameters a function."""
+    large = []
+    for path in MODULES:
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).as_posix()
+        if len(text.splitlines()) > 400:
+            large.append(name)
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                n_given = sum(argument.arg not in ("self", "cls") for argument in given)
+                if node.end_lineno - node.lineno + 1 > 50 or n_given > 8:
+                    large.append(f"{name} {node.name}")
+    assert sorted(large) == sorted(EXCEPTIONS)
+
+
+def test_what_raises_says_so():
+    """Public functions that raise have a paragraph Raises; a class speaks for its constructor."""
+    silent = []
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and raises(node):
+                silent += [] if "Raises:" in (ast.get_docstring(node) or "") else [f"{path.name} {node.name}"]
+            for method in node.body if isinstance(node, ast.ClassDef) else []:
+                if isinstance(method, ast.FunctionDef) and raises(method) and not is_setter(method):
+                    own = method.name in ("__init__", "__post_init__")
+                    if (own or not method.name.startswith("_")) and not node.name.startswith("_"):
+                        text = ast.get_docstring(node if own else method) or ""
+                        silent += [] if "Raises:" in text else [f"{path.name} {node.name}.{method.name}"]
+    assert not silent
+
+
+def is_setter(method: ast.FunctionDef) -> bool:
+    """Whether a method sets a property, whose getter holds the text."""
+    return any(isinstance(one, ast.Attribute) and one.attr == "setter" for one in method.decorator_list)
+
+
+def raises(function: ast.FunctionDef) -> bool:
+    """Whether a function itself raises something else than that a subclass has to define it."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            name = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if not (isinstance(name, ast.Name) and name.id in ("NotImplementedError", "IndexError")):
+                return True
+    return False

@@ -9,6 +9,7 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.algorithms.moo.sms import SMSEMOA
 from pymoo.algorithms.moo.spea2 import SPEA2
+from pymoo.core.crossover import Crossover
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
@@ -234,3 +235,14 @@ def test_an_archive_keeps_what_a_population_loses():
     assert len(np.unique(res.F, axis=0)) <= 20
     assert len(res.archive) > 50
     assert np.array_equal(problem.compute(res.archive.get("X")), res.archive.F)
+
+
+def test_of_a_string_and_an_immigrant_the_first_child_is_taken():
+    class Parents(Crossover):
+        def _do(self, problem, X, **kwargs):
+            return X
+
+    own = strings()
+    X = ~np.eye(3, own.n_var, dtype=bool)
+    stays = RandomImmigrantMutation(1.0, Parents(2, 2))._do(own, X, random_state=np.random.default_rng(0))
+    assert stays.tolist() == X.tolist()

@@ -134,6 +134,14 @@ def test_whole_levels_of_any_type_are_levels(dtype):
     assert constructed.get("X").dtype == dtype
 
 
+def test_a_given_population_keeps_its_type():
+    given = Population.new(X=NODES.astype(float))
+    algorithm = PBGEA(10, sampling=given)
+    algorithm.setup(free(), seed=1)
+    assert algorithm.ask().get("X").dtype == np.int64
+    assert given.get("X").dtype == float
+
+
 @pytest.mark.parametrize("bad", [NODES + 0.5, np.where(NODES == 0, np.nan, NODES), np.full((2, 8), "x")])
 def test_what_is_no_level_is_refused_by_the_problem(bad):
     for sampling in (bad, bad.astype(object)):

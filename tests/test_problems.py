@@ -211,15 +211,6 @@ def test_two_objective_fronts_and_sets_are_aligned(census):
     assert np.array_equal(own.compute(own.pareto_set()), own.pareto_front())
 
 
-def test_a_lattice_beyond_exhaustion_has_no_known_front():
-    levels = [[str(i) for i in range(8)]] + [[str(i // 2**level) for i in range(8)] for level in range(1, 4)]
-    hierarchy = Hierarchy(levels)
-    frame = pd.DataFrame({f"q{j}": ["0", "5", "7"] for j in range(11)})
-    own = LatticeProblem(Microdata.from_frame(frame, dict.fromkeys(frame, hierarchy)), [KAnonymity()])
-    assert own.n_nodes == 4**11
-    assert own.pareto_front() is None
-
-
 def test_to_frame_has_levels_and_natural_signs(problem):
     res = minimize(problem, NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation()),
                    ("n_gen", 5), seed=1)  # fmt: skip

@@ -179,6 +179,15 @@ def test_suppressed_tuples_are_one_class_wholly_generalized():
     assert TupleUtility().measure(classes).values.tolist() == [0, 0, 0.8]
 
 
+def test_nobody_suppressed_is_no_class():
+    table, _ = small()
+    raw = Generalization({"q": range(5)}, {"q": range(5)})
+    class_of, sizes = released(table.equivalence_classes(raw))
+    assert (class_of.tolist(), sizes.tolist()) == ([0, 1, 2], [2, 1, 3])
+    _, sizes = released(table.equivalence_classes(raw, suppression=5))
+    assert sizes.tolist() == [3, 3]
+
+
 EXPECTED = {
     "T3a": ([3, 3, 3, 3, 4, 4, 4, 3, 3, 4], [2, 2, 1, 2, 2, 1, 2, 1, 2, 1]),
     "T3b": ([3, 7, 7, 3, 7, 7, 7, 3, 7, 7], [2, 3, 1, 2, 2, 1, 2, 1, 3, 3]),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
+from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.mutation import Mutation
 from pymoo.core.operator import Operator
@@ -18,10 +19,11 @@ from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
 from pymoo.core.sampling import Sampling
 from pymoo.termination import get_termination
+from pymoo.termination.max_eval import MaximumFunctionCallTermination
+from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import ValidSampling
@@ -34,7 +36,18 @@ class GENITOR(Algorithm):  # type: ignore[misc]
     """GENITOR (Whitley 1989), as Lunacek et al. 2006 use it for one objective.
 
     Two parents are drawn by rank, one child is made of them, and it replaces the worst of the population if it is
-    better. One iteration of pymoo is as many births as the population is large; `ask` gives one child at a time.
+    better. With constraints, better is as in pymoo's algorithms for one objective: the smaller constraint violation,
+    then the smaller value. One iteration of pymoo is as many births as the population is large; `ask` gives one child
+    at a time. Terminations by evaluations or time are looked at after each birth.
+
+    >>> from pymoo.optimize import minimize
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    >>> from pymoo_anon.problems import PartitionProblem
+    >>> problem = PartitionProblem(make_census(200), [GeneralLossMetric()], constraints=[KAnonymity() >= 5])
+    >>> res = minimize(problem, GENITOR(pop_size=20), ("n_eval", 130), seed=1)
+    >>> bool((res.G <= 0).all()), res.algorithm.evaluator.n_eval
+    (True, 130)
 
     Args:
         pop_size: Number of individuals in the population.
@@ -48,8 +61,8 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         **kwargs: As pymoo's `Algorithm`: termination (30,000 evaluations by default), callback, save_history, ...
 
     Raises:
-        ValueError: `pop_size` is less than 2, `bias` is not from 1 to 2 or, at setup, the problem has several
-            objectives or constraints.
+        ValueError: `pop_size` is no whole number from 2, `bias` is not from 1 to 2 or, at setup, the problem has
+            several objectives.
     """
 
     def __init__(
@@ -79,28 +92,28 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         self.initialization: Initialization = Initialization(
             ValidSampling() if sampling is None else sampling, repair=repair
         )
-        # The population as arrays, and the rows in the order of their values: individuals are made once an iteration.
+        # The population: strings and individuals by row, the rows from the best to the worst, and in the same order
+        # the constraint violation and the value of each.
         self._X: NDArray[Any] = np.empty((0, 0))
+        self._members: list[Individual] = []
         self._order: list[int] = []
-        self._values: list[float] = []
+        self._values: list[tuple[float, float]] = []
         self._keys: dict[bytes, int] = {}
         self._n_births: int = 0
 
     def _setup(self, problem: Problem, **kwargs: Any) -> None:
         if problem.n_obj != 1:
             raise ValueError(f"problem must have one objective, got {problem.n_obj}")
-        if problem.has_constraints():
-            raise ValueError(f"problem must have no constraints, got {problem.n_constr}")
 
     def _initialize_infill(self) -> Population:
         return self.initialization.do(self.problem, self.pop_size, algorithm=self, random_state=self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
-        self._X = infills.get("X")
-        values = infills.get("F")[:, 0]
-        self._order = np.argsort(values, kind="stable").tolist()
-        self._values = [float(values[row]) for row in self._order]
+        self._X, self._members = infills.get("X"), list(infills)
+        values = [_value(one) for one in infills]
+        self._order = sorted(range(len(values)), key=values.__getitem__)
+        self._values = [values[row] for row in self._order]
         for x in self._X:
             self._count(x, 1)
 
@@ -130,14 +143,18 @@ class GENITOR(Algorithm):  # type: ignore[misc]
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> bool:
         assert infills is not None
         for one in infills:
-            self._insert(one.X, float(one.F[0]))
+            self._insert(one)
             self._n_births += 1
         # pymoo's own bookkeeping follows where this is true.
-        return self._n_births % self.pop_size == 0
+        return self._n_births % self.pop_size == 0 or self._is_spent()
+
+    def _is_spent(self) -> bool:
+        """Whether the evaluations or the time are used up; other terminations count iterations."""
+        by_births = isinstance(self.termination, (MaximumFunctionCallTermination, TimeBasedTermination))
+        return by_births and self.termination.update(self) >= 1
 
     def _set_optimum(self) -> None:
-        rows = self._order
-        self.pop = evaluated(self._X[rows], np.array(self._values)[:, np.newaxis])
+        self.pop = Population([self._members[row] for row in self._order])
         self.opt = self.pop[:1]
 
     def _ranks(self) -> NDArray[np.int64]:
@@ -149,9 +166,10 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         ranks: NDArray[np.int64] = np.minimum((n * shares).astype(np.int64), n - 1)
         return ranks
 
-    def _insert(self, x: NDArray[Any], value: float) -> None:
+    def _insert(self, child: Individual) -> None:
         """Put a child in the place of the worst if it is better, and no duplicate where these are refused."""
-        if value >= self._values[-1] or (self.eliminate_duplicates and x.tobytes() in self._keys):
+        value = _value(child)
+        if value >= self._values[-1] or (self.eliminate_duplicates and child.X.tobytes() in self._keys):
             return
         row = self._order.pop()
         self._values.pop()
@@ -159,14 +177,19 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         place = bisect_right(self._values, value)
         self._order.insert(place, row)
         self._values.insert(place, value)
-        self._X[row] = x
-        self._count(x, 1)
+        self._X[row], self._members[row] = child.X, child
+        self._count(child.X, 1)
 
     def _count(self, x: NDArray[Any], more: int) -> None:
         key = x.tobytes()
         self._keys[key] = self._keys.get(key, 0) + more
         if self._keys[key] == 0:
             del self._keys[key]
+
+
+def _value(one: Individual) -> tuple[float, float]:
+    """What individuals are ranked by, lower first: the constraint violation, 0 where feasible, then the value."""
+    return float(one.cv), float(one.F[0])
 
 
 def _applied(operator: Operator, problem: Problem, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
+from pymoo.core.repair import Repair
 from pymoo.core.result import Result
 from pymoo.core.sampling import Sampling
 from pymoo.operators.crossover.pntx import SinglePointCrossover
@@ -37,6 +38,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         sampling: First population; None is `ValidSampling()`.
         crossover: None is pymoo's single-point crossover of the whole string with probability 0.8.
         mutation: None is `PerAttributeBitMutation(0.001)`.
+        repair: What makes children valid; None is `ClosestValidRepair()`.
         output: Columns of the verbose output; None is `PreferenceOutput()`.
         **kwargs: As pymoo's `NSGA2`: termination, callback, eliminate_duplicates (False by default), ...
 
@@ -50,6 +52,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         sampling: Sampling | None = None,
         crossover: Crossover | None = None,
         mutation: Mutation | None = None,
+        repair: Repair | None = None,
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
@@ -60,13 +63,17 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
             selection=TournamentSelection(func_comp=prefer_feasible),
             crossover=SinglePointCrossover(prob=0.8) if crossover is None else crossover,
             mutation=PerAttributeBitMutation(0.001) if mutation is None else mutation,
-            repair=ClosestValidRepair(),
+            repair=ClosestValidRepair() if repair is None else repair,
             output=PreferenceOutput() if output is None else output,
             **kwargs,
         )
 
     def setup(self, problem: Problem, **kwargs: Any) -> PreferenceNSGA2:
-        """Set the algorithm up for a problem with preferences."""
+        """Set the algorithm up for a problem with preferences.
+
+        Raises:
+            TypeError: The problem is no `PreferenceProblem`.
+        """
         if not isinstance(problem, PreferenceProblem):
             raise TypeError(f"problem must be a PreferenceProblem, got {type(problem).__name__}")
         super().setup(problem, **kwargs)

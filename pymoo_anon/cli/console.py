@@ -69,7 +69,11 @@ def standard_output() -> Iterator[Console]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Bad input is one sentence and exit code 2, Ctrl-C is exit code 130."""
+    """Bad input is one sentence and exit code 2, Ctrl-C is exit code 130.
+
+    Raises:
+        Exit: With that code.
+    """
     try:
         yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:

@@ -68,6 +68,10 @@ def fetch_adult(
 
     Raises:
         KeyError: A column has no packaged hierarchy, or is none of Adult's.
+        TypeError: A quasi-identifier has no `Hierarchy`.
+        ValueError: There is no quasi-identifier, roles exclude each other, a hierarchy lacks a value, or the file that
+            is there is not UCI's.
+        OSError: The file is not there, and could not be downloaded.
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     if quasi_identifiers is None:
@@ -113,8 +117,14 @@ def fetch_adult_frame() -> pd.DataFrame:
 def load_hierarchy(name: str) -> Hierarchy:
     """The packaged hierarchy of one of Adult's columns.
 
+    Args:
+        name: The column, one of `QUASI_IDENTIFIERS`.
+
     Raises:
         KeyError: There is none for this column.
+
+    >>> load_hierarchy("native-country")
+    Hierarchy(41 values, levels of 41, 12, 4, 2, 1 groups)
     """
     if name not in QUASI_IDENTIFIERS:
         raise KeyError(f"quasi_identifiers must be among {', '.join(QUASI_IDENTIFIERS)}, got {name!r}")
@@ -125,8 +135,14 @@ def load_hierarchy(name: str) -> Hierarchy:
 def load_taxonomy(name: str) -> Taxonomy:
     """The packaged taxonomy of one of Adult's columns.
 
+    Args:
+        name: The column, one of `TAXONOMIES`.
+
     Raises:
         KeyError: There is none for this column.
+
+    >>> load_taxonomy("workclass")
+    Taxonomy('Any work class', 8 leaves, 9 cuts)
     """
     if name not in TAXONOMIES:
         raise KeyError(f"taxonomies must be among {', '.join(TAXONOMIES)}, got {name!r}")

@@ -33,13 +33,21 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
 
     Args:
         n_rows: Number of rows.
-        seed: Seed of the draws.
+        seed: Seed of the draws, a whole number from 0.
+
+    Returns:
+        The table, without a class label.
 
     Raises:
-        ValueError: `n_rows` is no positive whole number.
+        ValueError: `n_rows` is no positive whole number, or `seed` none from 0.
+
+    >>> make_census(1000)
+    Microdata(1000 rows, 867 distinct tuples of 8 quasi-identifiers, sensitive 'occupation')
     """
     if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
         raise ValueError(f"n_rows must be a positive whole number, got {n_rows!r}")
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")
     network = json.loads((files("pymoo_anon.datasets") / "census.json").read_text(encoding="utf-8"))
     hierarchies = {name: load_hierarchy(name).with_numbers(int) for name in QUASI_IDENTIFIERS}
     columns = [*QUASI_IDENTIFIERS, _SENSITIVE]
@@ -61,7 +69,17 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
 
 
 def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Codes of n rows; every column stands after its parent in the network."""
+    """Codes of n rows, column by column.
+
+    Args:
+        network: Per column its parent, or None, and counts: a row per value of the parent, a column per own value.
+            Every column stands after its parent.
+        n: Number of rows.
+        rng: Where the draws come from.
+
+    Returns:
+        Per column an (n,) int64 array.
+    """
     codes: dict[str, NDArray[np.int64]] = {}
     for name, column in network.items():
         counts = np.array(column["counts"], dtype=np.int64)

@@ -18,7 +18,8 @@ Ints = NDArray[np.int64]
 class EquivalenceClasses:
     """The equivalence classes of one or several generalizations of one table, laid end to end.
 
-    The classes of generalization i are `starts[i]:starts[i + 1]` of every per-class array.
+    The classes of generalization i are `starts[i]:starts[i + 1]` of every per-class array. Classes have no order: they
+    are numbered as they first appear among the distinct tuples.
 
     Attributes:
         tuples: The distinct tuples that were grouped.
@@ -48,11 +49,15 @@ class EquivalenceClasses:
         return len(self.starts) - 1
 
     def __iter__(self) -> Iterator[EquivalenceClasses]:
-        """The classes of one generalization after the other."""
+        """The classes of one generalization after the other, as views."""
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, i: int) -> EquivalenceClasses:
-        """The classes of generalization i alone; its arrays are views."""
+        """The classes of generalization i alone; its arrays are views.
+
+        Raises:
+            IndexError: i is not in 0..len - 1.
+        """
         if not 0 <= i < len(self):
             raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
         a, b = self.starts[i], self.starts[i + 1]
@@ -73,7 +78,11 @@ class EquivalenceClasses:
         )
 
     def copy(self) -> EquivalenceClasses:
-        """The same classes in arrays of their own, which nothing overwrites."""
+        """The same classes in arrays of their own, which nothing overwrites.
+
+        The value counts of a part, `classes[i]`, may begin in the middle of the arrays of the whole. The copy's begin
+        at 0.
+        """
         columns = {
             name: ValueCounts(
                 counts.starts - counts.starts[0],
@@ -124,6 +133,7 @@ class EquivalenceClasses:
 
 @njit(cache=True, nogil=True)
 def _suppressed_tuples(starts, sizes, kept):  # type: ignore[no-untyped-def]
+    """(n,) int64: the tuples in classes that are not kept, of each of n generalizations."""
     totals = np.zeros(len(starts) - 1, dtype=np.int64)
     for i in range(len(totals)):
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]

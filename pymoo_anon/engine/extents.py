@@ -1,4 +1,4 @@
-"""How many domain values each group holds."""
+"""The extents of groups: how many domain values become one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from pymoo_anon.engine.compiled import njit
 
 @njit(cache=True, nogil=True)
 def group_extents(maps, offsets):  # type: ignore[no-untyped-def]
-    """(n, n_codes) int64 array: for every domain value the number of domain values in its group, less one.
+    """How many other domain values share the group of each domain value, the numerator of most losses.
 
     Args:
-        maps: (n, n_codes) int64 array, the group of every domain value.
+        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute.
         offsets: (n_attributes + 1,) int64 array, where each attribute's values begin.
+
+    Returns:
+        (n, n_codes) int64 array, the size of each value's group less one.
     """
     extents = np.empty_like(maps)
     sizes = np.empty(maps.shape[1], dtype=np.int64)
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
             a, b = offsets[j], offsets[j + 1]
+            # An attribute has no more groups than values. From -1 on, so that a value does not count itself.
             sizes[: b - a] = -1
             for v in range(a, b):
                 sizes[maps[i, v]] += 1

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Request
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Output, Request
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouping import group
 from pymoo_anon.engine.joins import join_tree
@@ -29,6 +30,12 @@ class Grouper:
 
     Several threads may use it at once: each call takes a workspace out of a pool, or makes one. It goes back when the
     call and all batches that it yielded are gone, so that nothing overwrites a batch that somebody still reads.
+
+    >>> tuples = DistinctTuples([[0, 2], [1, 2], [1, 0]], counts=[5, 1, 2], domain_sizes=(2, 3))
+    >>> maps = np.array([[0, 0, 0, 1, 1]])  # the values of the first attribute in one group, of the second in two
+    >>> (classes,) = Grouper(tuples).classes(maps, np.array([[1, 2]]))
+    >>> classes.sizes.tolist()
+    [6, 2]
 
     Args:
         tuples: The distinct tuples.
@@ -81,41 +88,58 @@ class Grouper:
         Raises:
             KeyError: The table does not count the values of a column.
         """
-        wanted = [self._tuples.columns[name] for name in columns]
+        unknown = [name for name in columns if name not in self._tuples.columns]
+        if unknown:
+            raise KeyError(f"columns must be among {examples(list(self._tuples.columns))}, got {examples(unknown)}")
         request = _request(maps, n_groups, None if class_of else sources, asked, len(self._tuples) if class_of else 0)
+        return self._batches(request, columns, limit, below)
+
+    def _batches(
+        self, request: Request, columns: tuple[Hashable, ...], limit: int, below: int
+    ) -> Iterator[EquivalenceClasses]:
         space = self._workspace()
         space.fit(columns, limit)
         lease = _Lease(self._pool, space)
-        done = 0
-        while done < len(maps):
+        done, n = 0, len(request.maps)
+        # Invariant: the generalizations before `done` are grouped, and those of them that are asked for were yielded.
+        while done < n:
             before = done
             try:
                 done = group(done, limit, below, *request, *space.arrays)
             except BaseException:
                 lease.end()
                 raise
-            # Slices are views. A list of row numbers makes copies, which single generalizations can do without.
-            rows = slice(before, done) if asked is None else before + np.flatnonzero(asked[before:done])
-            own = maps[rows]
-            if len(own) == 0:
-                continue
-            n, output = request.starts[len(own)], space.output
-            yield EquivalenceClasses(
-                self._tuples,
-                own,
-                request.starts[: len(own) + 1],
-                output.sizes[:n],
-                output.representatives[:n],
-                output.kept[:n],
-                {
-                    name: ValueCounts(
-                        output.value_starts[c, : n + 1], output.values[c], output.value_counts[c], wanted[c].n_values
-                    )
-                    for c, name in enumerate(columns)
-                },
-                request.class_of[rows] if class_of else None,
-                lease,
+            # A slice makes views. Row numbers make copies, which single generalizations can do without.
+            rows: slice | Ints = slice(before, done)
+            if len(request.asked) > 0:
+                rows = before + np.flatnonzero(request.asked[before:done])
+            maps = request.maps[rows]
+            if len(maps) > 0:
+                class_of = request.class_of[rows] if len(request.class_of) > 0 else None
+                yield self._shown(maps, class_of, request.starts[: len(maps) + 1], columns, space.output, lease)
+
+    def _shown(
+        self,
+        maps: Ints,
+        class_of: Ints | None,
+        starts: Ints,
+        columns: tuple[Hashable, ...],
+        output: Output,
+        lease: _Lease,
+    ) -> EquivalenceClasses:
+        """The classes that stand in the output, as views."""
+        n = starts[-1]
+        counted = {
+            name: ValueCounts(
+                output.value_starts[c, : n + 1],
+                output.values[c],
+                output.value_counts[c],
+                self._tuples.columns[name].n_values,
             )
+            for c, name in enumerate(columns)
+        }
+        classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
+        return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease)
 
     def _workspace(self) -> Workspace:
         """A workspace that nobody else uses."""

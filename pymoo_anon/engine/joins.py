@@ -24,8 +24,10 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
         (n,) int64 array with the number of every row, and (n_distinct,) int64 array with one row of every number.
     """
     keys, space = np.zeros(len(codes), dtype=np.int64), 1
+    # Invariant: the keys are in 0..space - 1 and order the rows by their columns before j.
     for j, size in enumerate(sizes):
         if space > np.iinfo(np.int64).max // max(size, 1):
+            # The next keys would not fit 64 bits. Numbers in the order of the keys are smaller.
             distinct, keys = np.unique(keys, return_inverse=True)
             space = len(distinct)
         keys = keys * size + codes[:, j]
@@ -96,6 +98,7 @@ def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
     halves: tuple[list[int], list[int]] = [], []
     ids = [np.zeros(len(sample), dtype=np.int64)] * 2
     n_ids = [1, 1]
+    # Invariant: half h has n_ids[h] distinct combinations in the sample, and ids[h] numbers them.
     for j in np.argsort(-sizes, kind="stable").tolist():
         smaller = int(n_ids[1] < n_ids[0])
         halves[smaller].append(j)

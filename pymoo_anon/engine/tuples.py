@@ -1,4 +1,7 @@
-"""A table as its distinct quasi-identifier tuples and counts."""
+"""A table as its distinct quasi-identifier tuples and counts.
+
+A search reads nothing else. A table of many rows and few distinct tuples is searched as fast as a small one.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,14 @@ class ValueCounts:
 class DistinctTuples:
     """The distinct quasi-identifier tuples of a table and how often each occurs: all that a search ever reads.
 
+    Every array is a read-only copy, or the caller's own where that is read-only already.
+
+    >>> tuples = DistinctTuples([[0, 2], [1, 2], [1, 0]], counts=[5, 1, 2], domain_sizes=(2, 3))
+    >>> len(tuples), tuples.n_rows
+    (3, 8)
+    >>> tuples.marginals.tolist()
+    [5, 3, 2, 0, 6]
+
     Args:
         codes: (n_distinct, n_attributes) integer array of domain positions.
         counts: (n_distinct,) integer array of positive counts.
@@ -53,6 +64,10 @@ class DistinctTuples:
         domains: Per such column, the values that the codes stand for.
         levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
             general.
+
+    Attributes:
+        n_rows: Number of tuples in the table, the sum of the counts.
+        offsets: (n_attributes + 1,) int64 array, where each attribute's part of a group map begins.
     """
 
     def __init__(
@@ -75,7 +90,6 @@ class DistinctTuples:
         self.levels = tuple(_frozen(maps) for maps in levels)
         self.n_rows = int(self.counts.sum())
         self._totals: dict[Hashable, Ints] = {}
-        #: (n_attributes + 1,) int64 array: where each attribute's part of a group map begins.
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
 
     def __len__(self) -> int:
@@ -93,7 +107,7 @@ class DistinctTuples:
         self.__dict__.update(state)
         columns = self.columns.values()
         arrays = [self.codes, self.counts, self.offsets, *self.levels]
-        # A pickle forgets that they do not change, and numba would compile everything again for arrays that do.
+        # A pickle forgets that an array is read-only. For arrays that can be written numba compiles everything again.
         for array in arrays + [array for column in columns for array in (column.starts, column.values, column.counts)]:
             array.flags.writeable = False
 
@@ -122,7 +136,11 @@ class DistinctTuples:
             )
 
     def totals(self, column: Hashable) -> Ints:
-        """(n_values,) int64 array: how often each value of a sensitive or label column occurs in the table."""
+        """(n_values,) int64 array: how often each value of a column with a role occurs in the table.
+
+        Raises:
+            KeyError: The table does not count the values of such a column.
+        """
         if column not in self._totals:
             counts = self.columns[column]
             totals = np.zeros(counts.n_values, dtype=np.int64)
@@ -132,7 +150,7 @@ class DistinctTuples:
 
     @cached_property
     def count_bits(self) -> float:
-        """Sum over the distinct tuples of their count times its logarithm to base 2."""
+        """Sum over the distinct tuples of their count times its logarithm to base 2, a part of the KL divergence."""
         return float(total(np.log2(self.counts), self.counts.astype(float)))
 
 

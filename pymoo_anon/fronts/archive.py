@@ -72,15 +72,13 @@ class BoxArchive:
                 members, or `epsilon` or `maximize` has another number.
         """
         candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
-        widths = {np.size(one.F) for one in [*self._members[:1], *candidates]}
-        if 0 in widths:
-            raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
-        if len(widths) > 1:
-            raise ValueError(f"pop must have one number of objectives, the members' own, got {sorted(widths)}")
-        candidates = [one for one in candidates if satisfies_constraints(one)]
         if not candidates:
             return self
-        F = np.array([one.F for one in candidates], dtype=float).reshape(len(candidates), -1)
+        F = _values_of([*self._members[:1], *candidates])[len(self._members[:1]) :]
+        feasible = [i for i, one in enumerate(candidates) if satisfies_constraints(one)]
+        if not feasible:
+            return self
+        candidates, F = [candidates[i] for i in feasible], F[feasible]
         if np.isnan(F).any():
             raise ValueError("pop must have numbers in F, got nan")
         members = [*self._members, *candidates]
@@ -118,6 +116,24 @@ class BoxArchive:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
 
 
+def _values_of(individuals: list[Individual]) -> Matrix:
+    """(n, n_obj) float array, F of individuals.
+
+    Raises:
+        ValueError: One is not evaluated, or has another number of objectives than the others.
+    """
+    try:
+        F = np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
+        widths = {F.shape[1]}
+    except ValueError:
+        widths = {np.size(one.F) for one in individuals}
+    if 0 in widths:
+        raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
+    if len(widths) > 1:
+        raise ValueError(f"pop must have one number of objectives, the members' own, got {sorted(widths)}")
+    return F
+
+
 def satisfies_constraints(one: Individual) -> bool:
     """Whether an individual satisfies its constraints at the end, and not only for the time being.
 
@@ -129,11 +145,12 @@ def satisfies_constraints(one: Individual) -> bool:
         one: An individual with G and H, or with CV alone, which must not be positive then. Without any of them there
             are no constraints.
     """
-    G, H = (np.empty(0) if values is None else np.asarray(values) for values in (one.G, one.H))
-    if G.size + H.size == 0:
+    G = () if one.G is None else one.G
+    H = () if one.H is None else one.H
+    if not len(G) + len(H):
         return bool(one.cv <= 0)
     most, distance = one.config["cv_ieq"]["eps"], one.config["cv_eq"]["eps"]
-    return bool((most >= G).all() and (distance >= np.abs(H)).all())
+    return bool(np.all(most >= G) and np.all(distance >= np.abs(H)))
 
 
 def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:

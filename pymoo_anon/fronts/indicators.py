@@ -96,7 +96,16 @@ class ConvergenceError(_AgainstTruth):
         self.scale = np.where((largest > 0) & (not zero_to_one), largest, 1.0)
 
     def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
-        """The convergence error of a front of at least one row."""
+        """The convergence error of a front.
+
+        Args:
+            F: (n, n_obj) array of minimised values, at least one row.
+            *args: Not needed.
+            **kwargs: Not needed.
+
+        Raises:
+            ValueError: F has no row, another number of objectives than the true front, or holds NaN.
+        """
         if F is None or np.size(F) == 0:
             raise ValueError("F must have at least one row, got none: no front is no converged front")
         return super().do(F, *args, **kwargs)

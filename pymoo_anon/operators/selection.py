@@ -35,7 +35,9 @@ class DominanceCountTournament(Selection):  # type: ignore[misc]
         **kwargs: Any,
     ) -> Any:
         F = np.array([one.F for one in pop], dtype=float).reshape(len(pop), -1)
-        violation = np.array([0.0 if one.FEAS.all() else one.cv for one in pop])
+        violation = np.zeros(len(pop))
+        if problem is None or problem.has_constraints():
+            violation[:] = [0.0 if one.feas else one.cv for one in pop]
         feasible = violation == 0
         fitness = np.zeros(len(pop))
         fitness[feasible] = dominance_fitness(F[feasible])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any
@@ -19,6 +19,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.memory import Memory
+from pymoo_anon.problems.naming import free_name, unique_names
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -88,7 +89,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.measured = self._measures()
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
-        self._names = dict(zip(named, _unique_names(named, table), strict=True))
+        self._names = dict(zip(named, unique_names(named, table), strict=True))
         self.objective_names = tuple(self._names[objective] for objective in self.objectives)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
@@ -330,16 +331,6 @@ def check_table(table: Any) -> None:
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
 
 
-def column_index(table: Microdata) -> pd.Index:
-    """The quasi-identifiers as columns of a frame; tuples stay single names."""
-    return pd.Index(list(table.quasi_identifiers), dtype=object, tupleize_cols=False)
-
-
-def free_name(name: str, taken: Container[Any]) -> str:
-    """The name of a column, marked where a quasi-identifier or an objective has it."""
-    return f"{name} (measured)" if name in taken else name
-
-
 def plain_array(X: ArrayLike) -> NDArray[Any]:
     """Points as an array of numbers or truth values, also where they come as objects."""
     given = np.asarray(X)
@@ -388,15 +379,3 @@ def _checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint
             raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
         constraint.objective.check(table)
     return checked
-
-
-def _unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
-    """The objectives' names, with their column, written out or numbered where two would be the same."""
-    names = [objective.name for objective in objectives]
-    for longer in (
-        [f"{objective.name} of {objective.column}" for objective in objectives],
-        [repr(objective) for objective in objectives],
-        [f"{objective!r} {number}" for number, objective in enumerate(objectives, start=1)],
-    ):
-        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
-    return tuple(f"{name} (objective)" if name in table.quasi_identifiers else name for name in names)

@@ -17,7 +17,8 @@ from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.base import AnonymizationProblem, check_table, column_index, plain_array
+from pymoo_anon.problems.base import AnonymizationProblem, check_table, plain_array
+from pymoo_anon.problems.naming import column_index
 from pymoo_anon.problems.nodes import level_maps
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -127,8 +128,8 @@ class LatticeProblem(AnonymizationProblem):
         size = n * self.n_var * 8
         if size > _MOST_BYTES:
             raise ValueError(
-                f"{n:,} nodes of the lattice's {self.n_nodes:,} would take {size / 2**30:,.0f} GiB; batches() gives "
-                "them in parts, and PBGEA and NSGA2 search without a list of them"
+                f"{n:,} of the lattice's {self.n_nodes:,} nodes would take {size / 2**30:,.0f} GiB; ask for fewer at "
+                "a time, or search a part of them with PBGEA or NSGA2"
             )
         X = np.empty((n, self.n_var), dtype=np.int64)
         # Digits of the numbers, each attribute being a place with a base of its own. Those of `start` are taken off a

@@ -70,6 +70,7 @@ def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
     split_ways = np.empty(n_nodes, dtype=np.float64)
     for s in range(len(strings)):
         bits = strings[s]
+        # Backwards in preorder, so that the costs of all children are known when their parent's are added up.
         for node in range(n_nodes - 1, -1, -1):
             first, last, end = spans[node]
             merge_cost[node] = bits[first : last - 1].sum()
@@ -89,10 +90,13 @@ def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
                 ways[node] = split_ways[node]
             else:
                 ways[node] = np.logaddexp(0.0, split_ways[node])
+        # Forwards, so that a node is decided before those below it; below one group nothing is left to decide. A node
+        # in a tie becomes one group with the share of that among its nearest cuts. Draws of 0 always make it one, also
+        # where the share is too small for a float: hence <=.
         node = 0
         while node < n_nodes:
             merges = merge_cost[node] < split_cost[node] or (
-                merge_cost[node] == split_cost[node] and draws[s, node] < np.exp(-ways[node])
+                merge_cost[node] == split_cost[node] and draws[s, node] <= np.exp(-ways[node])
             )
             node = _decide(cuts[s], spans, node, merges)
     return cuts

@@ -75,7 +75,10 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     except (ValueError, csv.Error) as error:
         raise ValueError(f"labels must be text that a hierarchy file can hold: {error}") from None
     if not same:
-        raise ValueError("labels must be text that a hierarchy file can hold: its first row would be read as a header")
+        raise ValueError(
+            "labels must be text that a hierarchy file can hold: the first row would be read as a header, or its first "
+            "sign as a byte order mark"
+        )
     if path is None:
         return text
     target = Path(path)
@@ -89,7 +92,12 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
 
 
 def _text(source: Any) -> tuple[str, str]:
-    """The name and the text of a file."""
+    """The name and the text of a file.
+
+    Raises:
+        TypeError: It is neither a path nor an open text file.
+        ValueError: It is in another encoding.
+    """
     if isinstance(source, io.TextIOBase):
         name = str(getattr(source, "name", "the file"))
         try:
@@ -102,7 +110,14 @@ def _text(source: Any) -> tuple[str, str]:
 
 
 def _rows(name: str, text: str) -> list[list[str]]:
-    """The rows of a text, all of one length."""
+    """The rows of a text, all of one length.
+
+    The separator is the first of the likely ones that stands outside quotes. It has to fit: where it does not, another
+    one that does is named in the error and not tried, as it could split the values.
+
+    Raises:
+        ValueError: Rows are of unequal length, or a quote is not closed.
+    """
     lines = _LINE_END.split(_QUOTED.sub("", text))
     used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
     separator = used[0] if used else _SEPARATORS[0]
@@ -125,14 +140,16 @@ def _rows(name: str, text: str) -> list[list[str]]:
 
 
 def _without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
-    """The rows without a header, which is certain where row 1 alone numbers the levels."""
+    """The rows without a header, which is certain where row 1 alone numbers the levels.
+
+    Raises:
+        ValueError: Row 1 may be a header or a value.
+    """
     first, *others = rows
-    labels = first[1:]
-    if (
-        not labels
-        or not others
-        or any(label in column for label, column in zip(first, zip(*others, strict=True), strict=True))
-    ):
+    if len(first) == 1 or not others:
+        return rows
+    # What stands in another row of its column, too, is a label and no name of the column.
+    if any(label in column for label, column in zip(first, zip(*others, strict=True), strict=True)):
         return rows
     named = [[_LEVEL_NAME.fullmatch(label) for label in row[1:]] for row in rows]
     if all(named[0]) and not any(map(any, named[1:])):

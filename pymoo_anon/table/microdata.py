@@ -241,6 +241,9 @@ class Microdata:
     def domain_of(self, column: Name) -> tuple[Hashable, ...]:
         """The values of a column that has a role, in the order of the columns of its histograms.
 
+        Args:
+            column: Its name.
+
         Raises:
             KeyError: The column has no role.
         """

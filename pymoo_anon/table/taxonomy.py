@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,15 @@ Bits = NDArray[np.bool_]
 
 @dataclass
 class _Node:
-    """A node over the leaves first..last - 1, with the places of its children in preorder."""
+    """A node over the leaves first..last - 1, with the places of its children in preorder.
+
+    Attributes:
+        name: Its name.
+        depth: Number of nodes above it.
+        first: Its first leaf.
+        last: The leaf after its last.
+        children: Where its children stand in the list of all nodes.
+    """
 
     name: str
     depth: int
@@ -31,6 +41,7 @@ class _Node:
     children: list[int]
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Taxonomy:
     """A labelled tree whose leaves, in preorder, are the ordered domain of an attribute (Iyengar 2002).
 
@@ -39,7 +50,8 @@ class Taxonomy:
     builders are `from_nested` and `from_json`.
 
     Args:
-        tree: A node: `{"name": "...", "children": [node, ...]}`; a leaf has no children.
+        tree: A node: `{"name": "...", "children": [node, ...]}`; a leaf has no children. Other keys are passed over;
+            they hold neither lists nor mappings.
 
     Attributes:
         leaves: Tuple of the names of the leaves.
@@ -47,36 +59,34 @@ class Taxonomy:
 
     Raises:
         TypeError: A node is no such mapping, or a name is no text.
-        ValueError: A node is named twice, or an inner node has one child.
+        ValueError: A node is named twice, is below itself or in two places, an inner node has one child, or a key
+            other than "children" holds a list or a mapping.
+
+    >>> tree = {"name": "Work", "children": [{"name": "Public"}, {"name": "Private"}, {"name": "Unpaid"}]}
+    >>> taxonomy = Taxonomy(tree)
+    >>> taxonomy
+    Taxonomy('Work', 3 leaves, 2 cuts)
+    >>> taxonomy.is_valid([[False, False], [False, True], [True, True]]).tolist()
+    [True, False, True]
+    >>> taxonomy.labels([True, True])
+    ('Public', 'Private', 'Unpaid')
     """
 
+    leaves: tuple[str, ...]
+    n_bits: int
+    _nodes: list[_Node]
+
     def __init__(self, tree: Mapping[str, Any]) -> None:
-        self._nodes: list[_Node] = []
-        self._add(tree, 0, 0)
-        self.leaves = tuple(node.name for node in self._nodes if not node.children)
-        self.n_bits = len(self.leaves) - 1
-        twice = repeated(self.leaves)
+        nodes = _nodes_of(tree)
+        leaves = tuple(node.name for node in nodes if not node.children)
+        twice = repeated(leaves)
         if twice:
             raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
-        twice = repeated(node.name for node in self._nodes)
+        twice = repeated(node.name for node in nodes)
         if twice:
             # Two groups of one name would be one in a released table.
             raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
-
-    def _add(self, tree: Any, depth: int, first: int) -> _Node:
-        """Append a node that begins at a leaf, and all below it, in preorder."""
-        children = (tree.get("children") or []) if isinstance(tree, Mapping) else None
-        if not isinstance(children, list | tuple) or not isinstance(tree.get("name"), str):
-            raise TypeError(f"taxonomy must be of nodes {{'name': text, 'children': [...]}}, got {tree!r:.80}")
-        node = _Node(tree["name"], depth, first, first + 1, [])
-        self._nodes.append(node)
-        if len(children) == 1:
-            raise ValueError(f"taxonomy must have no inner node with one child, got {node.name!r}")
-        for child in children:
-            node.children.append(len(self._nodes))
-            first = self._add(child, depth + 1, first).last
-            node.last = first
-        return node
+        vars(self).update(leaves=leaves, n_bits=len(leaves) - 1, _nodes=nodes)
 
     @classmethod
     def from_nested(cls, tree: Mapping[str, Any]) -> Taxonomy:
@@ -96,21 +106,25 @@ class Taxonomy:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Taxonomy:
-        """Read a taxonomy from a JSON file that holds the root, as the class takes it.
+        """Read a taxonomy from a JSON file (UTF-8, UTF-16 or UTF-32) that holds the root, as the class takes it.
 
         Raises:
             TypeError: As the class.
-            ValueError: The file is no JSON, or as the class.
+            ValueError: The file is no JSON, is nested too deeply for Python's reader (a thousand levels or so), names a
+                key of a node twice, or as the class.
+            OSError: The file cannot be read.
         """
-        with open(path, encoding="utf-8") as file:
-            try:
-                tree = json.load(file)
-            except ValueError as error:
-                raise ValueError(f"{os.fspath(path)} must be a JSON file: {error}") from None
+        name, data = os.fspath(path), Path(path).read_bytes()
+        try:
+            tree = json.loads(data, object_pairs_hook=_mapping)
+        except RecursionError:
+            raise ValueError(f"{name} must be nested less deeply; from_nested takes trees of any depth") from None
+        except ValueError as error:
+            raise ValueError(f"{name} must be a JSON file: {error}") from None
         try:
             return cls(tree)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{os.fspath(path)}: {error}") from None
+            raise type(error)(f"{name}: {error}") from None
 
     @property
     def name(self) -> str:
@@ -198,14 +212,18 @@ class Taxonomy:
         A leaf that is nearer to the root stays itself until its own depth is reached.
         """
         height = max(node.depth for node in self._nodes)
-        columns = []
-        for depth in range(height, -1, -1):
-            column = [""] * len(self.leaves)
-            for node in self._nodes:
-                if node.depth == depth or (node.depth < depth and not node.children):
-                    column[node.first : node.last] = [node.name] * (node.last - node.first)
+        of_depth: list[list[_Node]] = [[] for _ in range(height + 1)]
+        for node in self._nodes:
+            of_depth[node.depth].append(node)
+        column = [self.name] * len(self.leaves)
+        columns = [column]
+        # From the root down: below each node of a column stand its children, below a leaf itself.
+        for nodes in of_depth[1:]:
+            column = column.copy()
+            for node in nodes:
+                column[node.first : node.last] = [node.name] * (node.last - node.first)
             columns.append(column)
-        return columns
+        return columns[::-1]
 
     @cached_property
     def _n_cuts_below(self) -> list[int]:
@@ -243,3 +261,66 @@ class Taxonomy:
     def __repr__(self) -> str:
         cuts = str(self.n_cuts) if self.n_cuts < 10**15 else f"about 2^{self.n_cuts.bit_length() - 1}"
         return f"Taxonomy({self.name!r}, {len(self.leaves)} leaves, {cuts} cuts)"
+
+
+def _nodes_of(tree: Any) -> list[_Node]:
+    """All nodes of a nested tree in preorder, however deep it is.
+
+    Raises:
+        TypeError, ValueError: As `Taxonomy`, but for names.
+    """
+    nodes: list[_Node] = []
+    n_leaves = 0
+    # What has been placed, by its identity; kept, so that no identity is given to another object.
+    placed: dict[int, Any] = {}
+    # What is to be placed, each with its parent, the next in preorder last.
+    waiting: list[tuple[Any, _Node | None]] = [(tree, None)]
+    while waiting:
+        given, parent = waiting.pop()
+        name, children = _name_and_children(given)
+        if id(given) in placed:
+            raise ValueError(f"taxonomy must be a tree, got the node {name!r} below itself or in two places")
+        placed[id(given)] = given
+        node = _Node(name, 0 if parent is None else parent.depth + 1, n_leaves, n_leaves + 1, [])
+        if parent is not None:
+            parent.children.append(len(nodes))
+        nodes.append(node)
+        n_leaves += not children
+        waiting += [(child, node) for child in reversed(children)]
+    # Children stand after their parent, so that going backwards their ends are known.
+    for node in reversed(nodes):
+        if node.children:
+            node.last = nodes[node.children[-1]].last
+    return nodes
+
+
+def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
+    """What one node of a nested tree holds.
+
+    Raises:
+        TypeError: It is no node.
+        ValueError: It has one child, or a key other than "children" holds what looks like nodes.
+    """
+    name = given.get("name") if isinstance(given, Mapping) else None
+    children = given.get("children") if isinstance(given, Mapping) else None
+    children = [] if children is None else children
+    if not isinstance(name, str) or not isinstance(children, list | tuple):
+        raise TypeError(f"taxonomy must be of nodes {{'name': text, 'children': [...]}}, got {shortened(given)}")
+    for key, value in given.items():
+        if key != "children" and isinstance(value, Mapping | list | tuple):
+            raise ValueError(f"taxonomy must have nodes below {name!r} under 'children' alone, got {key!r}")
+    if len(children) == 1:
+        raise ValueError(f"taxonomy must have no inner node with one child, got {name!r}")
+    return name, children
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, each of its keys once.
+
+    Raises:
+        ValueError: One is there twice.
+    """
+    twice = repeated(key for key, _ in pairs)
+    if twice:
+        raise ValueError(f"an object must name each key once, got more than once: {examples(twice)}")
+    return dict(pairs)

@@ -86,20 +86,7 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
     order = list(dict.fromkeys([x, y, *range(problem.n_obj)]))
     natural, n_infinite = {}, 0
     for name, F in fronts.items():
-        values = np.array(F, dtype=float)
-        if values.shape == (problem.n_obj,):
-            # pymoo gives the single member of a single-objective front so.
-            values = values[np.newaxis]
-        if (
-            values.ndim != 2
-            or values.shape[1] != problem.n_obj
-            or not np.isfinite(values).all(axis=1).any()
-            or np.isnan(values).any()
-        ):
-            raise ValueError(
-                f"fronts[{name!r}] must be an (n, {problem.n_obj}) array of finite values with at least one member, "
-                f"got shape {values.shape}"
-            )
+        values = _checked_front(problem, name, F)
         finite = np.isfinite(values).all(axis=1)
         n_infinite += int((~finite).sum())
         ordered = problem.natural(values[finite])[:, order]
@@ -116,6 +103,21 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
         title += f", {n_infinite} more with infinite values"
     noted = _noted(axes, next(iter(natural.values()))) if len(axes) == 2 else ()
     return FrontPicture(title, axes, natural, noted)
+
+
+def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Matrix:
+    """A front as an (n, n_obj) float array, or an error."""
+    values = np.array(F, dtype=float)
+    if values.shape == (problem.n_obj,):
+        # pymoo gives the single member of a single-objective front so.
+        values = values[np.newaxis]
+    fits = values.ndim == 2 and values.shape[1] == problem.n_obj and not np.isnan(values).any()
+    if not fits or not np.isfinite(values).all(axis=1).any():
+        raise ValueError(
+            f"fronts[{name!r}] must be an (n, {problem.n_obj}) array of finite values with at least one member, "
+            f"got shape {values.shape}"
+        )
+    return values
 
 
 def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -2,7 +2,6 @@
 
 from pymoo_anon.objectives.loss.cells import (
     GeneralLossMetric,
-    NonUniformEntropy,
     NormalizedWeightedPenalty,
     Precision,
     attribute_losses,
@@ -14,6 +13,7 @@ from pymoo_anon.objectives.loss.classes import (
     KLDivergence,
     NormalizedClassDispersion,
 )
+from pymoo_anon.objectives.loss.entropy import NonUniformEntropy
 
 __all__ = [
     "AverageClassSize",

@@ -82,7 +82,7 @@ class GeneralLossMetric(_CellObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the loss of each of n generalizations."""
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
-        return _sum_in_order(self._weighed(attribute_losses(classes)))
+        return sum_in_order(self._weighed(attribute_losses(classes)))
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
@@ -136,7 +136,7 @@ class NormalizedWeightedPenalty(_CellObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the penalty of each of n generalizations."""
         # No product of matrices, whose last bit would depend on how many are evaluated at once.
-        penalty: Values = _sum_in_order(self._weighed(attribute_losses(classes))) / classes.n_rows
+        penalty: Values = sum_in_order(self._weighed(attribute_losses(classes))) / classes.n_rows
         return penalty
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
@@ -160,55 +160,6 @@ class NormalizedWeightedPenalty(_CellObjective):
         return 0, 1
 
 
-class NonUniformEntropy(Objective):
-    """NUE, non-uniform entropy: the bits that are lost of every cell's value, a sum over all cells.
-
-    A cell costs log2 of how often its group occurs in the original table over how often its value does, a suppressed
-    one of the rows over that (de Waal and Willenborg 1999). From 0; lower is better.
-    """
-
-    name = "NUE"
-    words = "non-uniform entropy"
-    maximize = False
-    bounding = AdditiveLoss
-
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the bits lost by each of n generalizations."""
-        tuples = classes.tuples
-        lost = _unsuppressed_bits(classes.maps, tuples.offsets, tuples.marginals)
-        lost += _bits_of_suppression(
-            classes.maps,
-            tuples.offsets,
-            tuples.marginals,
-            tuples.codes,
-            classes.starts,
-            classes.sizes,
-            classes.representatives,
-            classes.kept,
-        )
-        return _sum_in_order(lost)
-
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-        """The bits of each attribute if nothing is suppressed, which only adds to them."""
-        terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
-        return terms
-
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: the bits that tell the groups of a tuple of each of the m classes from the whole domain."""
-        tuples = classes.tuples
-        bits = np.zeros(len(which))
-        for j, offset in enumerate(tuples.offsets[:-1]):
-            own = classes.maps[0, offset : tuples.offsets[j + 1]]
-            held = np.bincount(own, tuples.marginals[offset : tuples.offsets[j + 1]])
-            bits += np.log2(tuples.n_rows / held[own[tuples.codes[classes.representatives[which], j]]])
-        return bits
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0, and the bits lost where every tuple is suppressed."""
-        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
-        return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
-
-
 class Precision(Objective):
     """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
 
@@ -225,7 +176,7 @@ class Precision(Objective):
         """(n,) float array, the precision of each of n generalizations."""
         heights = self._heights(classes.tuples, classes.maps)
         heights += (1 - heights) * (classes.n_suppressed / classes.n_rows)[:, np.newaxis]
-        precision: Values = 1 - _sum_in_order(heights) / heights.shape[1]
+        precision: Values = 1 - sum_in_order(heights) / heights.shape[1]
         return precision
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
@@ -283,7 +234,7 @@ def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Valu
     return losses
 
 
-def _sum_in_order(terms: Values) -> Values:
+def sum_in_order(terms: Values) -> Values:
     """(n,) float array of row sums, the columns added from left to right."""
     total: Values = np.cumsum(terms, axis=1)[:, -1]
     return total
@@ -327,59 +278,6 @@ def _numerators(maps, offsets, marginals):  # type: ignore[no-untyped-def]
             numerators[i, j] = numerator
     # A domain of one value loses nothing by generalization and 1 by suppression.
     return numerators, extents, np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
-
-
-@njit(cache=True, nogil=True)
-def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """(n, n_attributes) float array: the bits that each attribute loses where nothing is suppressed.
-
-    A cell costs log2(rows that hold its group / rows that hold its value).
-    """
-    bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
-    held = np.zeros(offsets[-1], dtype=np.int64)
-    for i in range(len(maps)):
-        for j in range(len(offsets) - 1):
-            held[:] = 0
-            for v in range(offsets[j], offsets[j + 1]):
-                held[maps[i, v]] += marginals[v]
-            for v in range(offsets[j], offsets[j + 1]):
-                if marginals[v] > 0:
-                    bits[i, j] += marginals[v] * np.log2(held[maps[i, v]] / marginals[v])
-    return bits
-
-
-@njit(cache=True, nogil=True)
-def _bits_of_suppression(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, kept
-):
-    """(n, n_attributes) float array: the bits that suppression adds for each attribute.
-
-    A suppressed cell costs log2(rows / rows that hold its value), of which generalization has cost a part already: what
-    is left is log2(rows / rows that hold its group).
-    """
-    n_attributes = len(offsets) - 1
-    bits = np.zeros((len(maps), n_attributes), dtype=np.float64)
-    n_rows = marginals[: offsets[1]].sum()
-    held = np.zeros(offsets[-1], dtype=np.int64)
-    suppressed = np.zeros(offsets[-1], dtype=np.int64)
-    for i in range(len(maps)):
-        suppressed[:] = 0
-        n_suppressed = 0
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                n_suppressed += sizes[c]
-                for j in range(n_attributes):
-                    suppressed[offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] += sizes[c]
-        if n_suppressed == 0:
-            continue
-        held[:] = 0
-        for j in range(n_attributes):
-            for v in range(offsets[j], offsets[j + 1]):
-                held[offsets[j] + maps[i, v]] += marginals[v]
-            for g in range(offsets[j], offsets[j + 1]):
-                if suppressed[g] > 0:
-                    bits[i, j] += suppressed[g] * np.log2(n_rows / held[g])
-    return bits
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,95 @@
+"""The parts of the engine that others use by themselves: sums, extents, the sort by class, the plan of a roll-up."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.engine import extents, roll_up, sums, values
+
+terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
+
+
+@given(terms)
+def test_a_total_is_the_exact_sum_rounded_once_or_twice(pairs):
+    own = sums.total(np.array([value for value, _ in pairs], dtype=float), np.array([float(n) for _, n in pairs]))
+    exact = sum(Fraction(value) * n for value, n in pairs)
+    size = sum(abs(Fraction(value)) * n for value, n in pairs)
+    assert abs(Fraction(float(own)) - exact) <= abs(exact) / 2**51 + size / 2**95
+
+
+def test_a_total_holds_what_a_float_loses():
+    # 1 is lost in 1e17, and the product of 1 / 3 and 3 is not the 1 that it is rounded to.
+    assert sums.total(np.array([1e17, 1.0, -1e17]), np.ones(3)) == 1
+    third = np.array([1 / 3, -1.0])
+    assert sums.total(third, np.array([3.0, 1.0])) == float(3 * Fraction(1 / 3) - 1)
+    assert sums.total(np.array([0.1]), np.array([10.0])) == float(10 * Fraction(0.1))
+    # Each of these terms alone is lost beside the 1.
+    assert sums.total(np.array([1.0] + [2.0**-53] * 1024), np.ones(1025)) == 1 + 2.0**-43
+
+
+def test_repeated_terms_have_the_sum_of_their_counts():
+    rng = np.random.default_rng(0)
+    some, counts = rng.random(50), rng.integers(1, 60, 50)
+    repeated = rng.permutation(np.repeat(some, counts))
+    assert sums.total(some, counts.astype(float)) == sums.total(repeated, np.ones(len(repeated)))
+
+
+@given(st.data())
+def test_extents_are_group_sizes_less_one(data):
+    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    maps = [[data.draw(st.integers(0, size - 1)) for size in sizes for _ in range(size)] for _ in range(3)]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    got = extents.group_extents(np.array(maps), offsets)
+    for row, groups in zip(got.tolist(), maps, strict=True):
+        for a, b in pairwise(offsets):
+            assert row[a:b] == [groups[a:b].count(group) - 1 for group in groups[a:b]]
+
+
+@given(st.integers(1, 6).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(0, n - 1), max_size=20))))
+def test_sorted_by_class_are_the_rows_of_each_class_in_order(drawn):
+    n_classes, class_of = drawn
+    members = np.full(len(class_of) + n_classes + 2, -7)
+    values.sort_by_class(np.array(class_of, dtype=np.uint32), len(class_of), n_classes, members)
+    expected = [[t for t, own in enumerate(class_of) if own == c] for c in range(n_classes)]
+    assert members[: len(class_of)].tolist() == [t for rows in expected for t in rows]
+    ends = np.cumsum([len(rows) for rows in expected])
+    assert members[len(class_of) : len(class_of) + n_classes].tolist() == ends.tolist()
+    assert members[-1] == -7
+
+
+def test_what_nodes_have_in_common_is_made_where_it_pays():
+    # All but one attribute at level 1 leaves a hundredth of the table: one common source for all six nodes.
+    X = np.array([[1, level] for level in (1, 2, 3, 4, 5, 6)])
+    weights = np.array([[0, np.log(100), 0, 0, 0, 0, 0], np.linspace(0, 1, 7)])
+    steps, sources, given_rows = roll_up.plan_roll_up(X, weights)
+    assert steps[0].tolist() == [1, 1]
+    assert given_rows[0] == 0
+    assert sources[0] == -1
+    assert (sources[1:] >= 0).all()
+    # Three nodes of different attributes have nothing but the table in common.
+    steps, sources, given_rows = roll_up.plan_roll_up(np.eye(3, dtype=np.int64), np.tile([0.0, 5.0], (3, 1)))
+    assert sources.tolist() == [-1, -1, -1]
+    assert sorted(given_rows) == [0, 1, 2]
+
+
+def test_the_most_general_level_splits_like_any_other():
+    X = np.array([[level, other] for level in (2, 0) for other in range(3)])
+    weights = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
+    steps, sources, given_rows = roll_up.plan_roll_up(X, weights)
+    place = {int(row): i for i, row in enumerate(given_rows) if row >= 0}
+    # The nodes at the top of the first attribute read a hundredth of the table, from the lowest of them.
+    assert [sources[place[row]] for row in (1, 2)] == [place[0]] * 2
+    assert steps[place[0]].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(("n", "pays"), [(3, False), (4, True)])
+def test_a_common_specialization_pays_from_four_nodes_on(n, pays):
+    """Where it costs next to nothing to read, n > 2 + 1 is the question; the node itself is not among them."""
+    X = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 2], [1, 2, 0]])[:n]
+    weights = np.array([[0.0, 50.0, 50.0], [0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+    steps, _, given_rows = roll_up.plan_roll_up(X, weights)
+    assert (steps[0].tolist() == [1, 0, 0] and given_rows[0] == -1) == pays

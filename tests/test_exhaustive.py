@@ -1,0 +1,181 @@
+"""Exhaustive search under pymoo's options: archives, evaluators, infeasible nodes, terminations, interruptions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from pymoo.constraints.as_obj import ConstraintsAsObjective
+from pymoo.core.evaluator import Evaluator
+from pymoo.optimize import minimize
+from pymoo.util.archive import MultiObjectiveArchive
+
+from pymoo_anon.algorithms import ExhaustiveSearch
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Hierarchy, Microdata
+
+
+def small_table(n_rows=80):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    levels = [[value >> level for value in range(8)] for level in range(4)]
+    frame = pd.DataFrame(rng.integers(0, 8, (n_rows, 4)), columns=list("abcd"))
+    frame["s"] = rng.integers(0, 3, n_rows)
+    return Microdata.from_frame(frame, {name: Hierarchy(levels) for name in "abcd"}, sensitive="s")
+
+
+TABLE = small_table()
+
+
+def problem(k=3):
+    """A lattice of 256 nodes."""
+    return LatticeProblem(
+        TABLE, [DistinctLDiversity("s"), GeneralLossMetric()], suppression=0.05, constraints=[KAnonymity() >= k]
+    )
+
+
+def every(own):
+    return own.evaluate(own.nodes(0, own.n_nodes), return_values_of=["F", "G"])
+
+
+def plain_front(F):
+    return {tuple(f) for f in F if not any((g <= f).all() and (g < f).any() for g in F)}
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 256, 4096])
+def test_the_front_is_that_of_the_feasible_nodes(batch_size):
+    own = problem()
+    res = minimize(own, ExhaustiveSearch(batch_size))
+    F, G = every(own)
+    assert {tuple(f) for f in res.F} == plain_front(F[G[:, 0] <= 0])
+    assert np.array_equal(own.evaluate(res.X, return_values_of=["F"]), res.F)
+    assert np.array_equal(own.evaluate(res.X, return_values_of=["G"]), res.G)
+    # Of nodes with equal values the first in the order of the lattice.
+    nodes = own.nodes(0, own.n_nodes)
+    for x, f in zip(res.X, res.F, strict=True):
+        assert x.tolist() == nodes[((f == F).all(axis=1) & (G[:, 0] <= 0)).argmax()].tolist()
+    numbers = [nodes.tolist().index(x.tolist()) for x in res.X]
+    assert numbers == sorted(numbers)
+
+
+def test_the_least_infeasible_node_is_returned_where_it_is_asked_for():
+    own = problem(k=81)
+    assert minimize(own, ExhaustiveSearch(50)).X is None
+    res = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True))
+    assert own.to_frame(res)[["a", "b", "c", "d", "k", "feasible"]].to_numpy().tolist() == [[3, 3, 3, 3, 80, False]]
+    G = every(own)[1]
+    assert res.G.tolist() == [[1.0]]
+    assert res.algorithm.pop.get("G").min() == G.min()
+    part = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True), ("n_gen", 2))
+    assert part.G[0, 0] == every(own)[1][:100].min()
+    assert part.X.tolist() == [own.nodes(0, 100)[every(own)[1][:100, 0].argmin()].tolist()]
+
+
+def test_of_equally_infeasible_nodes_the_first_is_returned():
+    own = problem(k=81)
+    res = minimize(own, ExhaustiveSearch(1, return_least_infeasible=True), ("n_gen", 2))
+    assert len(set(every(own)[1][:2, 0])) == 1
+    assert res.X.tolist() == [[0, 0, 0, 0]]
+
+
+def test_it_ends_with_the_last_node_whatever_the_termination_allows():
+    res = minimize(problem(), ExhaustiveSearch(64), ("n_gen", 50))
+    assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
+
+
+def test_an_archive_of_the_users_own_is_filled():
+    own = problem()
+    res = minimize(own, ExhaustiveSearch(60, archive=BoxArchive(1e-9)))
+    assert {tuple(f) for f in res.archive.F} == {tuple(f) for f in res.F}
+    res = minimize(own, ExhaustiveSearch(60, archive=MultiObjectiveArchive()))
+    assert {tuple(f) for f in res.archive.get("F")} == {tuple(f) for f in res.F}
+
+
+def test_the_evaluator_is_used_and_counts():
+    seen = []
+    own = problem()
+    res = minimize(own, ExhaustiveSearch(60, evaluator=Evaluator(callback=lambda pop: seen.append(len(pop)))))
+    assert seen == [60, 60, 60, 60, 16]
+    assert res.algorithm.evaluator.n_eval == 256
+
+    class Doubled(Evaluator):
+        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
+            super()._eval(problem, pop, evaluate_values_of, **kwargs)
+            pop.set("F", 2 * pop.get("F"))
+
+    doubled = minimize(own, ExhaustiveSearch(60, evaluator=Doubled()))
+    assert doubled.F.tolist() == (2 * res.F).tolist()
+
+
+@pytest.mark.parametrize(
+    ("termination", "visited"), [(("n_eval", 100), 120), (("n_gen", 3), 180), (("n_eval", 120), 120)]
+)
+def test_terminations_are_looked_at_after_every_batch(termination, visited):
+    own = problem()
+    res = minimize(own, ExhaustiveSearch(60), termination)
+    assert res.algorithm.n_visited == own.n_unique == res.algorithm.evaluator.n_eval == visited
+    F, G = (values[:visited] for values in every(own))
+    assert {tuple(f) for f in res.F} == plain_front(F[G[:, 0] <= 0])
+
+
+def test_a_termination_by_time_ends_it():
+    res = minimize(problem(), ExhaustiveSearch(1), ("time", 0.0001))
+    assert res.algorithm.n_visited < 256
+
+
+@pytest.mark.parametrize("interrupted", [1, 3])
+def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
+    own, calls = problem(), []
+    algorithm = ExhaustiveSearch(60)
+    compute = LatticeProblem._compute
+
+    def interrupt(self, X):
+        calls.append(len(X))
+        if len(calls) == interrupted:
+            raise KeyboardInterrupt
+        return compute(self, X)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LatticeProblem, "_compute", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            minimize(own, algorithm, copy_algorithm=False)
+    assert algorithm.n_visited == own.n_unique == 60 * (interrupted - 1)
+    resumed = pickle.loads(pickle.dumps(algorithm))
+    for one in (algorithm, resumed):
+        res = one.run()
+        straight = minimize(problem(), ExhaustiveSearch(60))
+        assert (res.X.tolist(), res.F.tolist()) == (straight.X.tolist(), straight.F.tolist())
+
+
+def test_asking_says_what_to_do_instead():
+    algorithm = ExhaustiveSearch()
+    algorithm.setup(problem())
+    with pytest.raises(NotImplementedError) as caught:
+        algorithm.ask()
+    assert str(caught.value) == "ExhaustiveSearch evaluates its nodes itself; call next() or run(), not ask and tell"
+    assert len(algorithm.run().F) > 1
+
+
+def test_constraints_may_be_an_objective():
+    own = problem()
+    res = minimize(ConstraintsAsObjective(own), ExhaustiveSearch(60))
+    F, G = every(own)
+    assert {tuple(f) for f in res.F} == plain_front(np.column_stack([np.maximum(G, 0), F]))
+    frame = own.to_frame(res)
+    assert np.array_equal(frame["feasible"], res.F[:, 0] <= 0)
+    assert np.array_equal(frame["GLM"], res.F[:, 2])
+
+
+def test_the_output_counts_feasible_members(capsys):
+    minimize(problem(k=81), ExhaustiveSearch(200), verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("|")[3].strip() for line in lines[3:]] == ["0", "0"]
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "10", None])
+def test_bad_sizes_of_batches_are_refused(bad):
+    with pytest.raises(ValueError) as caught:
+        ExhaustiveSearch(batch_size=bad)
+    assert str(caught.value) == f"batch_size must be a positive whole number, got {bad!r}"

@@ -1,0 +1,114 @@
+"""GENITOR under constraints: a slow twin of its births, and what holds at the end."""
+
+from bisect import insort
+
+import numpy as np
+import pytest
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.problem import Problem
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.sampling.rnd import FloatRandomSampling
+from pymoo.optimize import minimize
+from pymoo.problems import get_problem
+
+from pymoo_anon.algorithms import GENITOR
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import Violating
+
+CENSUS = make_census(300, seed=5)
+
+
+def problem(k=5, **kwargs):
+    constraints = [KAnonymity() >= k, DistinctLDiversity("occupation") >= 2]
+    return PartitionProblem(CENSUS, [GeneralLossMetric()], constraints=constraints, **kwargs)
+
+
+def rank(one):
+    """Constraint violation, then value."""
+    return float(np.maximum(one.G, 0).sum()), float(one.F[0])
+
+
+@pytest.mark.parametrize("refuse", [True, False])
+def test_births_are_those_of_the_twin(refuse):
+    own = problem(k=8)
+    rng = np.random.default_rng(0)
+    start = rng.random((15, own.n_var)) < np.linspace(0.02, 0.1, 15)[:, np.newaxis]
+    start[7] = False
+    algorithm = GENITOR(15, eliminate_duplicates=refuse, sampling=start)
+    algorithm.setup(own, termination=("n_gen", 80), seed=1)
+    members = []
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        Evaluator().eval(algorithm.problem, asked)
+        algorithm.tell(infills=asked)
+        born = [(rank(one), tuple(one.X)) for one in asked]
+        if not members:
+            members = sorted(born, key=lambda member: member[0])
+            violations = [cv for (cv, _), _ in members]
+            assert len(set(violations)) > 2
+            assert violations.count(0) == 1
+        elif born[0][0] < members[-1][0] and not (refuse and born[0][1] in [x for _, x in members]):
+            members.pop()
+            insort(members, born[0], key=lambda member: member[0])
+    assert [(rank(one), tuple(one.X)) for one in algorithm.pop] == members
+    assert members[0][0][0] == 0
+
+
+def test_only_what_is_feasible_is_returned():
+    own = problem()
+    res = minimize(own, GENITOR(pop_size=30), ("n_eval", 1500), seed=1)
+    classes = own.equivalence_classes(res.X)
+    assert KAnonymity().evaluate(classes)[0] >= 5
+    assert DistinctLDiversity("occupation").evaluate(classes)[0] >= 2
+    assert own.compute(res.X[np.newaxis])[0] == res.F
+    free = PartitionProblem(CENSUS, [GeneralLossMetric()])
+    assert res.F[0] > minimize(free, GENITOR(pop_size=30), ("n_eval", 1500), seed=1).F[0]
+
+
+def test_where_nothing_is_feasible_nothing_is_returned_unless_the_least_infeasible_is_asked_for():
+    own = LatticeProblem(CENSUS, [GeneralLossMetric()], constraints=[KAnonymity() >= 301])
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    res = minimize(own, GENITOR(20, **operators), ("n_eval", 400), seed=1)
+    assert res.X is None
+    res = minimize(own, GENITOR(20, return_least_infeasible=True, **operators), ("n_eval", 400), seed=1)
+    assert own.to_frame(res)[["k", "feasible"]].to_numpy().tolist() == [[300, False]]
+
+
+def test_the_rule_of_suppression_by_constraints_is_kept():
+    own = problem(suppression=Violating(0.5))
+    res = minimize(own, GENITOR(pop_size=30), ("n_eval", 1500), seed=1)
+    (row,) = own.to_frame(res).to_dict("records")
+    assert row["feasible"]
+    assert row["k"] >= 5
+    assert 0 < row["suppressed"] <= 150
+    assert res.F[0] < minimize(problem(), GENITOR(pop_size=30), ("n_eval", 1500), seed=1).F[0]
+
+
+class Tied(Problem):
+    """x over 10 breaks the constraint by x - 10; the value is never less for it."""
+
+    def __init__(self):
+        super().__init__(n_var=1, n_obj=1, n_ieq_constr=1, xl=0, xu=1000, vtype=int)
+
+    def _evaluate(self, X, out, *args, **kwargs):
+        out["F"], out["G"] = -np.asarray(X, dtype=float), np.asarray(X, dtype=float) - 10
+
+
+def test_feasible_ones_come_before_better_ones():
+    algorithm = GENITOR(6, sampling=np.array([[20], [3], [11], [10], [0], [500]]))
+    algorithm.setup(Tied(), seed=1)
+    algorithm.next()
+    assert algorithm.pop.get("X")[:, 0].tolist() == [10, 3, 0, 11, 20, 500]
+    assert algorithm.opt.get("X").tolist() == [[10]]
+
+
+def test_problems_of_pymoo_with_constraints_will_do():
+    own = get_problem("g1")
+    algorithm = GENITOR(30, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())
+    res = minimize(own, algorithm, ("n_gen", 60), seed=1)
+    assert (own.evaluate(res.X, return_values_of=["G"]) <= 0).all()
+    assert res.F[0] < -5

@@ -1,0 +1,180 @@
+"""Lattices of any size: their nodes, exact fronts within a budget, and what is too large."""
+
+import time
+import tracemalloc
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import PBGEA, ExhaustiveSearch
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, Objective
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem, lattice
+from pymoo_anon.table import Hierarchy, Microdata
+
+LENGTHS = (4, 3, 2, 4, 3, 4, 3, 3, 2)
+
+
+def wide_table(lengths, n_rows=60):
+    """A table with a quasi-identifier of 2 ** length values for each length; levels halve the values."""
+    rng = np.random.default_rng(0)
+    hierarchies = {
+        f"q{j}": Hierarchy([[value >> level for value in range(2**length)] for level in range(length + 1)])
+        for j, length in enumerate(lengths)
+    }
+    frame = pd.DataFrame({name: rng.integers(0, own.n_values, n_rows) for name, own in hierarchies.items()})
+    return Microdata.from_frame(frame, hierarchies)
+
+
+def wide(lengths, **kwargs):
+    return LatticeProblem(wide_table(lengths), [KAnonymity(), GeneralLossMetric()], **kwargs)
+
+
+def nsga2():
+    return NSGA2(pop_size=10, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
+
+
+def refused(action, error=ValueError):
+    with pytest.raises(error) as caught:
+        action()
+    return str(caught.value)
+
+
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=5), st.integers(0, 300), st.integers(0, 300), st.integers(1, 40)
+)
+def test_nodes_are_numbered_like_digits(lengths, start, stop, size):
+    own = wide(lengths)
+    every = list(product(*(range(length + 1) for length in lengths)))
+    assert own.n_nodes == len(every)
+    found = own.nodes(start, stop)
+    assert (found.dtype, found.shape[1]) == (np.int64, len(lengths))
+    assert list(map(tuple, found)) == every[start:stop]
+    assert list(map(tuple, np.concatenate(list(own.batches(size))))) == every
+
+
+def test_nodes_of_a_lattice_that_no_integer_counts():
+    own = wide([3] * 70)
+    assert own.n_nodes == 4**70
+    last = own.nodes(own.n_nodes - 3, own.n_nodes + 10)
+    assert last[:, :-1].tolist() == [[3] * 69] * 3
+    assert last[:, -1].tolist() == [1, 2, 3]
+    middle = own.nodes(4**50 - 1, 4**50 + 1)
+    assert middle.tolist() == [[0] * 20 + [3] * 50, [0] * 19 + [1] + [0] * 50]
+    assert own.nodes(4**70, 4**70 + 5).shape == (0, 70)
+    assert own.nodes(5, 5).shape == (0, 70)
+
+
+@pytest.mark.parametrize("n_attributes", [24, 70])
+@pytest.mark.parametrize("make", [lambda: PBGEA(pop_size=10), nsga2], ids=["PBGEA", "NSGA2"])
+def test_many_quasi_identifiers_are_searched(n_attributes, make, capsys):
+    own = wide([3] * n_attributes, suppression=0.1)
+    res = minimize(own, make(), ("n_gen", 4), seed=1, verbose=True)
+    assert capsys.readouterr().out
+    assert own.to_frame(res).shape == (len(res.X), n_attributes + 3)
+    for x, f in zip(res.X, res.F, strict=True):
+        classes = own.equivalence_classes(x)
+        assert [-KAnonymity().evaluate(classes)[0], GeneralLossMetric().evaluate(classes)[0]] == f.tolist()
+
+
+@pytest.mark.parametrize("n_attributes", [24, 70])
+def test_what_is_too_large_is_said_before_anything_is_allocated(n_attributes):
+    own = wide([3] * n_attributes)
+    count = f"{4**n_attributes:,}"
+    too_many = (
+        f"problem must have at most 1,000,000,000 nodes to visit all of them, got {count}; PBGEA and NSGA2 search a "
+        "part of them"
+    )
+    tracemalloc.start()
+    assert refused(lambda: own.batches(10)) == too_many
+    assert refused(lambda: minimize(own, ExhaustiveSearch())) == too_many
+    assert refused(lambda: minimize(own, ExhaustiveSearch(), ("n_gen", 1))) == too_many
+    assert refused(lambda: own.pareto_front(max_nodes=own.n_nodes)) == too_many
+    assert refused(lambda: own.nodes(0, own.n_nodes)) == (
+        f"{count} of the lattice's {count} nodes would take {4**n_attributes * n_attributes * 8 / 2**30:,.0f} GiB; "
+        "ask for fewer at a time, or search a part of them with PBGEA or NSGA2"
+    )
+    for known in (own.pareto_front, own.pareto_set, own.ideal_point, own.nadir_point):
+        assert known() is None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10**7
+
+
+def test_numbers_of_nodes_begin_at_0():
+    assert refused(lambda: wide([1]).nodes(-1, 1)) == "start must be the number of a node, from 0, got -1"
+
+
+def test_nsga2_does_not_wait_for_a_front(capsys, monkeypatch):
+    own = wide(LENGTHS)
+    assert own.n_nodes == 288_000
+    monkeypatch.setattr(LatticeProblem, "compute_feasible", lambda self, X: pytest.fail("a front is computed"))
+    minimize(own, nsga2(), ("n_gen", 3), seed=1, verbose=True)
+    heads = capsys.readouterr().out.splitlines()[1]
+    assert "eps" in heads
+    assert "igd" not in heads
+    assert own.n_unique <= 30
+
+
+class Slow(Objective):
+    """Takes a hundredth of a second of processor time for a node."""
+
+    name, maximize = "slow", True
+
+    def evaluate_one(self, classes):
+        end = time.process_time() + 0.01
+        while time.process_time() < end:
+            pass
+        return len(classes.sizes)
+
+
+def test_a_slow_objective_of_ones_own_stops_the_front(monkeypatch, capsys):
+    monkeypatch.setattr(lattice, "_UNASKED_SECONDS", 0.05)
+    own = LatticeProblem(wide_table([3, 3, 3]), [KAnonymity(), Slow()])
+    began = time.process_time()
+    minimize(own, nsga2(), ("n_gen", 1), seed=1, verbose=True)
+    assert time.process_time() - began < 0.6
+    assert "igd" not in capsys.readouterr().out
+    # It is not tried again, until it is asked for.
+    monkeypatch.setattr(lattice, "_UNASKED_SECONDS", np.inf)
+    assert own.pareto_front() is None
+    front = own.pareto_front(max_nodes=64)
+    assert len(front) > 1
+    assert own.pareto_front() is front
+
+
+def test_a_larger_budget_is_asked_for_by_the_call(monkeypatch):
+    monkeypatch.setattr(lattice, "_UNASKED_NODES", 15)
+    own = wide([3, 3])
+    assert own.pareto_front() is None
+    assert own.pareto_front(max_nodes=15) is None
+    F = own.compute(own.nodes(0, 16))
+    expected = sorted({tuple(f) for f in F if not any((g <= f).all() and (g < f).any() for g in F)})
+    assert own.nadir_point(max_nodes=15) is None
+    assert own.nadir_point(max_nodes=16).tolist() == np.max(expected, axis=0).tolist()
+    assert own.ideal_point().tolist() == np.min(expected, axis=0).tolist()
+    assert own.pareto_front().tolist() == list(map(list, expected))
+    assert np.array_equal(own.compute(own.pareto_set()), own.pareto_front())
+    monkeypatch.setattr(lattice, "_UNASKED_NODES", 16)
+    assert wide([3, 3]).pareto_front().tolist() == list(map(list, expected))
+
+
+def test_adults_lattice_is_within_the_budget():
+    assert lattice._UNASKED_NODES >= 17_920
+
+
+def test_points_of_a_front_without_a_feasible_node_are_refused():
+    own = wide([2, 2], constraints=[KAnonymity() >= 61])
+    assert own.pareto_front().shape == (0, 2)
+    assert own.pareto_set().shape == (0, 2)
+    for point in (own.ideal_point, own.nadir_point):
+        assert refused(point) == (
+            "the front must have a member for its ideal and nadir points, got none of 9 nodes that satisfies all "
+            "constraints"
+        )

@@ -1,0 +1,204 @@
+"""Preferred points as declared objectives: one search space, one F, pictures; the search's options."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.population import Population
+from pymoo.core.repair import Repair
+from pymoo.core.result import Result
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import PreferenceNSGA2
+from pymoo_anon.algorithms.preference import prefer_feasible
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
+from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation, ValidSampling
+from pymoo_anon.problems import LatticeProblem, PartitionProblem, PreferenceProblem, PreferredPoint
+from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.visualization import front_picture, plot_front
+
+CENSUS = make_census(200, seed=5)
+POINTS = [(0.2, 1.0), (0.5, 0.1)]
+WEIGHTS = np.arange(1, 9) / 36
+
+
+def problem(preferences=POINTS, **kwargs):
+    return PreferenceProblem(CENSUS, 5, preferences, WEIGHTS, **kwargs)
+
+
+def strings(own, n=40):
+    rng = np.random.default_rng(0)
+    return rng.random((n, own.n_var)) < np.linspace(0, 0.3, n)[:, np.newaxis]
+
+
+def refused(error, action):
+    with pytest.raises(error) as caught:
+        action()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("preferences", [POINTS[0], POINTS, [*POINTS, (0, 0), (1, 1)]], ids=len)
+def test_objectives_are_declared_and_f_is_the_same_everywhere(preferences):
+    own = problem(preferences)
+    X = strings(own)
+    F = own.evaluate(X)
+    n = len(own.preferences)
+    assert F.shape == (40, n + 1)
+    assert own.n_obj == n + 1 == len(own.objectives) == len(own.objective_names) == len(own.steps)
+    assert own.steps.tolist() == [0.001] * n + [1]
+    assert np.array_equal(own.compute(X), F)
+    assert np.array_equal(own.compute_feasible(X)[1], F)
+    assert own.recall(X[:1], lambda classes: None)[0].tolist() == F[:1].tolist()
+    natural = own.natural(F)
+    for x, values in zip(X, natural, strict=True):
+        classes = own.equivalence_classes(x)
+        assert [objective.evaluate(classes)[0] for objective in own.objectives] == values.tolist()
+    assert [objective.maximize for objective in own.objectives] == [False] * n + [True]
+
+
+def test_measures_are_taken_once_whatever_the_number_of_points(monkeypatch):
+    counted = []
+    for kind in (NormalizedWeightedPenalty, NormalizedClassDispersion, KAnonymity):
+        evaluate = kind.evaluate
+        monkeypatch.setattr(
+            kind, "evaluate", lambda self, classes, do=evaluate: counted.append(self.name) or do(self, classes)
+        )
+    own = problem([*POINTS, (0, 0)])
+    own.evaluate(strings(own, 1))
+    assert counted == ["NWP", "NECD", "k"]
+
+
+def test_names_of_points():
+    assert problem(POINTS[0]).objective_names == ("achievement", "k")
+    assert problem().objective_names == ("achievement 1", "achievement 2", "k")
+    assert problem([(0.2, 1)] * 2).objective_names == ("achievement 1", "achievement 2", "k")
+    assert repr(problem().objectives[1]) == "PreferredPoint((0.5, 0.1))"
+
+
+@pytest.mark.parametrize("preferences", [POINTS[0], POINTS], ids=["one", "two"])
+def test_pictures_show_k_as_it_is(preferences, tmp_path):
+    own = problem(preferences)
+    res = minimize(own, PreferenceNSGA2(20), ("n_gen", 5), seed=1)
+    plot_front(own, res, tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 0
+    picture = front_picture(own, {"Front": res.F})
+    achievement, k = picture.axes[:2]
+    assert (achievement.label, k.short, k.maximize) == (
+        f"{own.objective_names[0]} (lower is better)", "k", True
+    )  # fmt: skip
+    shown = picture.fronts["Front"][:, 1]
+    assert sorted(shown) == sorted(own.measures(res.X)[:, 2])
+
+
+def test_a_preferred_point_is_an_objective_for_any_problem():
+    point = PreferredPoint((0.3, 0.2))
+    for space in (LatticeProblem, PartitionProblem):
+        own = space(CENSUS, [point, NormalizedWeightedPenalty(), NormalizedClassDispersion()], suppression=0.05)
+        X = np.array([own.xl, own.xu]).astype(own.vtype)
+        F = own.evaluate(X)
+        assert np.array_equal(F[:, 0], point.achieved(F[:, 1:]))
+        low, high = point.value_range(CENSUS.tuples)
+        assert ((low <= F[:, 0]) & (F[:, 0] <= high)).all()
+    assert point == PreferredPoint([0.3, 0.2])
+    assert point != PreferredPoint((0.3, 0.3))
+    assert refused(ValueError, lambda: PreferredPoint(POINTS)) == (
+        f"preference must be one point (NWP, NECD), got {POINTS!r}"
+    )
+    assert refused(ValueError, lambda: PreferredPoint((0.3, 1.2))) == (
+        "preferences must be points (NWP, NECD) between 0 and 1, got (0.3, 1.2)"
+    )
+    assert refused(ValueError, lambda: LatticeProblem(CENSUS, [PreferredPoint((0.3, 0.2), [0.5, 0.5])])) == (
+        "weights must be one for each of the 8 quasi-identifiers, got 2"
+    )
+
+
+def test_quasi_identifiers_may_have_any_name():
+    names = ["row", "achievement", "deviation", "NWP_pref", "k"]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 3, 60) for name in names})
+    table = Microdata.from_frame(frame, {name: Hierarchy.flat(range(3)) for name in names})
+    own = PreferenceProblem(table, 2, (0.2, 1.0))
+    X = np.array([[True] * 2 + [False] * 8, [False] * 10])
+    res = Result()
+    res.X = X
+    shown = own.to_frame(res)
+    assert shown[names].to_numpy().tolist() == [[3, 1, 1, 1, 1], [1, 1, 1, 1, 1]]
+    assert shown.shape == (2, 10)
+    assert shown["achievement (objective)"].tolist() == own.evaluate(X)[:, 0].tolist()
+    picks = own.picks(X)
+    assert picks.shape == (1, 13)
+    assert picks.columns.is_unique
+    assert picks[names].to_numpy().tolist() == shown.loc[picks["row (measured)"], names].to_numpy().tolist()
+
+
+def test_columns_of_frames_may_be_tuples():
+    frame = pd.DataFrame({"a": [0, 1, 0, 1], "b": [0, 0, 1, 1]})
+    frame.columns = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False)
+    hierarchies = {name: Hierarchy.from_levels([[0, 1], ["*", "*"]]) for name in frame.columns}
+    table = Microdata.from_frame(frame, hierarchies)
+    res = Result()
+    for own, x in (
+        (LatticeProblem(table, [KAnonymity()]), [1, 0]),
+        (PartitionProblem(table, [KAnonymity()]), [False, True]),
+        (PreferenceProblem(table, 1, (0.5, 0.5)), [False, True]),
+    ):
+        res.X = np.array([x])
+        shown = own.to_frame(res)
+        assert list(shown.columns[:3]) == [("a", 1), ("b", 2), "k"]
+        assert shown["k"].tolist() == [2]
+
+
+def test_tournaments_between_two_preferred_points():
+    """Two infeasible ones of equal f2: the smallest of their achievements decides, whichever point it is for."""
+    F = [[3, 9, 1], [4, 2, 1], [5, 8, 1], [1, 9, 2], [9, 9, 0], [8, 8, -5]]
+    pop = Population.new(X=np.zeros((6, 1)), F=np.array(F, dtype=float))
+    pop.set("rank", [0, 0, 0, 0, 1, 1])
+    pop.set("crowding", [1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
+
+    def winner(a, b):
+        won = {int(prefer_feasible(pop, np.array([pair]))[0, 0]) for pair in ((a, b), (b, a))}
+        assert len(won) == 1
+        return won.pop()
+
+    assert winner(0, 1) == 1  # 2 for the second point is less than 3 for the first
+    assert winner(0, 2) == 0
+    assert winner(1, 2) == 1
+    assert winner(2, 3) == 2  # f2 comes first: 1 is less than 2, whatever is achieved
+    assert winner(0, 4) == 4  # feasible before infeasible, at f2 = 0 as well
+    assert winner(4, 5) == 5  # of equal rank the one in the larger gap
+
+
+class Most(Repair):
+    """Repairs, and counts what it was given."""
+
+    given = 0
+
+    def _do(self, problem, X, **kwargs):
+        Most.given += len(X)
+        return problem.closest(X)
+
+
+def test_a_repair_of_ones_own_is_taken():
+    own = problem()
+    res = minimize(own, PreferenceNSGA2(10, repair=Most()), ("n_gen", 3), seed=1)
+    assert Most.given == 30
+    assert len(res.F) > 0
+    assert isinstance(PreferenceNSGA2().repair, ClosestValidRepair)
+
+
+def test_elementwise_runners_and_other_algorithms_take_it():
+    own = problem(elementwise_runner=lambda f, X: [f(x) for x in X])
+    X = strings(own, 5)
+    assert np.array_equal(own.evaluate(X), problem().evaluate(X))
+    nsga2 = NSGA2(
+        10, sampling=ValidSampling(), crossover=PartitionCrossover(), mutation=PerAttributeBitMutation(), archive=None
+    )
+    res = minimize(own, nsga2, ("n_gen", 2), seed=1)
+    assert np.array_equal(problem().compute(res.X), res.F)
+    assert own.picks(res.X).columns[0] == "row"
+
+
+def test_losses_stay_apart_from_preferences():
+    with pytest.raises(TypeError):
+        PreferenceProblem(CENSUS, 5, POINTS, objectives=[GeneralLossMetric()])

@@ -1,0 +1,176 @@
+"""What pymoo's users set or give: runners, threads, arrays of any kind, wrappers, frames of infeasible rows."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.constraints.as_obj import ConstraintsAsObjective
+from pymoo.core.result import Result
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import PBGEA
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import Hierarchy, Microdata, Violating
+
+RNG = np.random.default_rng(0)
+LEVELS = [[value >> level for value in range(8)] for level in range(4)]
+FRAME = pd.DataFrame(RNG.integers(0, 8, (80, 3)), columns=list("abc")).assign(s=RNG.integers(0, 3, 80))
+
+
+def table(names="abc"):
+    frame = FRAME.rename(columns=dict(zip("abc", names, strict=True)))
+    return Microdata.from_frame(frame, {name: Hierarchy(LEVELS) for name in names}, sensitive="s")
+
+
+def problem(names="abc", **kwargs):
+    kwargs.setdefault("constraints", [DistinctLDiversity("s") >= 2])
+    return LatticeProblem(table(names), [KAnonymity(), GeneralLossMetric()], **{"suppression": 5, **kwargs})
+
+
+def nsga2(**kwargs):
+    return NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation(), **kwargs)
+
+
+def refused(error, action):
+    with pytest.raises(error) as caught:
+        action()
+    return str(caught.value)
+
+
+def result_of(X):
+    res = Result()
+    res.X = X
+    return res
+
+
+def test_points_may_be_evaluated_one_by_one():
+    calls = []
+
+    def runner(evaluate, X):
+        calls.append(len(X))
+        return [evaluate(x) for x in X]
+
+    own, plain = problem(elementwise_runner=runner), problem()
+    X = own.nodes(0, 64)
+    for wanted in ("F", "G"):
+        assert np.array_equal(*(one.evaluate(X, return_values_of=[wanted]) for one in (own, plain)))
+    assert np.array_equal(own.evaluate(X[5])[0], plain.evaluate(X[5])[0])
+    assert calls == [64, 64, 1]
+    assert own.n_unique == 64
+    found = minimize(own, nsga2(), ("n_gen", 4), seed=1)
+    assert np.array_equal(found.F, minimize(plain, nsga2(), ("n_gen", 4), seed=1).F)
+    strings = PartitionProblem(table(), [KAnonymity()], elementwise_runner=runner)
+    bits = strings.sample(6, np.random.default_rng(0))
+    assert np.array_equal(strings.evaluate(bits), PartitionProblem(table(), [KAnonymity()]).evaluate(bits))
+    plain.elementwise = True
+    assert np.array_equal(plain.evaluate(X[:9])[0], problem().evaluate(X[:9])[0])
+
+
+@pytest.mark.parametrize("bad", ["2", 0, -1, 1.5, None, True])
+def test_threads_are_a_number(bad):
+    own = problem()
+    assert refused(ValueError, lambda: setattr(own, "n_threads", bad)) == (
+        f"n_threads must be a positive whole number, got {bad!r}"
+    )
+    assert own.n_threads == 1
+    own.n_threads = np.int64(2)
+    for twin in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
+        assert twin.n_threads == 2
+
+
+def test_arrays_of_objects_are_what_they_hold():
+    own = problem()
+    X = own.nodes(0, 10)
+    for given in (X.astype(object), X.astype(float).astype(object), X.tolist()):
+        assert np.array_equal(own.evaluate(given)[0], own.evaluate(X)[0])
+    assert own.n_unique == 10
+    strings = PartitionProblem(table(), [KAnonymity()])
+    bits = strings.sample(5, np.random.default_rng(0))
+    assert np.array_equal(strings.evaluate(bits.astype(object)), strings.evaluate(bits))
+    wrong = np.array([["1", "0", "2"]], dtype=object)
+    for bad in (wrong, np.array([[1, None, 2]], dtype=object), np.array([[1, 0.5, 2]], dtype=object)):
+        assert refused(ValueError, lambda bad=bad: own.evaluate(bad)).startswith(
+            "X must hold whole generalization levels"
+        )
+    ragged = np.empty(2, dtype=object)
+    ragged[:] = [[1, 2], [1, 2, 3]]
+    assert refused(ValueError, lambda: own.evaluate(ragged)).startswith("X must be nodes of 3 levels")
+    assert refused(TypeError, lambda: strings.evaluate(bits.astype(int).astype(object))) == (
+        "X must be Boolean strings, got int64; ValidSampling and the operators of bit strings keep them Boolean in any "
+        "algorithm"
+    )
+
+
+def test_arrays_of_floats_are_levels_where_they_are_whole():
+    own = problem()
+    start = own.nodes(0, 10).astype(float)
+    for algorithm in (PBGEA(10, sampling=start), nsga2()):
+        res = minimize(own, algorithm, ("n_gen", 3), seed=1)
+        assert np.array_equal(own.compute(own.checked(res.X)), res.F)
+        assert (own.to_frame(res)[list("abc")].to_numpy() == res.X).all()
+        assert own.decode(res.X[0]).n_groups
+    assert refused(ValueError, lambda: minimize(own, PBGEA(10, sampling=start + 0.5), ("n_gen", 1), seed=1)).startswith(
+        "X must hold whole generalization levels"
+    )
+
+
+def test_constraints_may_be_an_objective():
+    own = problem()
+    res = minimize(ConstraintsAsObjective(own), nsga2(), ("n_gen", 5), seed=1, verbose=True)
+    assert res.F.shape[1] == 3
+    F, G = own.evaluate(res.X)
+    assert np.array_equal(res.F, np.column_stack([np.maximum(G, 0), F]))
+    assert own.to_frame(res)["feasible"].tolist() == (res.F[:, 0] == 0).tolist()
+    front = ConstraintsAsObjective(own).pareto_front()
+    assert np.array_equal(front, np.column_stack([np.zeros(len(own.pareto_front())), own.pareto_front()]))
+
+
+@pytest.mark.parametrize("rule", [0, 5, Violating(20)], ids=repr)
+def test_frames_tell_what_is_suppressed_and_what_is_feasible(rule, monkeypatch):
+    own = problem(suppression=rule, constraints=[KAnonymity() >= 3, DistinctLDiversity("s") >= 2])
+    X = own.nodes(0, own.n_nodes)
+    G = own.evaluate(X, return_values_of=["G"])
+    counts = [own.equivalence_classes(x).n_suppressed[0] for x in X]
+    # All of it is remembered.
+    monkeypatch.setattr(LatticeProblem, "_compute", lambda self, X: pytest.fail("measured again"))
+    shown = own.to_frame(result_of(X))
+    assert list(shown.columns) == ["a", "b", "c", "k", "GLM", "l", "suppressed", "feasible"]
+    assert [str(dtype) for dtype in shown.dtypes] == [*["int64"] * 4, "float64", "int64", "int64", "bool"]
+    assert shown["suppressed"].tolist() == counts
+    assert shown["feasible"].tolist() == (G <= 0).all(axis=1).tolist()
+    assert 0 < shown["feasible"].sum() < len(X)
+    assert (shown["suppressed"] > 0).any() == (rule != 0)
+
+
+def test_frames_without_constraints_have_no_word_of_feasibility():
+    own = problem(constraints=[])
+    assert list(own.to_frame(result_of(own.nodes(0, 3))).columns) == ["a", "b", "c", "k", "GLM", "suppressed"]
+
+
+def test_quasi_identifiers_may_be_named_like_columns_of_a_frame():
+    own = problem(["suppressed", "feasible", "k"])
+    shown = own.to_frame(result_of(own.nodes(0, 4)))
+    assert list(shown.columns) == [
+        "suppressed", "feasible", "k", "k (objective)", "GLM", "l", "suppressed (measured)", "feasible (measured)",
+    ]  # fmt: skip
+    assert shown["k"].tolist() == [0, 1, 2, 3]
+
+
+def test_rows_that_break_constraints_are_told():
+    """What RVEA and `return_least_infeasible` return."""
+    from pymoo.algorithms.moo.rvea import RVEA
+    from pymoo.util.ref_dirs import get_reference_directions
+
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    own = problem(constraints=[KAnonymity() >= 15])
+    rvea = RVEA(get_reference_directions("das-dennis", 2, n_partitions=9), **operators)
+    res = minimize(own, rvea, ("n_gen", 6), seed=1)
+    assert own.to_frame(res)["feasible"].tolist() == (res.G[:, 0] <= 0).tolist()
+    none = problem(constraints=[KAnonymity() >= 81])
+    res = minimize(none, nsga2(return_least_infeasible=True), ("n_gen", 6), seed=1)
+    assert none.to_frame(res)["feasible"].tolist() == [False] * len(res.X)
