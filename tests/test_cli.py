@@ -130,6 +130,7 @@ def test_all_objectives():
         (["--suppression", "5"], "AtMost(limit=5)"),
         (["--suppression", "0"], "AtMost(limit=0)"),
         (["--suppression", "below:4"], "Below(k=4)"),
+        (["--suppression", "violating:0.1", "--require", "k>=5"], "Violating(limit=0.1)"),
     ],
 )
 def test_suppression(arguments, rule):
