@@ -165,7 +165,7 @@ def test_a_history_shares_table_and_memory():
 @pytest.mark.parametrize(
     "termination",
     [("n_gen", 3), ("n_eval", 100), ("time", "00:00:01"), DefaultMultiObjectiveTermination(n_max_gen=20)],
-    ids=str,
+    ids=["n_gen", "n_eval", "time", "default"],
 )
 def test_every_termination_ends_it(termination):
     res = minimize(problem(), PBGEA(pop_size=5), termination, seed=1)

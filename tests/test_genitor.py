@@ -221,7 +221,7 @@ def test_evaluations_are_counted_and_end_it():
     assert res.algorithm.n_gen - 1 == 16
     for n_eval in (25, 26, 60, 401):
         res = minimize(problem(), GENITOR(pop_size=25), ("n_eval", n_eval), seed=1)
-        assert res.algorithm.evaluator.n_eval == n_eval
+        assert (res.algorithm.evaluator.n_eval, res.algorithm.n_gen - 1) == (n_eval, -(-n_eval // 25))
     res = minimize(problem(), GENITOR(pop_size=25), ("n_gen", 3), seed=1)
     assert res.algorithm.evaluator.n_eval == 75
     assert GENITOR().termination.n_max_evals == 30_000

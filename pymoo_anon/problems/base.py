@@ -14,12 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.problem import Problem
 from pymoo.core.result import Result
 
-from pymoo_anon._messages import repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.arguments import (
+    check_table,
+    checked_constraints,
+    checked_objectives,
+    free_name,
+    unique_names,
+)
 from pymoo_anon.problems.memory import Memory
-from pymoo_anon.problems.naming import free_name, unique_names
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -78,8 +83,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     ) -> None:
         check_table(table)
         self.table = table
-        self.objectives = _checked_objectives(objectives, table)
-        self.constraints = _checked_constraints(constraints, table)
+        self.objectives = checked_objectives(objectives, table)
+        self.constraints = checked_constraints(constraints, table)
         self.suppression = suppression_rule(suppression)
         self._grouping = self.suppression.grouping(table.n_rows)
         self._limit = None
@@ -319,63 +324,3 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _variables_frame(self, X: NDArray[Any]) -> pd.DataFrame:
         """One column per quasi-identifier."""
         raise NotImplementedError
-
-
-def check_table(table: Any) -> None:
-    """Refuse what is no table before it is asked for anything.
-
-    Raises:
-        TypeError: It is no Microdata.
-    """
-    if not isinstance(table, Microdata):
-        raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
-
-
-def plain_array(X: ArrayLike) -> NDArray[Any]:
-    """Points as an array of numbers or truth values, also where they come as objects."""
-    given = np.asarray(X)
-    if given.dtype == object:
-        try:
-            return np.array(given.tolist())
-        except ValueError:  # Rows of several lengths are left to who asks for a shape.
-            return given
-    return given
-
-
-def _checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
-    """The objectives as a tuple.
-
-    Raises:
-        TypeError: They are no list of objectives.
-        ValueError: There are none, one is given twice, or one cannot measure the table.
-    """
-    if isinstance(objectives, Objective):
-        raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
-    checked = tuple(objectives)
-    if not checked:
-        raise ValueError("objectives must name at least one objective, got none")
-    for objective in checked:
-        if not isinstance(objective, Objective):
-            raise TypeError(f"objectives must be Objective instances, got {objective!r}")
-        objective.check(table)
-    twice = repeated(checked)
-    if twice:
-        raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
-    return checked
-
-
-def _checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint, ...]:
-    """The constraints as a tuple.
-
-    Raises:
-        TypeError: They are no list of constraints.
-        ValueError: What one of them bounds cannot measure the table.
-    """
-    if isinstance(constraints, Constraint):
-        raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
-    checked = tuple(constraints)
-    for constraint in checked:
-        if not isinstance(constraint, Constraint):
-            raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
-        constraint.objective.check(table)
-    return checked

@@ -17,8 +17,8 @@ from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.base import AnonymizationProblem, check_table, plain_array
-from pymoo_anon.problems.naming import column_index
+from pymoo_anon.problems.arguments import check_table, column_index, plain_array
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.nodes import level_maps
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata

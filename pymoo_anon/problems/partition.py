@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.base import AnonymizationProblem, check_table, plain_array
-from pymoo_anon.problems.naming import column_index
+from pymoo_anon.problems.arguments import check_table, column_index, plain_array
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.cuts import closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy

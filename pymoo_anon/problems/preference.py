@@ -14,8 +14,7 @@ from pymoo.core.result import Result
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.achievement import PreferredPoint, preferred_points
-from pymoo_anon.problems.base import check_table
-from pymoo_anon.problems.naming import free_name
+from pymoo_anon.problems.arguments import check_table, free_name
 from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy
