@@ -23,7 +23,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, plain
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -167,7 +167,7 @@ class PBGEAOutput(Output):  # type: ignore[misc]
             self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
         if _has_own_columns(problem):
             for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
-                heading = f"{'best' if objective.maximize else 'lowest'} {name}"
+                heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
                 self.columns.append(Column(heading, width=max(12, len(heading)), func=_Best(index)))
 
 
