@@ -1,7 +1,6 @@
 """The kernel against the plain twin, through each of its paths and at its limits."""
 
 import tracemalloc
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from strategies import nodes, policies, tables
 from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, extents, grouper, grouping, values, workspace
 from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.roll_up import plan_roll_up
-from pymoo_anon.fronts.dominance import dominance_fitness, update_boxes
 from pymoo_anon.objectives import ClassSizeSum, KAnonymity, SensitiveCountSum
 
 COLUMNS = ("s0", "s1", "q0")
@@ -285,8 +283,7 @@ def test_nothing_changes_its_input():
     codes, counts = np.array([[0, 0], [0, 1], [1, 0]]), np.array([2, 1, 3])
     column = ValueCounts(np.array([0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([1, 1, 1, 3]), 2)
     maps, n_groups = np.array([[0, 1, 0, 1], [0, 0, 0, 0]]), np.array([[2, 2], [1, 1]])
-    F, boxes = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
-    inputs = [codes, counts, column.starts, column.values, column.counts, maps, n_groups, F, boxes]
+    inputs = [codes, counts, column.starts, column.values, column.counts, maps, n_groups]
     for array in inputs:
         array.flags.writeable = False
     before = [array.copy() for array in inputs]
@@ -294,8 +291,6 @@ def test_nothing_changes_its_input():
     copies(table, maps, n_groups, columns=("s",), limit=1, class_of=True)
     row_ids(codes, (2, 2))
     extents.group_extents(maps, table.offsets)
-    update_boxes(F, boxes, 1)
-    dominance_fitness(F)
     for array, earlier in zip(inputs, before, strict=True):
         np.testing.assert_array_equal(array, earlier)
 
@@ -325,38 +320,3 @@ def test_marginals_and_extents_count_values():
     table = DistinctTuples([[0, 2], [1, 2], [1, 0]], [5, 1, 2], (2, 3))
     assert table.marginals.tolist() == [5, 3, 2, 0, 6]
     assert extents.group_extents(np.array([[0, 0, 0, 1, 0]]), table.offsets).tolist() == [[1, 1, 1, 0, 1]]
-
-
-small_points = st.tuples(st.integers(0, 12), st.integers(1, 3)).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=st.integers(-6, 6).map(float))
-)
-
-
-def dominates(a, b):
-    return all(x <= y for x, y in zip(a, b, strict=True)) and tuple(a) != tuple(b)
-
-
-@given(F=small_points, data=st.data())
-def test_update_boxes_is_algorithm_1(F, data):
-    boxes = np.floor(F / data.draw(st.sampled_from([1.0, 2.0, 3.5])))
-    n_members = data.draw(st.integers(0, len(F)))
-
-    def box_dominates(a, b):
-        return dominates(F[a], F[b]) if tuple(boxes[a]) == tuple(boxes[b]) else dominates(boxes[a], boxes[b])
-
-    archive = list(range(n_members))
-    for t in range(n_members, len(F)):
-        archive = [m for m in archive if not box_dominates(t, m)]
-        dominated = any(box_dominates(m, t) for m in archive)
-        in_the_box = any(tuple(boxes[m]) == tuple(boxes[t]) for m in archive)
-        if not dominated and not in_the_box:
-            archive.append(t)
-    assert update_boxes(F, boxes, n_members).tolist() == archive
-
-
-@given(small_points)
-def test_dominance_fitness_sums_the_counts_of_the_dominators(F):
-    pairs = [(a, b) for a in range(len(F)) for b in range(len(F)) if dominates(F[a], F[b])]
-    dominated_by = Counter(a for a, _ in pairs)
-    expected = [sum(dominated_by[a] for a, c in pairs if c == b) for b in range(len(F))]
-    assert dominance_fitness(F).tolist() == expected
