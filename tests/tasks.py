@@ -54,6 +54,7 @@ KINDS = (
     EnhancedBetaLikeness("s0"),
     DeltaDisclosure("s0"),
     DeltaDisclosure("s0", strict=True),
+    KAnonymity(person="s1"),
     MaximumRisk(),
     AverageRisk(),
     GeneralLossMetric(),

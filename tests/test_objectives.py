@@ -237,5 +237,9 @@ def test_what_is_no_objective_says_so():
     (batch,) = two_tables()[0].grouper.classes(np.array([[0, 1]]), np.array([[2]]))
     with pytest.raises(NotImplementedError, match=r"^Empty must define evaluate_one or evaluate$"):
         Empty().evaluate(batch)
-    with pytest.raises(TypeError, match=r"^column must be the name of a column, got 5$"):
-        DistinctLDiversity(5)
+    for bad in (None, ["s0"]):
+        with pytest.raises(TypeError) as caught:
+            DistinctLDiversity(bad)
+        assert str(caught.value) == f"column must be the name of a column, got {bad!r}"
+    with pytest.raises(TypeError, match=r"^person must be the name of a column, got \['s0'\]$"):
+        KAnonymity(person=["s0"])
