@@ -43,6 +43,7 @@ class PlainTable:
         self.frame = frame.reset_index(drop=True)
         self.hierarchies = hierarchies
         self.columns = list(hierarchies)
+        self.codes = {column: pd.factorize(self.frame[column])[0] for column in self.frame}
         self.groups, self.costs = {}, {}
         for column, levels in hierarchies.items():
             for level, label_of in enumerate(levels):
@@ -65,7 +66,13 @@ class PlainTable:
             below: Every class of fewer rows than this is suppressed.
         """
         chosen = list(zip(self.columns, map(int, node), strict=True))
-        class_of = self.frame.groupby([self.groups[choice] for choice in chosen], sort=False).ngroup()
+        # One number for each combination of groups, so that pandas has one column to group.
+        key, n_keys = np.zeros(len(self.frame), dtype=np.int64), 1
+        for choice in chosen:
+            n_groups = int(self.groups[choice].max(initial=0)) + 1
+            key, n_keys = key * n_groups + self.groups[choice], n_keys * n_groups
+        assert n_keys < 2**63
+        class_of = pd.Series(pd.factorize(key)[0])
         sizes = class_of.value_counts()
         size_of = class_of.map(sizes)
         if below == 0:
@@ -82,7 +89,7 @@ class PlainTable:
             n_suppressed=int(suppressed.sum()),
             k=int(size_of[kept].min()) if kept.any() else len(self.frame),
             S_k=int((released.value_counts() ** 2).sum()),
-            GLM=float(sum(self.costs[choice].where(kept, 1.0).sum() for choice in chosen)),
+            GLM=float(sum(self.costs[choice] for choice in chosen).where(kept, len(chosen)).sum()),
         )
         if sensitive is not None:
             counts = self._counts(released, sensitive)
@@ -96,7 +103,7 @@ class PlainTable:
 
     def _counts(self, released: pd.Series, column: str) -> pd.Series:
         """How often each class holds each value of a column that it holds."""
-        return released.groupby([released, self.frame[column]], observed=True).size()
+        return released.groupby([released, self.codes[column]]).size()
 
 
 def read_levels(path: str | Path, kind: type = str) -> Levels:

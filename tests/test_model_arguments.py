@@ -50,7 +50,7 @@ def test_bad_arguments_are_refused():
         )
     kinds = (EntropyLDiversity, AlphaKAnonymity, TCloseness, BasicBetaLikeness, EnhancedBetaLikeness, DeltaDisclosure)
     for kind in kinds:
-        assert refused(TypeError, lambda kind=kind: kind(5)) == "column must be the name of a column, got 5"
+        assert refused(TypeError, lambda kind=kind: kind(["s"])) == "column must be the name of a column, got ['s']"
 
 
 def test_what_does_not_fit_the_table_is_refused():

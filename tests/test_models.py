@@ -302,10 +302,10 @@ def test_the_precisions_of_sweeney(node, expected):
         "zip": Hierarchy.from_levels([zips, ["0213*", "0213*", "0214*", "0214*"], ["021**"] * 4, ["*"] * 4]),
     }
     frame = pd.DataFrame([(race, zip_) for race in races for zip_ in zips], columns=["race", "zip"])
-    tuples = Microdata.from_frame(frame, hierarchies).tuples
+    table = Microdata.from_frame(frame, hierarchies)
     chosen = list(zip(hierarchies.values(), node, strict=True))
     maps = np.concatenate([hierarchy.groups[level] for hierarchy, level in chosen])
-    (classes,) = tuples.classes(maps[np.newaxis], np.array([[h.n_groups[level] for h, level in chosen]]))
+    (classes,) = table.grouper.classes(maps[np.newaxis], np.array([[h.n_groups[level] for h, level in chosen]]))
     np.testing.assert_allclose(Precision().evaluate(classes), [expected], rtol=1e-12)
 
 
