@@ -95,6 +95,12 @@ def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
     assert best(ClassificationMetric("s"), 5, classes, by_k=True) == [0, 1, 1 + 1 + 2]
 
 
+@pytest.mark.parametrize("measure", [EntropyLDiversity("s"), RecursiveCLDiversity("s", 2)], ids=repr)
+@pytest.mark.parametrize(("limit", "expected"), [(2, 1), (3, 4)])
+def test_a_class_that_the_limit_just_takes_says_nothing(measure, limit, expected):
+    assert best(measure, limit, raw(one_class_each(["aaa", "abcd"]), limit=limit)) == [expected]
+
+
 def test_losses_on_top_are_means_over_the_attributes_where_losses_are():
     frame = pd.DataFrame({"p": [0, 1, 1, 1], "q": [0, 1, 1, 1]})
     hierarchies = {"p": Hierarchy([[0, 1], ["*", "*"]]), "q": Hierarchy([[0, 1], [0, 1], ["*", "*"]])}
