@@ -8,6 +8,7 @@ from strategies import one_class_each, raw
 from tasks import Task, found
 
 from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.engine import DistinctTuples, Grouper
 from pymoo_anon.objectives import (
     AlphaKAnonymity,
     AverageClassSize,
@@ -34,6 +35,10 @@ from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 #: Classes of 1, 2, 2 and 5 rows, with 1, 2, 1 and 3 values.
 CLASSES = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=3)
+
+
+#: Two values of a quasi-identifier, one three times as frequent, in one class: something is lost.
+(PAIR,) = Grouper(DistinctTuples([[0], [1]], [3, 1], (2,))).classes(np.zeros((1, 2), dtype=np.int64), np.array([[1]]))
 
 
 def best(measure, limit, classes=None, **asked):
@@ -101,6 +106,12 @@ def test_a_class_that_the_limit_just_takes_says_nothing(measure, limit, expected
     assert best(measure, limit, raw(one_class_each(["aaa", "abcd"]), limit=limit)) == [expected]
 
 
+def test_diversity_is_bounded_by_what_is_left_and_by_the_values():
+    # Two values, of which one is twice as frequent: less than 2. Two values at most, however even the rest is: 2.
+    assert best(EntropyLDiversity("s"), 0, raw(one_class_each(["aab", "abcd"]))) == pytest.approx([1.8898815748423097])
+    assert best(EntropyLDiversity("s"), 3, raw(one_class_each(["aabb", "abcdefgh"]), limit=3)) == [2]
+
+
 def test_losses_on_top_are_means_over_the_attributes_where_losses_are():
     frame = pd.DataFrame({"p": [0, 1, 1, 1], "q": [0, 1, 1, 1]})
     hierarchies = {"p": Hierarchy([[0, 1], ["*", "*"]]), "q": Hierarchy([[0, 1], [0, 1], ["*", "*"]])}
@@ -120,7 +131,11 @@ def test_floors_that_rise_are_values_without_suppression():
         assert measure.bounding(measure).floor_of_generalizations(CLASSES) == expected
     kl = KLDivergence()
     floor = kl.bounding(kl).floor_of_generalizations(CLASSES)
-    assert floor == pytest.approx(kl.evaluate(raw(one_class_each(["a", "ab", "bb", "aabbc"])))[0])
+    value = kl.evaluate(raw(one_class_each(["a", "ab", "bb", "aabbc"])))[0]
+    assert floor == pytest.approx(value)
+    # It is a rounded sum, and its rounding is to prove nothing. This table loses nothing at all.
+    assert floor <= value
+    assert kl.bounding(kl).floor_of_generalizations(PAIR) < kl.evaluate(PAIR)[0]
 
 
 def sure(measure, bound, *classes):
