@@ -86,7 +86,7 @@ MEASURES = {
 }
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.integers(0, 30),
     st.lists(st.integers(0, 4), min_size=4, max_size=4),
@@ -143,7 +143,7 @@ def test_every_kind_of_constraint_is_kept_by_what_is_left(measure, bound, data, 
         assert measure.evaluate(classes) == [kept.min() if measure.maximize else kept.max()]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(tasks(of=BOUNDED, violating=True), st.integers(0, 3))
 def test_the_certified_front_is_exact(task, seed):
     problem = task.problem
