@@ -23,9 +23,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LatticeProblem
 
-# One process for all tests here: what pandas says of the whole lattice takes long.
-pytestmark = pytest.mark.xdist_group("adult")
-
 SUPPRESSION = 301
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
 
