@@ -65,12 +65,19 @@ def test_terminations_are_honoured_to_the_batch(n_eval):
 def test_the_least_infeasible_node_is_given_on_request():
     bounds = [KAnonymity() >= 490, DistinctLDiversity("occupation") >= 14, GeneralLossMetric() <= 10]
     assert minimize(problem(constraints=bounds), BranchAndBound()).X is None
-    own = problem(constraints=bounds)
-    res = minimize(own, BranchAndBound(), return_least_infeasible=True)
+    own, seen = problem(constraints=bounds), []
+
+    class Seen:
+        def add(self, pop):
+            seen.extend(pop.get("CV")[:, 0])
+            return self
+
+    res = minimize(own, BranchAndBound(archive=Seen()), return_least_infeasible=True)
     assert res.algorithm.certified
     evaluated = own.n_unique
     assert res.X.shape == (1, 8)
-    assert res.CV[0, 0] > 0
+    assert res.CV[0, 0] == min(seen) > 0
+    assert min(seen) < max(seen)
     assert evaluated == res.algorithm.n_evaluated
 
 
