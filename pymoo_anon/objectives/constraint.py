@@ -65,7 +65,7 @@ class Constraint:
         return column
 
     @property
-    def of_classes(self) -> bool:
+    def speaks_of_classes(self) -> bool:
         """Whether the constraint speaks of single classes: no kept class may be worse than the bound."""
         return bool(self.objective.worst_class and self.at_least == self.objective.maximize)
 

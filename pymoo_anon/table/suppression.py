@@ -27,7 +27,7 @@ class ClassConstraint(Protocol):
         """The column that the constraint reads, or None."""
 
     @property
-    def of_classes(self) -> bool:
+    def speaks_of_classes(self) -> bool:
         """Whether the constraint speaks of single equivalence classes."""
 
     def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -174,7 +174,7 @@ class Violating(Suppression):
         Raises:
             ValueError: None does.
         """
-        of_classes = [constraint for constraint in constraints if constraint.of_classes]
+        of_classes = [constraint for constraint in constraints if constraint.speaks_of_classes]
         if not of_classes:
             raise ValueError(
                 "Violating needs a constraint that single classes can break, such as KAnonymity() >= 5, "

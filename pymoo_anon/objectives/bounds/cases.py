@@ -61,7 +61,7 @@ def _below_violating(classes: EquivalenceClasses, rule: Violating, constraints: 
     sure = np.zeros(len(classes.sizes), dtype=np.int64)
     for constraint in constraints:
         family = constraint.objective.bounding
-        if constraint.of_classes and family is not None:
+        if constraint.speaks_of_classes and family is not None:
             sure = np.maximum(sure, family(constraint.objective).surely_suppressed(classes, constraint))
     limit = rule.limit_of(classes.n_rows)
     small = np.flatnonzero(sure)
