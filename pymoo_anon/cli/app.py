@@ -1,19 +1,13 @@
-"""The options of the command line, and nothing else: what a search needs is loaded when it begins."""
+"""The command line's commands: help, the version and wrong options answer before anything else is loaded."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli.console import clear_errors, said_warnings
-from pymoo_anon.cli.interrupt import modules_are_loaded
-from pymoo_anon.cli.names import ALGORITHMS, FILES, OBJECTIVES
-from pymoo_anon.cli.settings import Settings
-
-_TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
+from pymoo_anon.cli.commands.search import search
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -33,129 +27,4 @@ def main(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
-@app.command()
-def search(
-    ctx: typer.Context,
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="census|adult|FILE.csv",
-            help="Invented rows like Adult's, UCI's Adult, or a file of your own.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "census",
-    rows: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of rows of the census.", rich_help_panel=_TABLE)
-    ] = 30_162,
-    hierarchies: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="FILE.csv: NAME.csv in the folder is the hierarchy of the quasi-identifier NAME, in ARX's layout.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="FILE.csv: a sensitive column; repeatable.", rich_help_panel=_TABLE),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="FILE.csv: the column with class labels.", rich_help_panel=_TABLE),
-    ] = None,
-    missing: Annotated[
-        str,
-        typer.Option(
-            metavar="raise|drop|keep",
-            help="FILE.csv: refuse rows with an empty field, drop them, or keep it as a value.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "raise",
-    objectives: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,NAME,...",
-            help=f"Among {', '.join(OBJECTIVES)}. l:NAME reads another column than the sensitive one, CM:NAME than "
-            "the label.",
-            show_default="k,l,GLM or, without a sensitive column, k,GLM",
-            rich_help_panel=_GOALS,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME>=N|NAME<=N",
-            help='A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
-            rich_help_panel=_GOALS,
-        ),
-    ] = None,
-    suppression: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE|N|below:K|violating:SHARE|N",
-            help="At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes "
-            "of fewer than K rows; violating:SHARE|N the classes that break a bound of --require, ARX's rule.",
-            rich_help_panel=_GOALS,
-        ),
-    ] = "0.01",
-    algorithm: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(ALGORITHMS),
-            help="bnb (branch and bound) proves that its front is complete, exhaustive visits every node; auto takes a "
-            "proof where it is known to be quick, else pbgea.",
-            rich_help_panel=_SEARCH,
-        ),
-    ] = "auto",
-    generations: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of generations.", rich_help_panel=_SEARCH)
-    ] = 100,
-    pop_size: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Number of nodes in the population.", rich_help_panel=_SEARCH)
-    ] = 25,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIDE,...",
-            help="pbgea: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
-            show_default="1, less for what is between 0 and 1",
-            rich_help_panel=_SEARCH,
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Stop after so long, with the best found so far.",
-            show_default="none",
-            rich_help_panel=_SEARCH,
-        ),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="The same seed gives the same front.", rich_help_panel=_SEARCH),
-    ] = 1,
-    output: Annotated[
-        Path,
-        typer.Option(
-            metavar="FOLDER",
-            help=f"Where {', '.join(FILES)} go; files of these names are replaced.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = Path("front"),
-    verbose: Annotated[
-        bool,
-        typer.Option("--verbose", help="Show pymoo's table instead of a progress bar.", rich_help_panel=_OUTPUT),
-    ] = False,
-) -> None:
-    """Search a table for the front between privacy and loss, write it to a folder, and print it."""
-    given = {name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT"}
-    lists = {"sensitive": sensitive or [], "require": require or []}
-    settings = Settings(**{**ctx.params, **lists}, given=given)
-    with clear_errors():
-        settings.check()
-    with said_warnings():
-        from pymoo_anon.cli.run import run
-
-    modules_are_loaded()
-    run(settings)
+app.command()(search)

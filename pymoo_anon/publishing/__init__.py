@@ -1,0 +1,1 @@
+"""What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
