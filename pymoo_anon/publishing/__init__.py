@@ -1,3 +1,6 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
-__all__: list[str] = []
+from pymoo_anon.publishing.release import RecountError, Release, release
+from pymoo_anon.publishing.verify import verify
+
+__all__ = ["RecountError", "Release", "release", "verify"]
