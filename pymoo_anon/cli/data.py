@@ -11,6 +11,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.names import TABLES
+from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.table.delimited import decoded, rows_of, separator_of
@@ -85,6 +86,37 @@ def read_table(settings: Settings, inputs: Inputs) -> Microdata:
     frame = read_frame(inputs.data, inputs.hierarchies, own)
     hierarchies = {name: Hierarchy.from_csv(path) for name, path in inputs.hierarchies.items()}
     return Microdata.from_frame(frame, hierarchies, settings.sensitive, settings.label, settings.missing)
+
+
+def open_project(project: Project, columns: list[str]) -> pd.DataFrame:
+    """Some columns of a project's table, as a frame of its engine.
+
+    Args:
+        project: What the project file says.
+        columns: Names of the columns.
+
+    Raises:
+        ValueError: The file is not what it has to be.
+        OSError: It cannot be read.
+    """
+    assert project.data.path is not None
+    return read_frame(project.data.path, {}, columns)
+
+
+def project_table(project: Project) -> Microdata:
+    """A project's table with its hierarchies.
+
+    Raises:
+        ValueError: A file is not what it has to be, or table and hierarchies do not fit.
+        KeyError: The table lacks a column.
+        OSError: A file cannot be read.
+    """
+    files = project.quasi_identifiers
+    frame = open_project(project, [*files, *project.with_role("sensitive", "label", "person")])
+    hierarchies = {name: Hierarchy.from_csv(path) for name, path in files.items()}
+    return Microdata.from_frame(
+        frame, hierarchies, project.sensitive, project.label, project.missing, person=project.person
+    )
 
 
 def read_frame(path: Path, hierarchies: Mapping[str, Path], others: list[str]) -> pd.DataFrame:

@@ -14,13 +14,12 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.data import find_inputs, read_table
 from pymoo_anon.cli.names import ALGORITHMS
-from pymoo_anon.cli.options import constraint, objective, suppression_of
+from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.output import put_in_place, tried
 from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front, write_report
 from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.microdata import Microdata
 
 
 def run(settings: Settings) -> None:
@@ -34,7 +33,9 @@ def run(settings: Settings) -> None:
         with tried(settings.output, inputs.paths, settings.hierarchies if inputs.paths else None) as temporary:
             checksums = inputs.checksums()
             with said_warnings():
-                problem = _problem(settings, read_table(settings, inputs))
+                problem = problem_of(
+                    read_table(settings, inputs), settings.objectives, settings.require, settings.suppression
+                )
             console.print(
                 f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
                 f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
@@ -62,14 +63,6 @@ def run(settings: Settings) -> None:
         _say_the_end(console, problem, found, len(front))
     if found.stopped == "Ctrl-C":
         raise typer.Exit(130)
-
-
-def _problem(settings: Settings, table: Microdata) -> LatticeProblem:
-    names = [] if settings.objectives is None else [part.strip() for part in settings.objectives.split(",")]
-    names = names or ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-    goals = [objective("objectives", name, table) for name in names]
-    constraints = [constraint(text, table) for text in settings.require]
-    return LatticeProblem(table, goals, suppression_of(settings.suppression), constraints)
 
 
 def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
