@@ -13,7 +13,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.project_keys import DATA, RELEASE, ROLES, SEARCH, Key
-from pymoo_anon.cli.sources import Source, source_of
+from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 
 if TYPE_CHECKING:
     from pymoo_anon.table.microdata import Microdata
@@ -91,9 +91,12 @@ class Project:
         return [name for name, column in self.columns.items() if column.role in roles]
 
     @property
-    def inputs(self) -> list[Path]:
-        """The files that hold the table and its hierarchies."""
-        return [*([] if self.data.path is None else [self.data.path]), *self.quasi_identifiers.values()]
+    def inputs(self) -> Inputs:
+        """What a search of the table reads."""
+        reading = Reading(self.data, self.engine, self.empty, self.names, self.strip)
+        return Inputs(
+            reading, self.quasi_identifiers, self.sensitive, self.label, self.person, self.missing, list(self.columns)
+        )
 
     def open(self) -> Any:
         """The table as a frame of the engine, with all of its columns; of a CSV file all is text.
@@ -103,9 +106,9 @@ class Project:
                 is not installed.
             OSError: It cannot be read.
         """
-        from pymoo_anon.cli.data import open_project
+        from pymoo_anon.cli.tables import open_table
 
-        return open_project(self, list(self.columns))
+        return open_table(self.inputs)
 
     def table(self) -> Microdata:
         """The table with its hierarchies, ready to be searched.
@@ -114,9 +117,28 @@ class Project:
             ValueError: As `open`, or table and hierarchies do not fit.
             OSError: A file cannot be read.
         """
-        from pymoo_anon.cli.data import project_table
+        from pymoo_anon.cli.tables import read_table
 
-        return project_table(self)
+        return read_table(self.inputs)
+
+    def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
+        """What has to be the same for a front to belong to the project: its inputs, and how they are read.
+
+        Args:
+            checksums: What `inputs.checksums()` gives.
+        """
+        roles = self.with_role("quasi-identifier", "sensitive", "label", "person")
+        return {
+            "data": checksums[str(self.data)],
+            "hierarchies": {name: checksums[str(path)] for name, path in self.quasi_identifiers.items()},
+            "reading": {
+                "missing": self.missing,
+                "empty": list(self.empty),
+                "names": None if self.names is None else list(self.names),
+                "strip": self.strip,
+                "roles": {name: self.columns[name].role for name in roles},
+            },
+        }
 
 
 def read_project(path: Path) -> Project:

@@ -14,7 +14,6 @@ from pymoo_anon._messages import examples
 from pymoo_anon.cli.names import FILES
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.sources import checksum
 from pymoo_anon.problems.lattice import LatticeProblem
 
 
@@ -32,27 +31,6 @@ class Results(NamedTuple):
     front: pd.DataFrame
     X: NDArray[np.int64]
     record: dict[str, Any]
-
-
-def identity(project: Project) -> dict[str, Any]:
-    """What has to be the same for a front to belong to a project: checksums of its inputs, and how they are read."""
-    hierarchies = {name: checksum(path) for name, path in project.quasi_identifiers.items()}
-    return {
-        # A table of a database has no checksum: whether it changed is not known.
-        "data": None if project.data.table is not None or project.data.path is None else checksum(project.data.path),
-        "hierarchies": hierarchies,
-        "reading": {
-            "missing": project.missing,
-            "empty": list(project.empty),
-            "names": None if project.names is None else list(project.names),
-            "strip": project.strip,
-            "roles": {
-                name: column.role
-                for name, column in project.columns.items()
-                if column.role in ("quasi-identifier", "sensitive", "label", "person")
-            },
-        },
-    }
 
 
 def read_results(project: Project) -> Results:
@@ -97,7 +75,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 def _check_unchanged(project: Project, record: dict[str, Any], path: Path) -> None:
     """Refuse a front of another table."""
-    now, then = identity(project), record["project"]
+    now, then = project.identity(project.inputs.checksums()), record["project"]
     if not isinstance(then, dict) or not isinstance(then.get("hierarchies"), dict):
         raise ValueError(f"{path} must be what pymoo-anon search wrote with a project file, got no checksums")
     changed = [str(project.data)] if now["data"] != then.get("data") else []
