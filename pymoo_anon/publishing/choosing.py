@@ -1,4 +1,19 @@
-"""Choosing one point of a front: what has to hold, and which of the rest."""
+"""Choosing one point of a front: what has to hold, and which of the rest.
+
+A measure need not be an objective of the problem: what is not is measured here. Among equals the best in the objectives
+is taken, in their order, and the first row of those that agree in all.
+
+The *knee* is the point from which going on to the next better one, in whatever objective, costs most for what it gains:
+the high trade-off of Rachmawati and Srinivasan 2009. Ends of the front, which are worst in something, are no knees. Das
+1999 takes the point farthest beyond the line between the ends; fronts of privacy and loss often are curved the other
+way and have none.
+
+*Weights* take the point whose greatest weighted shortfall is least: an achievement function (Wierzbicki 1980), which
+reaches all points of a front. What has no weight does not matter.
+
+Both count shortfalls from 0 for the best of what is left to 1 for the worst, in logarithms where values span more than
+two decades.
+"""
 
 from __future__ import annotations
 
@@ -60,38 +75,25 @@ def choose(
     knee: bool = False,
     weights: Mapping[Objective, float] | None = None,
 ) -> Choice:
-    """Choose one point of a front.
+    """Choose one point of a front: of those that satisfy `require` and `risk`, by one of the other arguments.
 
-    `require` and `risk` say what has to hold. One of `best`, `row`, `knee` and `weights` says which of the rest.
-    Without any it is the best of the first objective of which lower is better, the loss. Among equals the best in the
-    objectives is taken, in their order, and the first row of those that agree in all.
-
-    A measure need not be an objective: what is not is measured here.
+    Without any of these, the least of the first objective of which lower is better is taken: the loss.
 
     Args:
         problem: The problem.
         res: What `minimize` returned, or an (n, n_var) array of points. Points that break a constraint of the problem
             are no members.
         require: What has to hold, such as `[KAnonymity() >= 5]`.
-        risk: The greatest risk that any person may have to be found, 1 / k: 0.09, as the EMA and Health Canada ask for,
-            needs k of at least 12. Where the table says whose row it is, k counts persons.
+        risk: The greatest risk that a person may have to be found, 1 / k, as in `risk_at_most`.
         best: Take the best of this measure: the least where lower is better, else the greatest.
         row: Take this row of `res.X`, from 0, if it satisfies what has to hold.
-        knee: Take the point from which going on to the next better one, in whatever objective, costs most for what it
-            gains: the high trade-off of Rachmawati and Srinivasan 2009. Ends of the front, which are worst in
-            something, are no knees. (Das 1999 takes the point farthest beyond the line between the ends. Fronts of
-            privacy and loss often are curved the other way and have none.)
-        weights: How much measures matter, by measure. The point is taken whose greatest weighted shortfall is least: an
-            achievement function (Wierzbicki 1980), which reaches all points of a front. What is not named does not
-            matter.
-
-    `knee` and `weights` count shortfalls from 0 for the best of what is left to 1 for the worst, in logarithms where
-    values span more than two decades.
+        knee: Take the knee of what is left.
+        weights: How much measures matter, by measure: take the least weighted shortfall.
 
     Raises:
         TypeError: An argument is of another kind.
-        ValueError: An argument is out of range, more than one says which point to take, no point is left, or the front
-            has none. What is nearest is named then.
+        ValueError: An argument is out of range, several say which point to take, or no point is left; the nearest is
+            named then.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
@@ -105,25 +107,13 @@ def choose(
     bounds = [*checked_constraints(require, problem.table)]
     if risk is not None:
         bounds.append(risk_at_most(problem.table, risk))
-    members = Members(problem, res)
-    names = names_of([*problem.measured, *(one.objective for one in bounds), *_asked(best, weights)])
-    left = _left(members, bounds, names)
-    among = _among(members, bounds, names, len(left))
-    if row is not None:
-        place, reason = _numbered(members, left, row, [bound(one, names[one.objective]) for one in bounds])
-    elif knee:
-        place, reason = _knee(members, left), f"the knee of {among}"
-    elif weights is not None:
-        place, reason = _weighted(members, left, weights, names, among)
-    else:
-        measure = _loss(problem) if best is None else best
-        place = int(left[first_of(_minimised(members, measure)[left], members.F[left])])
-        reason = f"the {'greatest' if measure.maximize else 'least'} {names[measure]} of {among}"
-    return _choice(members, place, names, reason)
+    return _chosen(Members(problem, res), bounds, best, row, knee, weights)
 
 
 def risk_at_most(table: Microdata, risk: float) -> Constraint:
     """The least k at which nobody has a greater risk to be found, 1 / k.
+
+    The EMA and Health Canada ask for 0.09, which a k of 12 has and one of 11 has not.
 
     Args:
         table: The table. Where it says whose row it is, k counts persons.
@@ -148,6 +138,32 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     return KAnonymity(person=table.person) >= k
 
 
+def _chosen(
+    members: Members,
+    bounds: Sequence[Constraint],
+    best: Objective | None,
+    row: int | None,
+    knee: bool,
+    weights: Mapping[Objective, float] | None,
+) -> Choice:
+    """The choice, of checked arguments."""
+    asked = [*([] if best is None else [best]), *(weights or [])]
+    names = names_of([*members.problem.measured, *(one.objective for one in bounds), *asked])
+    left = _left(members, bounds, names)
+    among = _among(members, bounds, names, len(left))
+    if row is not None:
+        place, reason = _numbered(members, left, row, [bound(one, names[one.objective]) for one in bounds])
+    elif knee:
+        place, reason = _knee(members, left), f"the knee of {among}"
+    elif weights is not None:
+        place, reason = _weighted(members, left, weights, names, among)
+    else:
+        measure = _loss(members.problem) if best is None else best
+        place = int(left[first_of(_minimised(members, measure)[left], members.F[left])])
+        reason = f"the {'greatest' if measure.maximize else 'least'} {names[measure]} of {among}"
+    return _choice(members, place, names, reason)
+
+
 def _check_ways(**given: Any) -> None:
     """Refuse more than one way to take a point, and arguments of another kind."""
     asked = [name for name, value in given.items() if value is not None]
@@ -167,10 +183,6 @@ def _check_ways(**given: Any) -> None:
         raise TypeError(f"weights must be numbers, got {wrong}")
     if not weights or not all(isfinite(weight) and weight > 0 for weight in weights.values()):
         raise ValueError(f"weights must be positive numbers, at least one, got {dict(weights)}")
-
-
-def _asked(best: Objective | None, weights: Mapping[Objective, float] | None) -> list[Objective]:
-    return [*([] if best is None else [best]), *(weights or [])]
 
 
 def _loss(problem: AnonymizationProblem) -> Objective:
