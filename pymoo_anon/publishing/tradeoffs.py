@@ -5,15 +5,45 @@ Nothing here knows a table, so that a front on paper serves as well as one of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon.publishing.wording import listed, number
 
 Matrix = NDArray[np.float64]
 
 # Positive values that span more than two decades count in logarithms, as pictures of fronts draw them.
 _DECADES = 100
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one point of a front to the next one that is better in an objective.
+
+    Attributes:
+        better_in: The name of the objective.
+        row: The row of the next point.
+        values: By name of an objective, what the next point has; a mapping that cannot be written.
+        gains: By name of an objective, how much better the next point is than the first; negative where it is worse, 0
+            where both have the same. A mapping that cannot be written.
+    """
+
+    better_in: str
+    row: int
+    values: Mapping[str, float]
+    gains: Mapping[str, float]
+
+    def __str__(self) -> str:
+        parts: dict[str, list[str]] = {"costs": [], "gives": []}
+        for name, gain in self.gains.items():
+            if gain and name != self.better_in:
+                parts["gives" if gain > 0 else "costs"].append(f"{number(abs(gain))} of {name}")
+        said = [f"{verb} {listed(each)}" for verb, each in parts.items() if each]
+        return f"{self.better_in} = {number(self.values[self.better_in])} {' and '.join(said) or 'costs nothing'}"
 
 
 def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
@@ -82,6 +112,38 @@ def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[i
     {0: 1, 1: 3}
     """
     return _next(_minimised(values, maximize), shortfalls(values, maximize), row)
+
+
+def next_steps(names: Sequence[str], values: ArrayLike, maximize: Sequence[bool], row: int) -> list[Step]:
+    """What the next better points cost: `next_better` with the differences in all objectives.
+
+    Args:
+        names: Name of every objective.
+        values: (n, n_obj) array, natural signs.
+        maximize: Whether higher is better, for each objective.
+        row: The point from which is looked.
+
+    >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
+    >>> str(step), dict(step.gains)
+    ('k = 7 costs 20 of GLM', {'k': 2.0, 'GLM': -20.0})
+    """
+    given, costs = np.asarray(values, dtype=float), _minimised(values, maximize)
+    steps = []
+    for j, other in next_better(values, maximize, row).items():
+        # Two infinities are alike.
+        gains = [
+            0.0 if mine == theirs else mine - theirs
+            for mine, theirs in zip(costs[row].tolist(), costs[other].tolist(), strict=True)
+        ]
+        steps.append(
+            Step(
+                names[j],
+                other,
+                MappingProxyType(dict(zip(names, given[other].tolist(), strict=True))),
+                MappingProxyType(dict(zip(names, gains, strict=True))),
+            )
+        )
+    return steps
 
 
 def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:

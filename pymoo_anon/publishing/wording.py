@@ -89,16 +89,16 @@ def bound(constraint: Constraint, name: str) -> str:
     return f"{name} {'>=' if constraint.at_least else '<='} {number(constraint.bound)}"
 
 
-def share(part: int, whole: int) -> str:
+def share(part: int, whole: int, unit: str) -> str:
     """A part of a whole, as a number and a share.
 
-    >>> share(301, 30_162), share(0, 10), share(1, 30_162)
-    ('301 of 30,162 (1.0 %)', 'none of 10', '1 of 30,162 (less than 0.1 %)')
+    >>> share(301, 30_162, "rows"), share(0, 10, "people"), share(1, 30_162, "rows")
+    ('301 of 30,162 rows (1.0 %)', 'none of 10 people', '1 of 30,162 rows (less than 0.1 %)')
     """
     if part == 0:
-        return f"none of {whole:,}"
+        return f"none of {whole:,} {unit}"
     percent = 100 * part / whole
-    return f"{part:,} of {whole:,} ({'less than 0.1' if percent < 0.1 else f'{percent:.1f}'} %)"
+    return f"{part:,} of {whole:,} {unit} ({'less than 0.1' if percent < 0.1 else f'{percent:.1f}'} %)"
 
 
 def listed(items: Iterable[str]) -> str:
