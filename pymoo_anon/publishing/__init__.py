@@ -1,6 +1,20 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
+from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
+from pymoo_anon.publishing.explaining import Explanation, explain
 from pymoo_anon.publishing.release import RecountError, Release, release
+from pymoo_anon.publishing.tradeoffs import Step
 from pymoo_anon.publishing.verify import verify
 
-__all__ = ["RecountError", "Release", "release", "verify"]
+__all__ = [
+    "Choice",
+    "Explanation",
+    "RecountError",
+    "Release",
+    "Step",
+    "choose",
+    "explain",
+    "release",
+    "risk_at_most",
+    "verify",
+]
