@@ -26,14 +26,15 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
 
 
-def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str, ...]]]:
+def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
     """Read the columns of a hierarchy file, as `Hierarchy.from_csv` describes it.
 
     Args:
         source: A path or an open text file.
 
     Returns:
-        The name of the file, for errors, and its columns from the values to the most general labels.
+        The name of the file, for errors, and its columns from the values to the most general labels. None stands for
+        the value that is missing, and for the labels that are its own and empty.
 
     Raises:
         TypeError: It is neither a path nor an open text file.
@@ -46,24 +47,36 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
     rows = _without_header(name, _rows(name, text))
     if len(rows[0]) > 1 and not any(row[-1] for row in rows):
         raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
-    return name, list(zip(*rows, strict=True))
+    return name, with_missing(list(zip(*rows, strict=True)))
+
+
+def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
+    """Columns with None for an empty value, and for an empty label that this value alone has at a level."""
+    gaps = [value == "" for value in columns[0]]
+    if not any(gaps):
+        return list(columns)
+    shared = [any(not label and not gap for label, gap in zip(column, gaps, strict=True)) for column in columns]
+    return [
+        tuple(None if gap and not label and not also else label for label, gap in zip(column, gaps, strict=True))
+        for column, also in zip(columns, shared, strict=True)
+    ]
 
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
     """Write columns in ARX's layout, so that `read_columns` gives them back as text.
 
     Args:
-        columns: The columns from the values to the most general labels.
+        columns: The columns from the values to the most general labels. None is an empty field.
         path: Where to write; the file appears whole or not at all. None returns the text instead.
 
     Raises:
         ValueError: The file would not be read as the same columns.
         OSError: The file cannot be written.
     """
-    wanted = [tuple(map(str, column)) for column in columns]
+    wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row; nor a comma
     # in a single column, which a reader takes for a separator.
-    all_quoted = len(wanted) == 1 or any("\r" in label for column in wanted for label in column)
+    all_quoted = len(wanted) == 1 or any("\r" in (label or "") for column in wanted for label in column)
     file = io.StringIO(newline="")
     writer = csv.writer(
         file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
@@ -76,8 +89,8 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
         raise ValueError(f"labels must be text that a hierarchy file can hold: {error}") from None
     if not same:
         raise ValueError(
-            "labels must be text that a hierarchy file can hold: the first row would be read as a header, or its first "
-            "sign as a byte order mark"
+            "labels must be text that a hierarchy file can hold: the first row would be read as a header, its first "
+            "sign as a byte order mark, or an empty text as what is missing"
         )
     if path is None:
         return text
