@@ -145,7 +145,7 @@ def test_a_table_with_gaps_reads_a_file_with_a_row_for_them(text, column):
     """A number stays a number beside what is missing, and an empty text is missing where no value is empty."""
     frame = pd.DataFrame({"age": pd.Series(column, dtype=object)})
     if "" in column and not text.endswith("\n;;*\n"):
-        with pytest.raises(ValueError, match="got without a row there: ''$"):
+        with pytest.raises(ValueError, match=r"got without a row there: ''$"):
             Microdata.from_frame(frame, {"age": Hierarchy.from_csv(io.StringIO(text))}, missing="keep")
         return
     table = Microdata.from_frame(frame, {"age": Hierarchy.from_csv(io.StringIO(text))}, missing="keep")

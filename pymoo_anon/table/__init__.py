@@ -1,5 +1,7 @@
 """Tables about persons: microdata, what its values generalize to, and what is suppressed."""
 
+from pymoo_anon.table.drafts.base import Draft
+from pymoo_anon.table.drafts.choice import draft_hierarchy
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -9,10 +11,12 @@ from pymoo_anon.table.taxonomy import Taxonomy
 __all__ = [
     "AtMost",
     "Below",
+    "Draft",
     "Generalization",
     "Hierarchy",
     "Microdata",
     "Suppression",
     "Taxonomy",
     "Violating",
+    "draft_hierarchy",
 ]
