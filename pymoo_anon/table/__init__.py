@@ -2,6 +2,7 @@
 
 from pymoo_anon.table.drafts.base import Draft
 from pymoo_anon.table.drafts.choice import draft_hierarchy
+from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -12,11 +13,13 @@ __all__ = [
     "AtMost",
     "Below",
     "Draft",
+    "Finding",
     "Generalization",
     "Hierarchy",
     "Microdata",
     "Suppression",
     "Taxonomy",
     "Violating",
+    "check_hierarchy",
     "draft_hierarchy",
 ]

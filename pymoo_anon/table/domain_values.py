@@ -12,6 +12,7 @@ from numbers import Integral, Number
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
@@ -56,6 +57,17 @@ def same_as(value: Any) -> Hashable:
         nearest = float(value)
         return nearest if Decimal(repr(nearest)) == value else value
     return value  # type: ignore[no-any-return]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN of any kind, NaT.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(Decimal("sNaN")), is_missing(""), is_missing(0)
+    (True, True, True, False, False)
+    """
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or value is pd.NA or bool(value != value)
 
 
 def is_number(value: Any) -> bool:
@@ -110,7 +122,7 @@ def day_of(value: Any) -> date | None:
     >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
     (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
     """
-    if value is None or value != value or isinstance(value, Number):
+    if is_missing(value) or isinstance(value, Number):
         return None
     if isinstance(value, datetime):
         return value.date()

@@ -40,13 +40,12 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
         TypeError: It is neither a path nor an open text file.
         ValueError: The file is empty, or it cannot be told how it is to be read.
     """
-    name, text = _text(source)
-    text = text.rstrip("\r\n")
-    if not text:
-        raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
-    rows = _without_header(name, _rows(name, text))
-    if len(rows[0]) > 1 and not any(row[-1] for row in rows):
-        raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
+    name, text = text_of(source)
+    lines, separators = separators_of(name, text)
+    rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
+    _check_lengths(name, rows, lines, separators)
+    rows = without_header(name, rows)
+    check_last_column(name, rows)
     return name, with_missing(list(zip(*rows, strict=True)))
 
 
@@ -104,8 +103,11 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     return None
 
 
-def _text(source: Any) -> tuple[str, str]:
+def text_of(source: Any) -> tuple[str, str]:
     """The name and the text of a file.
+
+    Args:
+        source: A path or an open text file.
 
     Raises:
         TypeError: It is neither a path nor an open text file.
@@ -122,38 +124,69 @@ def _text(source: Any) -> tuple[str, str]:
     return os.fspath(source), decoded(Path(source).read_bytes(), os.fspath(source))
 
 
-def _rows(name: str, text: str) -> list[list[str]]:
-    """The rows of a text, all of one length.
+def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
+    """The lines of a text without what stands in quotes, and the separators in them, the file's own first.
+
+    Args:
+        name: What messages call the file.
+        text: What it holds.
+
+    Raises:
+        ValueError: It holds nothing.
+    """
+    text = text.rstrip("\r\n")
+    if not text:
+        raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
+    lines = _LINE_END.split(_QUOTED.sub("", text))
+    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
+    return lines, used or [_SEPARATORS[0]]
+
+
+def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
+    """Refuse rows that are not all of one length.
 
     The separator is the first of the likely ones that stands outside quotes. It has to fit: where it does not, another
     one that does is named in the error and not tried, as it could split the values.
 
     Raises:
-        ValueError: Rows are of unequal length, or a quote is not closed.
+        ValueError: Rows are of unequal length.
     """
-    lines = _LINE_END.split(_QUOTED.sub("", text))
-    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
-    separator = used[0] if used else _SEPARATORS[0]
-    rows = list(rows_of(text, separator, name))
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         n_columns = len(rows[0])
         message = (
-            f"{name} must have rows of equal length: split at {separator!r}, row 1 has {n_columns} "
+            f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {n_columns} "
             f"column{'s' * (n_columns != 1)}, others have not: rows {examples(unequal)}"
         )
-        for other in used[1:]:
+        for other in separators[1:]:
             widths = {line.count(other) + 1 for line in lines}
             if len(widths) == 1:
                 message += (
-                    f"; split at {other!r}, every row has {widths.pop()}: put labels with {separator!r} in quotes"
+                    f"; split at {other!r}, every row has {widths.pop()}: put labels with {separators[0]!r} in quotes"
                 )
         raise ValueError(message)
-    return rows
 
 
-def _without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
+def check_last_column(name: str, rows: list[list[str]]) -> None:
+    """Refuse rows of equal length that all end with a separator.
+
+    Args:
+        name: What messages call the file.
+        rows: Its rows.
+
+    Raises:
+        ValueError: They do.
+    """
+    if len(rows[0]) > 1 and not any(row[-1] for row in rows):
+        raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
+
+
+def without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
     """The rows without a header, which is certain where row 1 alone numbers the levels.
+
+    Args:
+        name: What messages call the file.
+        rows: Its rows, all of one length.
 
     Raises:
         ValueError: Row 1 may be a header or a value.

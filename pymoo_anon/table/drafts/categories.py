@@ -45,7 +45,11 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     rows = [i for _, members in groups for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
     hierarchy, kept = useful([values[i] for i in rows], ordered)
-    return Draft(hierarchy, "categories", "; ".join([f"{len(values):,} categories", *kept]))
+    return Draft(
+        hierarchy,
+        "categories",
+        "; ".join([f"{len(values):,} {'category' if len(values) == 1 else 'categories'}", *kept]),
+    )
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:

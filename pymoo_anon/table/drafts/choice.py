@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import day_of, same_as
+from pymoo_anon.table.domain_values import day_of, is_missing, same_as
 from pymoo_anon.table.drafts.base import Draft
 from pymoo_anon.table.drafts.categories import draft_categories
 from pymoo_anon.table.drafts.codes import draft_codes, looks_like_a_code
@@ -101,7 +100,7 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
     firsts: dict[Any, Any] = {}
     missing = False
     for value, count in zip(listed, given, strict=True):
-        if value is None or value is pd.NA or value is pd.NaT or value != value or value == "":
+        if is_missing(value) or value == "":
             missing = True
             continue
         first = firsts.setdefault(same_as(value), value)
