@@ -8,12 +8,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from pymoo_anon._messages import repeated
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import is_missing, same_as
+from pymoo_anon.table.domain_values import is_missing, same_as, spelled
 from pymoo_anon.table.frames import ascending
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of, without_header
@@ -105,7 +106,7 @@ def _shown(items: Iterable[Any]) -> list[str]:
 def _read(source: Any, found: list[Finding]) -> list[list[str]]:
     """The rows of a file that can be checked together, none where it cannot be read."""
     try:
-        text = text_of(source)[1].rstrip("\r\n")
+        text = text_of(source, _NAME)[1].rstrip("\r\n")
         rows = list(rows_of(text, separators_of(_NAME, text)[1][0], _NAME))
     except ValueError as error:
         found.append(Finding("error", str(error)))
@@ -181,11 +182,12 @@ def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
 def _check_values(domain: list[str], values: list[Any], found: list[Finding]) -> None:
     """Every value of a column has a row, and every row a value."""
     present = list({same_as(value): value for value in values if not is_missing(value)}.values())
-    hierarchy = Hierarchy.flat(value or None for value in domain)
     try:
-        hierarchy = matched(hierarchy, present)
+        hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
     except ValueError as error:
         found.append(Finding("error", str(error)))
+        domain = list({spelled(value, Decimal): value for value in reversed(domain)}.values())
+        hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
     places = hierarchy.encode(present)
     unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
     if unknown:

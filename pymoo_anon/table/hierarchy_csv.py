@@ -103,25 +103,27 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     return None
 
 
-def text_of(source: Any) -> tuple[str, str]:
+def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
     """The name and the text of a file.
 
     Args:
         source: A path or an open text file.
+        name: What messages call it, if not by its own name.
 
     Raises:
         TypeError: It is neither a path nor an open text file.
         ValueError: It is in another encoding.
     """
     if isinstance(source, io.TextIOBase):
-        name = str(getattr(source, "name", "the file"))
+        name = name or str(getattr(source, "name", "the file"))
         try:
             return name, decoded(source.read().encode(), name)
         except UnicodeError as error:
             raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
-    return os.fspath(source), decoded(Path(source).read_bytes(), os.fspath(source))
+    name = name or os.fspath(source)
+    return name, decoded(Path(source).read_bytes(), name)
 
 
 def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
