@@ -109,7 +109,11 @@ class Mine(KAnonymity):
         ((RELEASED[:0], QUASI, [KAnonymity()]), ValueError, "frame must have at least one row, got none"),
         ((RELEASED, QUASI, KAnonymity()), TypeError, r"measures must be a list of them, got KAnonymity\(\)"),
         ((RELEASED, QUASI, ["k"]), TypeError, "measures must be objectives or constraints, got 'k'"),
-        ((RELEASED, QUASI, [Mine()]), ValueError, "measures must be among those of pymoo_anon.objectives, got KAnonymity"),
+        (
+            (RELEASED, QUASI, [Mine()]),
+            ValueError,
+            "measures must be among those of pymoo_anon.objectives, got KAnonymity",
+        ),
         (
             (RELEASED, QUASI, [GeneralLossMetric()]),
             ValueError,
