@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.release import release
 from pymoo_anon.cli.commands.search import search
+from pymoo_anon.cli.commands.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -28,3 +30,5 @@ def main(
 
 
 app.command()(search)
+app.command()(release)
+app.command()(verify)
