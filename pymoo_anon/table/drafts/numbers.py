@@ -13,6 +13,8 @@ from pymoo_anon.table.drafts.base import Draft, fills, useful
 
 # Larger numbers count nothing: they are codes.
 _LARGEST = Decimal(10) ** 18
+# The last place of the smallest float.
+_SMALLEST = -340
 # More levels make the lattice larger, and gain little.
 _MOST_LEVELS = 5
 # A level of nearly as many groups as the one below gains little, too.
@@ -20,7 +22,7 @@ _GAIN = 0.75
 # So many intervals are left below the root at most.
 _MOST_GROUPS = 5
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d.*", re.ASCII | re.DOTALL)
-# Exact for all numbers up to 300 digits long, the longest that text spells.
+# Exact for all of these numbers.
 _EXACT = Context(prec=700)
 
 
@@ -51,8 +53,9 @@ def draft_numbers(values: Sequence[Any]) -> Draft:
     whole = all(number == number.to_integral_value() for number, _ in rows)
     low, high = rows[0][0], rows[-1][0]
     widths = _widths(low, high, len({number for number, _ in rows}), whole)
-    words = f"{'whole numbers' if whole else 'numbers'} from {low:f} to {high:f}"
+    words = f"numbers from {low:f} to {high:f}"
     if whole:
+        words = f"whole numbers from {int(low)} to {int(high)}"
         rows = [(number, value if isinstance(value, str) else int(number)) for number, value in rows]
         filled = _filled(rows, widths)
         words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
@@ -67,7 +70,7 @@ def number_of(value: Any) -> Decimal | None:
     number = Decimal(str(value)) if is_number(value) else spelled(value, Decimal)
     if not isinstance(number, Decimal) or not number.is_finite():
         return None
-    return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= -300 else None  # type: ignore[operator]
+    return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
 
 
 def has_leading_zero(value: Any) -> bool:
