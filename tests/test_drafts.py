@@ -146,6 +146,15 @@ def test_numbers(values, n_groups, reason):
     assert (draft.kind, draft.hierarchy.n_groups.tolist(), draft.reason) == ("numbers", n_groups, reason)
 
 
+def test_intervals_of_long_numbers_are_exact():
+    longs = [f"{10**17}.{i:020}" for i in range(10)]
+    assert draft_hierarchy(longs).hierarchy.labels[1] == tuple(
+        f"[{10**17}.{i:020}, {10**17}.{i + 2:020})" for i in range(0, 10, 2)
+    )
+    assert draft_hierarchy([0, 1e-300, 2e-300, 3e-300]).hierarchy.n_groups.tolist() == [4, 2, 1]
+    assert draft_hierarchy(["1e-400", "1", "2", "3"]).kind == "categories"
+
+
 def test_whole_numbers_get_a_row_for_those_between_them():
     ages = draft_hierarchy([17, 30, 42, 55, 68, 71, 80, 90, 21, 25])
     assert ages.hierarchy.domain == tuple(range(100))

@@ -60,7 +60,7 @@ def draft_numbers(values: Sequence[Any]) -> Draft:
         filled = _filled(rows, widths)
         words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
         rows = filled
-    levels = {f"{width:f}": [_label(number, width, whole) for number, _ in rows] for width in widths}
+    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
@@ -106,12 +106,18 @@ def _bin(number: Decimal, width: Decimal) -> int:
     return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
 
 
-def _label(number: Decimal, width: Decimal, whole: bool) -> str:
-    """What is in the interval of a number, as `Hierarchy.intervals` writes it."""
-    place = _bin(number, width)
-    if whole:
-        return f"{int(place * width)}–{int((place + 1) * width) - 1}"
-    return f"[{place * width:f}, {(place + 1) * width:f})"
+def _level(numbers: Sequence[Decimal], width: Decimal, whole: bool) -> list[str]:
+    """What is in the interval of every number, as `Hierarchy.intervals` writes it."""
+    labels: list[str] = []
+    high = None
+    for number in numbers:
+        # The numbers are in order, so that most lie in the interval of the one before.
+        if high is None or number >= high:
+            place = _bin(number, width)
+            low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
+            label = f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})"
+        labels.append(label)
+    return labels
 
 
 def _filled(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
