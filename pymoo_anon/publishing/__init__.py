@@ -1,6 +1,8 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
 from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
+from pymoo_anon.publishing.evidence import evidence, neighbours
+from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, explain
 from pymoo_anon.publishing.tradeoffs import Step
 
@@ -9,6 +11,10 @@ __all__ = [
     "Explanation",
     "Step",
     "choose",
+    "evidence",
     "explain",
+    "neighbours",
+    "read_evidence",
     "risk_at_most",
+    "write_evidence",
 ]
