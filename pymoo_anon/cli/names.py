@@ -34,8 +34,8 @@ SUPPRESSIONS = {"below": "Below", "violating": "Violating"}
 
 #: The tables that --data names besides a file, and the options that mean nothing with each.
 TABLES = {
-    "census": ("hierarchies", "sensitive", "label", "missing"),
-    "adult": ("hierarchies", "sensitive", "label", "missing", "rows"),
+    "census": ("engine", "hierarchies", "sensitive", "label", "missing"),
+    "adult": ("engine", "hierarchies", "sensitive", "label", "missing", "rows"),
 }
 
 

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Sequence
+
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.names import OBJECTIVES, SUPPRESSIONS
 from pymoo_anon.cli.settings import chosen, number
 from pymoo_anon.objectives import loss, privacy
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table import suppression
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
 _MODULES = {"privacy": privacy, "loss": loss}
+
+
+def problem_of(
+    table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str
+) -> LatticeProblem:
+    """The problem that the options of a search ask for.
+
+    Args:
+        table: The table.
+        objectives: Names with commas between them, in quotes where one holds a comma. None means k, l of every
+            sensitive column, and GLM.
+        require: Bounds such as "k>=5".
+        suppression_rule: As `suppression_of` takes it.
+
+    Raises:
+        ValueError: An option is wrong, or does not fit the table.
+    """
+    if objectives is None:
+        names = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
+    else:
+        rows = csv.reader(io.StringIO(objectives, newline=""), skipinitialspace=True)
+        names = [part.strip() for row in rows for part in row] or [""]
+    goals = [objective("objectives", name, table) for name in names]
+    constraints = [constraint(text, table) for text in require]
+    return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
 
 
 def objective(option: str, name: str, table: Microdata) -> Objective:
@@ -47,11 +77,12 @@ def constraint(text: str, table: Microdata) -> Constraint:
     Raises:
         ValueError: It is no such text.
     """
-    for sign, at_least in ((">=", True), ("<=", False)):
-        name, found, bound = text.partition(sign)
-        if found:
-            return Constraint(objective("require", name.strip(), table), number("require", bound.strip()), at_least)
-    raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {text!r}")
+    # The last sign is the bound's: the name of a column may hold one, too.
+    sign = max((">=", "<="), key=text.rfind)
+    name, found, bound = text.rpartition(sign)
+    if not found:
+        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {text!r}")
+    return Constraint(objective("require", name.strip(), table), number("require", bound.strip()), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:

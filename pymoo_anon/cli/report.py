@@ -106,7 +106,7 @@ def run_record(
     problem: LatticeProblem,
     found: Found,
     options: Mapping[str, Any],
-    inputs: Mapping[str, str],
+    inputs: Mapping[str, str | None],
     *,
     algorithm: tuple[str, str],
     compile_seconds: float,
@@ -117,7 +117,7 @@ def run_record(
         problem: The problem, after the search.
         found: What the search found.
         options: Every option of the search, its seed included.
-        inputs: The sha256 of every file that was read, by its path.
+        inputs: The sha256 of every file that was read, by its path; None for a table in a database.
         algorithm: The name of the algorithm, and why it was chosen.
         compile_seconds: Time until the compiled loops were ready.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 import typer
@@ -12,15 +12,16 @@ from rich.console import Console
 
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
-from pymoo_anon.cli.data import find_inputs, read_table
+from pymoo_anon.cli.data import find_inputs, search_table
 from pymoo_anon.cli.names import ALGORITHMS
-from pymoo_anon.cli.options import constraint, objective, suppression_of
+from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front, write_report
 from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
 from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli.sources import checksum
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.microdata import Microdata
 
 
 def run(settings: Settings) -> None:
@@ -31,10 +32,13 @@ def run(settings: Settings) -> None:
     """
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
-        with tried(settings.output, inputs.paths, settings.hierarchies if inputs.paths else None) as temporary:
+        read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
+        with tried(settings.output, read, settings.hierarchies if inputs.paths else None) as temporary:
             checksums = inputs.checksums()
             with said_warnings():
-                problem = _problem(settings, read_table(settings, inputs))
+                problem = problem_of(
+                    search_table(settings, inputs), settings.objectives, settings.require, settings.suppression
+                )
             console.print(
                 f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
                 f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
@@ -51,6 +55,8 @@ def run(settings: Settings) -> None:
             record = run_record(
                 problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
             )
+            if settings.project is not None:
+                record |= _of_project(settings.project, checksums)
             with said_warnings():
                 write_report(problem, found.res, front, record, temporary)
             paths = put_in_place(temporary, settings.output)
@@ -62,14 +68,6 @@ def run(settings: Settings) -> None:
         _say_the_end(console, problem, found, len(front))
     if found.stopped == "Ctrl-C":
         raise typer.Exit(130)
-
-
-def _problem(settings: Settings, table: Microdata) -> LatticeProblem:
-    names = [] if settings.objectives is None else [part.strip() for part in settings.objectives.split(",")]
-    names = names or ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-    goals = [objective("objectives", name, table) for name in names]
-    constraints = [constraint(text, table) for text in settings.require]
-    return LatticeProblem(table, goals, suppression_of(settings.suppression), constraints)
 
 
 def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
@@ -92,9 +90,13 @@ def _check_found(problem: LatticeProblem, found: Found, settings: Settings) -> N
 
 def _options(settings: Settings) -> Mapping[str, Any]:
     """The options of a search, as `run.json` holds them."""
-    options = asdict(settings)
-    options.pop("given")
-    return options
+    left_out = ("given", "project", "resume")
+    return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in left_out}
+
+
+def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:
+    """What ties a front to a project file, as `run.json` holds it."""
+    return {"project": {"file": project.path.name, "sha256": checksum(project.path), **project.identity(checksums)}}
 
 
 def _say_the_end(console: Console, problem: LatticeProblem, found: Found, n_front: int) -> None:

@@ -4,17 +4,23 @@ from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
 from pymoo_anon.publishing.evidence import evidence, neighbours
 from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, explain
+from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.tradeoffs import Step
+from pymoo_anon.publishing.verify import verify
 
 __all__ = [
     "Choice",
     "Explanation",
+    "RecountError",
+    "Release",
     "Step",
     "choose",
     "evidence",
     "explain",
     "neighbours",
     "read_evidence",
+    "release",
     "risk_at_most",
+    "verify",
     "write_evidence",
 ]
