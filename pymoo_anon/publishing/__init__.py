@@ -1,6 +1,8 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
 from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
+from pymoo_anon.publishing.evidence import evidence, neighbours
+from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, explain
 from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.tradeoffs import Step
@@ -13,8 +15,12 @@ __all__ = [
     "Release",
     "Step",
     "choose",
+    "evidence",
     "explain",
+    "neighbours",
+    "read_evidence",
     "release",
     "risk_at_most",
     "verify",
+    "write_evidence",
 ]

@@ -34,7 +34,7 @@ from pymoo_anon.problems.arguments import checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import first_of, shortfalls, steadiness
-from pymoo_anon.publishing.wording import bound, listed, names_of, number
+from pymoo_anon.publishing.wording import bound, listed, measure_names, number
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 
@@ -148,7 +148,7 @@ def _chosen(
 ) -> Choice:
     """The choice, of checked arguments."""
     asked = [*([] if best is None else [best]), *(weights or [])]
-    names = names_of([*members.problem.measured, *(one.objective for one in bounds), *asked])
+    names = measure_names([*members.problem.measured, *(one.objective for one in bounds), *asked])
     left = _left(members, bounds, names)
     among = _among(members, bounds, names, len(left))
     if row is not None:

@@ -19,7 +19,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.choosing import Choice
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import Step, next_steps
-from pymoo_anon.publishing.wording import listed, names_of, number, share
+from pymoo_anon.publishing.wording import listed, measure_names, number, share
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -86,10 +86,8 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanat
     ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM')
     """
     members = Members(problem, res)
-    if choice.row not in members.rows or tuple(members.X[choice.row].tolist()) != choice.x:
-        raise ValueError(f"choice must be one of the points of res, got row {choice.row}, which is another point")
-    names = list(names_of(problem.objectives).values())
-    place = int(np.searchsorted(members.rows, choice.row))
+    place = members.place_of(choice.row, choice.x)
+    names = list(measure_names(problem.objectives).values())
     found = next_steps(names, members.objectives, members.maximize, place)
     steps = [replace(step, row=int(members.rows[step.row])) for step in found]
     return Explanation(

@@ -81,6 +81,20 @@ class Members:
         measure.check(self.problem.table)
         return _measured(self.problem, self.X[self.rows], measure)
 
+    def place_of(self, row: int, x: tuple[int, ...]) -> int:
+        """The place among the members of a row of X.
+
+        Args:
+            row: The row.
+            x: The point that stands there.
+
+        Raises:
+            ValueError: Another point stands there, or it is no member.
+        """
+        if row not in self.rows or tuple(self.X[row].tolist()) != x:
+            raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
+        return int(np.searchsorted(self.rows, row))
+
     def shortfalls(self, measures: Sequence[Objective]) -> Values:
         """(m, n_measures) float array, as `tradeoffs.shortfalls`."""
         values = np.column_stack([self.values(measure) for measure in measures])

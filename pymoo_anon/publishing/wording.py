@@ -10,7 +10,6 @@ import numpy as np
 from pymoo_anon._messages import plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.table.domain_values import is_number
 
 
 def safe_repr(measure: Objective) -> str:
@@ -53,11 +52,11 @@ def short_name(measure: Objective) -> str:
     return plain(name if measure.column is None else f"{name}:{measure.column}")
 
 
-def names_of(measures: Iterable[Objective]) -> dict[Objective, str]:
+def measure_names(measures: Iterable[Objective]) -> dict[Objective, str]:
     """A name for each measure that tells it from the others, in few words, and holds no value of the data.
 
     >>> from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric
-    >>> list(names_of([DistinctLDiversity("a"), DistinctLDiversity("b"), GeneralLossMetric()]).values())
+    >>> list(measure_names([DistinctLDiversity("a"), DistinctLDiversity("b"), GeneralLossMetric()]).values())
     ['l of a', 'l of b', 'GLM']
     """
     given = list(dict.fromkeys(measures))
@@ -114,8 +113,3 @@ def listed(items: Iterable[str]) -> str:
 def column_name(column: Hashable) -> str:
     """The name of a column in one line."""
     return plain(str(column))
-
-
-def is_real(value: Any) -> bool:
-    """Whether a value is a number that is not NaN; infinity is one."""
-    return is_number(value) and not np.isnan(float(value))
