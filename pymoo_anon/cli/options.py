@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.names import OBJECTIVES, SUPPRESSIONS
@@ -45,7 +46,19 @@ def problem_of(
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
 
 
-def objective(option: str, name: str, table: Microdata) -> Objective:
+class Roles(Protocol):
+    """What says which columns a measure reads where its name does not: a table, for one."""
+
+    @property
+    def sensitive(self) -> Sequence[Any]:
+        """Names of the sensitive columns."""
+
+    @property
+    def label(self) -> Any:
+        """Name of the column with the class labels, or None."""
+
+
+def objective(option: str, name: str, table: Roles) -> Objective:
     """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave.
 
     Raises:
@@ -61,7 +74,7 @@ def objective(option: str, name: str, table: Microdata) -> Objective:
     elif column:
         columns = (column,)
     else:
-        columns = table.sensitive if role == "sensitive" else (table.label,) if table.label is not None else ()
+        columns = tuple(table.sensitive) if role == "sensitive" else (table.label,) if table.label is not None else ()
         if len(columns) != 1:
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
@@ -71,7 +84,7 @@ def objective(option: str, name: str, table: Microdata) -> Objective:
     return made
 
 
-def constraint(text: str, table: Microdata) -> Constraint:
+def constraint(text: str, table: Roles) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3".
 
     Raises:

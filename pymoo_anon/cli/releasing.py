@@ -26,7 +26,7 @@ from pymoo_anon.cli.writing import as_text, kind_of, write_table
 from pymoo_anon.publishing.choosing import Choice, choose
 from pymoo_anon.publishing.evidence import evidence
 from pymoo_anon.publishing.evidence_format import write_evidence
-from pymoo_anon.publishing.release import RecountError, Recoded, Release, recode
+from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 
 #: What is put behind the name of a release for its evidence.
 EVIDENCE = ".evidence.json"

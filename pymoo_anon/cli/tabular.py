@@ -12,7 +12,7 @@ from rich.text import Text
 from pymoo_anon._messages import plain
 from pymoo_anon.publishing.wording import number
 
-_HOLDS = {True: ("yes", ""), False: ("NO", "bold red"), None: ("not counted", "dim")}
+_HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}
 
 
 def claims_table(claims: pd.DataFrame) -> Table:
@@ -25,7 +25,7 @@ def claims_table(claims: pd.DataFrame) -> Table:
     for column in claims:
         table.add_column(str(column), justify="left" if column == "measure" else "right", overflow="fold")
     for row in claims.itertuples(index=False):
-        words, style = _HOLDS[row.holds]
+        words, style = _HOLDS[str(row.holds)]
         cells = [_cell(value) for value in row[:-1]]
         table.add_row(*cells, Text(words, style=style))
     return table

@@ -113,7 +113,7 @@ class Recoded:
             ValueError: The frame is not the one that the problem's table was read from. As `RecountError`: the recount
                 does not hold what was promised.
         """
-        claims = self._claims(written)
+        claims = self.claims(written)
         broken = claims[[holds is False for holds in claims.holds]]
         if len(broken):
             listed = ", ".join(
@@ -128,8 +128,15 @@ class Recoded:
             raise RecountError(text)
         return Release(written, claims, self.n_suppressed, self.suppressed)
 
-    def _claims(self, written: Any) -> pd.DataFrame:
-        """What was promised, what is counted again, and whether that holds."""
+    def claims(self, written: Any) -> pd.DataFrame:
+        """What was promised, what is counted again, and whether that holds, as `Release` has it.
+
+        Args:
+            written: What is counted: `frame`, or what is read of a file that it was written to.
+
+        Raises:
+            ValueError: The frame is not the one that the problem's table was read from.
+        """
         problem = self.problem
         found = Result()
         found.X = np.atleast_2d(self.x)

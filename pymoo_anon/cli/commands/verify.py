@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from pymoo_anon.cli.interrupt import modules_are_loaded
-from pymoo_anon.cli.names import OBJECTIVES
 
 
 def verify(
@@ -31,7 +30,8 @@ def verify(
         list[str] | None,
         typer.Option(
             metavar="NAME>=N|NAME<=N",
-            help=f'TABLE: what has to hold, such as "k>=5" or "l:diagnosis>=3"; repeatable. Among {", ".join(OBJECTIVES)}.',
+            help='TABLE: what has to hold, such as "k>=5" or "l:diagnosis>=3"; repeatable. Names are '
+            "those of search --objectives that need no hierarchy.",
         ),
     ] = None,
     original: Annotated[
