@@ -8,7 +8,9 @@ import typer
 
 from pymoo_anon import __version__
 from pymoo_anon.cli.commands.pick import pick
+from pymoo_anon.cli.commands.release import release
 from pymoo_anon.cli.commands.search import search
+from pymoo_anon.cli.commands.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -30,3 +32,5 @@ def main(
 
 app.command()(search)
 app.command()(pick)
+app.command()(release)
+app.command()(verify)

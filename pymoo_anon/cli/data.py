@@ -8,7 +8,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.names import TABLES
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.sources import Inputs, Reading, source_of
-from pymoo_anon.cli.tables import read_table
+from pymoo_anon.cli.tables import table_of
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.table.microdata import Microdata
 
@@ -45,7 +45,7 @@ def find_inputs(settings: Settings) -> Inputs:
     return Inputs(reading, hierarchies, settings.sensitive, settings.label, missing=settings.missing)
 
 
-def search_table(settings: Settings, inputs: Inputs) -> Microdata:
+def read_table(settings: Settings, inputs: Inputs) -> Microdata:
     """The table that a search reads, with its hierarchies.
 
     Raises:
@@ -54,7 +54,7 @@ def search_table(settings: Settings, inputs: Inputs) -> Microdata:
         OSError: A file cannot be read or downloaded.
     """
     if inputs.reading is not None:
-        return read_table(inputs)
+        return table_of(inputs)
     if settings.data == "census":
         return make_census(settings.rows)
     # As in Dewri et al. 2010, salary-class is no quasi-identifier where it is the label.

@@ -1,4 +1,4 @@
-"""The folder that a command writes to: tried before the work, changed as a whole or not at all, inputs never touched."""
+"""The folder that a command writes to: tried before the work, changed as a whole or not at all, inputs untouched."""
 
 from __future__ import annotations
 

@@ -117,9 +117,9 @@ class Project:
             ValueError: As `open`, or table and hierarchies do not fit.
             OSError: A file cannot be read.
         """
-        from pymoo_anon.cli.tables import read_table
+        from pymoo_anon.cli.tables import table_of
 
-        return read_table(self.inputs)
+        return table_of(self.inputs)
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """What has to be the same for a front to belong to the project: its inputs, and how they are read.

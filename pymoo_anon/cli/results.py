@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli.names import FILES, JOURNAL
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
+from pymoo_anon.cli.sources import checksum
 from pymoo_anon.problems.lattice import LatticeProblem
 
 
@@ -37,15 +38,19 @@ def read_results(project: Project) -> Results:
     """The front that `search` wrote for a project.
 
     Raises:
-        ValueError: There is none, its files are damaged, or the table, a hierarchy or a role changed since.
+        ValueError: There is none, its files are damaged or of two searches, or the table, a hierarchy or a role changed
+            since.
         OSError: A file cannot be read.
     """
     table_path, _, record_path = (project.output / name for name in FILES)
     for path in (table_path, record_path):
         if not path.is_file():
-            raise ValueError(f"there is no front of {project.path}: {path} is missing; pymoo-anon search writes it")
+            hint = f"search {project.path}" + (" --resume" if (project.output / JOURNAL).exists() else "")
+            raise ValueError(f"there is no front of {project.path}: {path} is missing; pymoo-anon {hint} writes it")
     record = _record(record_path)
-    _check_unchanged(project, record, record_path)
+    _check_unchanged(project, record)
+    if checksum(table_path) != record["front"]["sha256"]:
+        raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
     options = record["options"]
     problem = problem_of(project.table(), options["objectives"], options["require"], options["suppression"])
     try:
@@ -66,18 +71,18 @@ def _record(path: Path) -> dict[str, Any]:
         record = json.loads(path.read_text(encoding="utf-8"))
         options = record["options"]
         whole = isinstance(options["suppression"], str) and isinstance(options["require"], list)
-        if not whole or not isinstance(options["objectives"], str | None) or "project" not in record:
+        if not whole or not isinstance(options["objectives"], str | None):
             raise ValueError("an option is missing")
+        if not isinstance(record["front"]["sha256"], str) or not isinstance(record["project"]["hierarchies"], dict):
+            raise ValueError("no checksums")
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} must be what pymoo-anon search wrote with a project file, got {error}") from None
     return dict(record)
 
 
-def _check_unchanged(project: Project, record: dict[str, Any], path: Path) -> None:
+def _check_unchanged(project: Project, record: dict[str, Any]) -> None:
     """Refuse a front of another table."""
     now, then = project.identity(project.inputs.checksums()), record["project"]
-    if not isinstance(then, dict) or not isinstance(then.get("hierarchies"), dict):
-        raise ValueError(f"{path} must be what pymoo-anon search wrote with a project file, got no checksums")
     changed = [str(project.data)] if now["data"] != then.get("data") else []
     for name, file in project.quasi_identifiers.items():
         if now["hierarchies"][name] != then["hierarchies"].get(name):

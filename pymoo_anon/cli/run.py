@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
+from importlib.metadata import version
 from typing import Any
 
 import typer
 from rich.console import Console
 
+from pymoo_anon import __version__
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
-from pymoo_anon.cli.data import find_inputs, search_table
-from pymoo_anon.cli.names import ALGORITHMS
+from pymoo_anon.cli.data import find_inputs, read_table
+from pymoo_anon.cli.names import ALGORITHMS, JOURNAL, ExitCode
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.output import put_in_place, tried
 from pymoo_anon.cli.project import Project
@@ -21,14 +24,16 @@ from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front
 from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.sources import checksum
+from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.resuming import journaled
 
 
 def run(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing.
 
     Raises:
-        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
+        Exit: With a code of `ExitCode` where something was wrong, and after Ctrl-C.
     """
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
@@ -37,7 +42,7 @@ def run(settings: Settings) -> None:
             checksums = inputs.checksums()
             with said_warnings():
                 problem = problem_of(
-                    search_table(settings, inputs), settings.objectives, settings.require, settings.suppression
+                    read_table(settings, inputs), settings.objectives, settings.require, settings.suppression
                 )
             console.print(
                 f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
@@ -49,17 +54,22 @@ def run(settings: Settings) -> None:
             search(tiny(problem), algorithm[0], settings)
             compile_seconds = time.perf_counter() - start
             console.print(f"Compiled or loaded in {compile_seconds:.1f} s.")
-            found = _searched(problem, algorithm[0], settings)
-            _check_found(problem, found, settings)
-            front = sorted_front(problem, found.res)
-            record = run_record(
-                problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
-            )
-            if settings.project is not None:
-                record |= _of_project(settings.project, checksums)
-            with said_warnings():
-                write_report(problem, found.res, front, record, temporary)
-            paths = put_in_place(temporary, settings.output)
+            with _kept(console, problem, algorithm[0], settings) as journal:
+                found = _searched(problem, algorithm[0], settings)
+                if found.res.X is None:
+                    journal.remove()
+                _check_found(problem, found, settings)
+                front = sorted_front(problem, found.res)
+                record = run_record(
+                    problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
+                )
+                if settings.project is not None:
+                    record |= _of_project(settings.project, checksums)
+                with said_warnings():
+                    write_report(problem, found.res, front, record, temporary)
+                paths = put_in_place(temporary, settings.output)
+                if found.stopped != "Ctrl-C":
+                    journal.remove()
         for table in front_tables(problem, front, console.width):
             # Not soft: rich keeps tables within the terminal, and this one fits.
             console.print(table, soft_wrap=False)
@@ -67,7 +77,7 @@ def run(settings: Settings) -> None:
         console.print(plain("Written: " + ", ".join(map(str, paths))))
         _say_the_end(console, problem, found, len(front))
     if found.stopped == "Ctrl-C":
-        raise typer.Exit(130)
+        raise typer.Exit(ExitCode.INTERRUPTED)
 
 
 def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
@@ -86,6 +96,26 @@ def _check_found(problem: LatticeProblem, found: Found, settings: Settings) -> N
             f"no generalization of {among} keeps {' and '.join(settings.require) or 'the limit of suppression'}; "
             "ask for less, or allow more suppression"
         )
+
+
+@contextmanager
+def _kept(console: Console, problem: LatticeProblem, algorithm: str, settings: Settings) -> Iterator[Journal]:
+    """The journal of a search, in its output folder; it stays there unless the search ends."""
+    path = settings.output / JOURNAL
+    if path.exists() and not settings.resume:
+        console.print(plain(f"{path} is of a search that did not end; --resume would go on with it. This one is new."))
+    asked = {name: getattr(settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
+    versions = {"pymoo_anon": __version__, **{name: version(name) for name in ("pymoo", "moocore", "numpy")}}
+    identity = {**asked, "algorithm": algorithm, "versions": versions}
+    with journaled(problem, path, settings=identity, resume=settings.resume) as journal:
+        if settings.resume:
+            console.print(f"Resumed: {problem.n_unique:,} nodes were evaluated before.")
+        try:
+            yield journal
+        finally:
+            journal.close()
+            if path.exists():
+                console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
 
 
 def _options(settings: Settings) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ def open_table(inputs: Inputs) -> Any:
     return _opened(inputs, list(inputs.columns or ()))
 
 
-def read_table(inputs: Inputs) -> Microdata:
+def table_of(inputs: Inputs) -> Microdata:
     """The table with its hierarchies.
 
     Raises:

@@ -22,25 +22,6 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.roles import names_of
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """What is counted again.
-
-    Attributes:
-        source: The names of the columns.
-        complete: The rows that the table was made of.
-        table: The rows that are released, with all of their columns.
-        made: The release.
-        released: The columns of the release.
-    """
-
-    source: Renamed
-    complete: Frame
-    table: Frame
-    made: Any
-    released: list[Name]
-
-
 class RecountError(ValueError):
     """A recount does not hold what the search promised: nothing is released."""
 
@@ -96,6 +77,109 @@ def release(
         ValueError: A column is neither released nor dropped, the frame is not the one that the problem's table was read
             from, or nothing is left to release. As `RecountError`: the recount does not hold what was promised.
     """
+    recoded_table = recode(frame, problem, x, drop=drop, keep=keep, suppressed=suppressed)
+    return recoded_table.counted_again(recoded_table.frame)
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """A table that is recoded, and not counted again yet.
+
+    Attributes:
+        frame: The table, as `Release` has it.
+        problem: The problem.
+        x: The point.
+        n_suppressed: Number of rows that are suppressed.
+        suppressed: What becomes of them, "mark" or "drop".
+    """
+
+    frame: Any
+    problem: AnonymizationProblem
+    x: ArrayLike
+    n_suppressed: int
+    suppressed: str
+    _source: Renamed
+    _complete: Frame
+    _rows: Frame
+    _released: tuple[Name, ...]
+
+    def counted_again(self, written: Any) -> Release:
+        """The release, where a recount holds what was promised.
+
+        Args:
+            written: What is counted: `frame`, or what is read of a file that it was written to.
+
+        Raises:
+            ValueError: The frame is not the one that the problem's table was read from. As `RecountError`: the recount
+                does not hold what was promised.
+        """
+        claims = self._claims(written)
+        broken = claims[[holds is False for holds in claims.holds]]
+        if len(broken):
+            listed = ", ".join(
+                f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised" for row in broken.itertuples()
+            )
+            text = f"nothing is released: counted again, {listed}"
+            if self.suppressed == "mark" and self.n_suppressed:
+                text += (
+                    f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
+                    "suppressed='drop' leaves them out"
+                )
+            raise RecountError(text)
+        return Release(written, claims, self.n_suppressed, self.suppressed)
+
+    def _claims(self, written: Any) -> pd.DataFrame:
+        """What was promised, what is counted again, and whether that holds."""
+        problem = self.problem
+        found = Result()
+        found.X = np.atleast_2d(self.x)
+        promised = problem.to_frame(found).iloc[0, problem.n_var :]
+        names = list(problem.table.quasi_identifiers)
+        columns = [o.column for o in problem.measured if o.column is not None and o.column not in names]
+        outside = [column for column in columns if column not in self._released]
+        roles = [name for name in problem.table.tuples.domains if name in self._source.names]
+        about: dict[str, Any] = {
+            "original": self._source.native(self._complete, roles),
+            "hierarchies": problem.table.quasi_identifiers,
+            "generalization": problem.decode(self.x),
+        }
+        own = beside = Recount(written, names, [column for column in columns if column not in outside], **about)
+        if own.n_rows != problem.table.n_rows:
+            raise ValueError(
+                f"frame must be the one that the problem's table was read from, with {problem.table.n_rows:,} complete "
+                f"rows, got {own.n_rows:,}"
+            )
+        if outside:
+            # Columns that are not released are counted beside the release.
+            beside = Recount(self._source.native(self._rows, [*names, *outside]), names, outside, **about)
+        rows = []
+        for measure, value in zip(problem.measured, promised, strict=False):
+            again, holds = None, None
+            if is_known(measure) and measure.column not in names:
+                again = recounted(beside if measure.column in outside else own, measure)
+                holds = at_least_as_good(again, value, measure.maximize)
+            rows.append((name_of(measure), int(value) if measure.whole else float(value), again, holds))
+        return object_frame(("measure", "promised", "recounted", "holds"), rows)
+
+
+def recode(
+    frame: Any,
+    problem: AnonymizationProblem,
+    x: ArrayLike,
+    *,
+    drop: Name | Sequence[Name] = (),
+    keep: Name | Sequence[Name] = (),
+    suppressed: str = "mark",
+) -> Recoded:
+    """Recode a table, and leave the recount to who writes it: what is counted should be the file. Else use `release`.
+
+    Arguments are those of `release`.
+
+    Raises:
+        TypeError: `frame` is no frame.
+        KeyError: The frame lacks a column.
+        ValueError: As `release`, but for what only a recount finds.
+    """
     if suppressed not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
     source = renamed(frame)
@@ -105,15 +189,13 @@ def release(
     if suppressed == "drop" and n_suppressed == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
     complete = complete_rows(source.frame, source, problem.table)
-    table, flag = recoded(complete, source, problem.table, problem.decode(x), classes)
+    rows, flag = recoded(complete, source, problem.table, problem.decode(x), classes)
     if suppressed == "drop":
-        table = table.filter(~nw.col(flag))
+        rows = rows.filter(~nw.col(flag))
     else:
-        table = marked(table, source, list(problem.table.quasi_identifiers), flag)
-    made = source.native(table, released, in_order=True)
-    claims = _claims(problem, x, _Counted(source, complete, table, made, released))
-    _check(claims, suppressed, n_suppressed)
-    return Release(made, claims, n_suppressed, suppressed)
+        rows = marked(rows, source, list(problem.table.quasi_identifiers), flag)
+    made = source.native(rows, released, in_order=True)
+    return Recoded(made, problem, x, n_suppressed, suppressed, source, complete, rows, tuple(released))
 
 
 def _released_columns(
@@ -147,60 +229,3 @@ def _released_columns(
         )
     wanted = {*table.quasi_identifiers, *others, *keep} - {*drop}
     return [name for name in source.names if name in wanted]
-
-
-def _claims(problem: AnonymizationProblem, x: ArrayLike, counted: _Counted) -> pd.DataFrame:
-    """What was promised, what is counted again, and whether that holds.
-
-    Raises:
-        ValueError: The frame is not the one that the problem's table was read from.
-    """
-    found = Result()
-    found.X = np.atleast_2d(x)
-    promised = problem.to_frame(found).iloc[0, problem.n_var :]
-    names = list(problem.table.quasi_identifiers)
-    columns = [o.column for o in problem.measured if o.column is not None and o.column not in names]
-    outside = [column for column in columns if column not in counted.released]
-    roles = [name for name in problem.table.tuples.domains if name in counted.source.names]
-    about: dict[str, Any] = {
-        "original": counted.source.native(counted.complete, roles),
-        "hierarchies": problem.table.quasi_identifiers,
-        "generalization": problem.decode(x),
-    }
-    own = beside = Recount(counted.made, names, [column for column in columns if column not in outside], **about)
-    if own.n_rows != problem.table.n_rows:
-        raise ValueError(
-            f"frame must be the one that the problem's table was read from, with {problem.table.n_rows:,} complete "
-            f"rows, got {own.n_rows:,}"
-        )
-    if outside:
-        # Columns that are not released are counted beside the release.
-        beside = Recount(counted.source.native(counted.table, [*names, *outside]), names, outside, **about)
-    rows = []
-    for measure, value in zip(problem.measured, promised, strict=False):
-        again, holds = None, None
-        if is_known(measure) and measure.column not in names:
-            again = recounted(beside if measure.column in outside else own, measure)
-            holds = at_least_as_good(again, value, measure.maximize)
-        rows.append((name_of(measure), int(value) if measure.whole else float(value), again, holds))
-    return object_frame(("measure", "promised", "recounted", "holds"), rows)
-
-
-def _check(claims: pd.DataFrame, suppressed: str, n_suppressed: int) -> None:
-    """Refuse a release that does not hold what was promised.
-
-    Raises:
-        RecountError: It does not.
-    """
-    broken = claims[[holds is False for holds in claims.holds]]
-    if len(broken):
-        listed = ", ".join(
-            f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised" for row in broken.itertuples()
-        )
-        text = f"nothing is released: counted again, {listed}"
-        if suppressed == "mark" and n_suppressed:
-            text += (
-                f"; the {n_suppressed:,} rows marked * are a class of their own to an attacker, "
-                "suppressed='drop' leaves them out"
-            )
-        raise RecountError(text)

@@ -16,6 +16,7 @@ from pymoo_anon.table.drafts.categories import draft_categories
 from pymoo_anon.table.drafts.codes import draft_codes, looks_like_a_code
 from pymoo_anon.table.drafts.dates import AmbiguousDates, draft_dates
 from pymoo_anon.table.drafts.numbers import draft_numbers, has_leading_zero, number_of
+from pymoo_anon.table.frames import ascending
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: The kinds of values, by the name that `kind` has for them.
@@ -72,7 +73,8 @@ def draft_hierarchy(
         if not missing:
             raise ValueError("values must hold at least one, got none")
         return Draft(Hierarchy.from_levels([[None]]), "categories", "no value at all")
-    distinct, weights = list(held), list(held.values())
+    distinct = ascending(list(held))
+    weights = [held[value] for value in distinct]
     draft = KINDS[kind](distinct, weights) if kind != "auto" else _chosen(distinct, weights, name)
     if not missing:
         return draft
@@ -123,7 +125,8 @@ def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> D
         if name is not None and _CODE_NAMES.search(name) and all(number == int(number) for number in spelled):
             return _because(f"the column is called {name!r}, so ", draft_codes(values))
         return _because(note, draft_numbers(values))
-    note = note or _almost("numbers", values, lambda value: number_of(value) is not None)
+    if not leading:
+        note = note or _almost("numbers", values, lambda value: number_of(value) is not None)
     if all(map(looks_like_a_code, values)) and (leading or not spelled):
         draft = draft_codes(values)
         if draft.hierarchy.length > 1:

@@ -13,6 +13,8 @@ from pymoo_anon.table.drafts.base import Draft, fills, useful
 
 # Larger numbers count nothing: they are codes.
 _LARGEST = Decimal(10) ** 18
+# The last place of the smallest float.
+_SMALLEST = -340
 # More levels make the lattice larger, and gain little.
 _MOST_LEVELS = 5
 # A level of nearly as many groups as the one below gains little, too.
@@ -20,7 +22,7 @@ _GAIN = 0.75
 # So many intervals are left below the root at most.
 _MOST_GROUPS = 5
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d.*", re.ASCII | re.DOTALL)
-# Exact for all numbers up to 300 digits long, the longest that text spells.
+# Exact for all of these numbers.
 _EXACT = Context(prec=700)
 
 
@@ -51,13 +53,14 @@ def draft_numbers(values: Sequence[Any]) -> Draft:
     whole = all(number == number.to_integral_value() for number, _ in rows)
     low, high = rows[0][0], rows[-1][0]
     widths = _widths(low, high, len({number for number, _ in rows}), whole)
-    words = f"{'whole numbers' if whole else 'numbers'} from {low:f} to {high:f}"
+    words = f"numbers from {low:f} to {high:f}"
     if whole:
+        words = f"whole numbers from {int(low)} to {int(high)}"
         rows = [(number, value if isinstance(value, str) else int(number)) for number, value in rows]
         filled = _filled(rows, widths)
         words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
         rows = filled
-    levels = {f"{width:f}": [_label(number, width, whole) for number, _ in rows] for width in widths}
+    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
@@ -67,7 +70,7 @@ def number_of(value: Any) -> Decimal | None:
     number = Decimal(str(value)) if is_number(value) else spelled(value, Decimal)
     if not isinstance(number, Decimal) or not number.is_finite():
         return None
-    return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= -300 else None  # type: ignore[operator]
+    return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
 
 
 def has_leading_zero(value: Any) -> bool:
@@ -103,12 +106,18 @@ def _bin(number: Decimal, width: Decimal) -> int:
     return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
 
 
-def _label(number: Decimal, width: Decimal, whole: bool) -> str:
-    """What is in the interval of a number, as `Hierarchy.intervals` writes it."""
-    place = _bin(number, width)
-    if whole:
-        return f"{int(place * width)}–{int((place + 1) * width) - 1}"
-    return f"[{place * width:f}, {(place + 1) * width:f})"
+def _level(numbers: Sequence[Decimal], width: Decimal, whole: bool) -> list[str]:
+    """What is in the interval of every number, as `Hierarchy.intervals` writes it."""
+    labels: list[str] = []
+    high = None
+    for number in numbers:
+        # The numbers are in order, so that most lie in the interval of the one before.
+        if high is None or number >= high:
+            place = _bin(number, width)
+            low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
+            label = f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})"
+        labels.append(label)
+    return labels
 
 
 def _filled(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
