@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.pick import pick
 from pymoo_anon.cli.commands.release import release
 from pymoo_anon.cli.commands.search import search
 from pymoo_anon.cli.commands.verify import verify
@@ -30,5 +31,6 @@ def main(
 
 
 app.command()(search)
+app.command()(pick)
 app.command()(release)
 app.command()(verify)

@@ -54,7 +54,7 @@ def read_results(project: Project) -> Results:
     options = record["options"]
     problem = problem_of(project.table(), options["objectives"], options["require"], options["suppression"])
     try:
-        front = pd.read_csv(table_path, float_precision="round_trip")
+        front = pd.read_csv(table_path)
         levels = front.iloc[:, : problem.n_var]
         names = list(problem.table.quasi_identifiers)
         if list(levels.columns) != names:

@@ -152,7 +152,7 @@ def _chosen(
     left = _left(members, bounds, names)
     among = _among(members, bounds, names, len(left))
     if row is not None:
-        place, reason = _numbered(members, left, row, [bound(one, names[one.objective]) for one in bounds])
+        place, reason = _numbered(members, left, row, bounds, names), "asked for by its row"
     elif knee:
         place, reason = _knee(members, left), f"the knee of {among}"
     elif weights is not None:
@@ -217,10 +217,19 @@ def _left(members: Members, bounds: Sequence[Constraint], names: Mapping[Objecti
     finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
     relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
     nearest = first_of(relative.sum(axis=1), members.F)
+    has = _has(members, nearest, bounds, names)
+    raise ValueError(f"no point of the front's {len(members)} has {_all(bounds, names)}; the nearest has {has}")
+
+
+def _all(bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> str:
+    """The bounds in words."""
+    return listed(bound(one, names[one.objective]) for one in bounds)
+
+
+def _has(members: Members, place: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> str:
+    """What a member has of all that is bounded, and of the objectives."""
     measures = dict.fromkeys([*(one.objective for one in bounds), *members.problem.objectives])
-    has = listed(f"{names[measure]} = {number(members.values(measure)[nearest])}" for measure in measures)
-    asked = listed(bound(one, names[one.objective]) for one in bounds)
-    raise ValueError(f"no point of the front's {len(members)} has {asked}; the nearest has {has}")
+    return listed(f"{names[measure]} = {number(members.values(measure)[place])}" for measure in measures)
 
 
 def _among(members: Members, bounds: Sequence[Constraint], names: Mapping[Objective, str], n_left: int) -> str:
@@ -235,7 +244,9 @@ def _among(members: Members, bounds: Sequence[Constraint], names: Mapping[Object
     )
 
 
-def _numbered(members: Members, left: Ints, row: int, asked: Sequence[str]) -> tuple[int, str]:
+def _numbered(
+    members: Members, left: Ints, row: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]
+) -> int:
     """The place of a row of `res.X` among the members."""
     if not 0 <= row < len(members.X):
         raise ValueError(f"row must be from 0 to {len(members.X) - 1}, a row of the front, got {row}")
@@ -243,8 +254,9 @@ def _numbered(members: Members, left: Ints, row: int, asked: Sequence[str]) -> t
         raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
     place = int(np.searchsorted(members.rows, row))
     if place not in left:
-        raise ValueError(f"row must be a point with {listed(asked)}, got {row}, which is none")
-    return place, "asked for by its row"
+        has = _has(members, place, bounds, names)
+        raise ValueError(f"row must be a point with {_all(bounds, names)}, got one with {has}")
+    return place
 
 
 def _knee(members: Members, left: Ints) -> int:
