@@ -163,7 +163,9 @@ def test_any_indicator_of_pymoo_serves(histories):
 
 def test_generations_without_a_feasible_point_are_left_out():
     problem = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 3])
-    start = problem.nodes(0, 8)
+    X = problem.nodes(0, problem.n_nodes)
+    broken = X[problem.evaluate(X, return_values_of=["G"])[:, 0] > 0]
+    start = broken[:: len(broken) // 8][:8]
     history = minimize(
         problem,
         NSGA2(pop_size=8, sampling=start, crossover=LevelCrossover(), mutation=SingleStepMutation()),
