@@ -110,7 +110,10 @@ def test_who_is_suppressed_is_what_the_problem_says(measure):
     problem = LatticeProblem(invented(1), [K], **asked)
     X = problem.nodes(0, problem.n_nodes)
     members = Members(problem, X)
-    assert members.n_suppressed.any()
+    suppressed = [problem.equivalence_classes(x).n_suppressed[0] for x in X[members.rows]]
+    assert members.n_suppressed.tolist() == suppressed
+    assert len(members) < len(X)
+    assert any(suppressed)
     other = LatticeProblem(invented(1), [measure], **asked)
     np.testing.assert_array_equal(members.values(measure), other.natural(other.compute(X[members.rows]))[:, 0])
 
@@ -202,6 +205,7 @@ def test_a_risk_is_a_chance(risk):
 def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():
     np.testing.assert_allclose(shortfalls([[1], [10], [1000]], [True])[:, 0], [1, 2 / 3, 0])
     np.testing.assert_allclose(shortfalls([[1], [50.5], [100]], [True])[:, 0], [1, 0.5, 0])
+    np.testing.assert_allclose(shortfalls([[2], [101], [200]], [True])[:, 0], [1, 0.5, 0])
     np.testing.assert_allclose(shortfalls([[0], [500], [1000]], [False])[:, 0], [0, 0.5, 1])
 
 
