@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.search import search
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -27,4 +28,5 @@ def main(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
+app.command()(init)
 app.command()(search)
