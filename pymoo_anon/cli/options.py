@@ -36,14 +36,21 @@ def problem_of(
     Raises:
         ValueError: An option is wrong, or does not fit the table.
     """
-    if objectives is None:
-        names = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-    else:
-        rows = csv.reader(io.StringIO(objectives, newline=""), skipinitialspace=True)
-        names = [part.strip() for row in rows for part in row] or [""]
+    usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
+    names = usual if objectives is None else parts_of(objectives)
     goals = [objective("objectives", name, table) for name in names]
     constraints = [constraint(text, table) for text in require]
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
+
+
+def parts_of(text: str) -> list[str]:
+    """Names with commas between them, in quotes where one holds a comma; at least one.
+
+    >>> parts_of('k, "l:a,b",GLM')
+    ['k', 'l:a,b', 'GLM']
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    return [part.strip() for row in rows for part in row] or [""]
 
 
 class Roles(Protocol):
