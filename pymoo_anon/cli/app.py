@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.hierarchy import hierarchy
 from pymoo_anon.cli.commands.search import search
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -28,3 +29,4 @@ def main(
 
 
 app.command()(search)
+app.add_typer(hierarchy)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.cli.folders import ARX, by_column, check_once, csv_files
 from pymoo_anon.cli.names import TABLES
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.datasets import fetch_adult, make_census
@@ -40,29 +41,24 @@ class Inputs(NamedTuple):
 
 
 def find_inputs(settings: Settings) -> Inputs:
-    """The files that a search reads, none of them opened.
+    """The files that a search reads. Where files are named as ARX names them, the table's first row is read.
 
     Raises:
-        ValueError: There is no folder with hierarchies, or two files of it are for one quasi-identifier.
+        ValueError: There is no folder with hierarchies, two files of it are for one quasi-identifier, or it cannot be
+            told which table or column a file is of.
     """
     if settings.data in TABLES:
         return Inputs(None, {})
     data, folder = Path(settings.data), settings.hierarchies
-    listed = [] if folder is None or not folder.is_dir() else sorted(folder.iterdir())
-    # What the system hides is no file of the user's, and the table may stand beside its hierarchies.
-    files = [
-        path
-        for path in listed
-        if path.suffix.lower() == ".csv" and not path.name.startswith(".") and not path.samefile(data)
-    ]
+    files = [] if folder is None else csv_files(folder, data)
     if not files:
         got = "none" if folder is None else f"{str(folder)!r}, which has no such file"
         raise ValueError(
             f"hierarchies must be a folder with a file NAME.csv for each quasi-identifier of {data}, got {got}"
         )
-    twice = repeated(path.stem for path in files)
-    if twice:
-        raise ValueError(f"hierarchies must hold one file for each quasi-identifier, got two for {examples(twice)}")
+    if any(ARX in path.stem for path in files):
+        return Inputs(data, by_column(files, data, columns_of(data)))
+    check_once([path.stem for path in files])
     return Inputs(data, {path.stem: path for path in files})
 
 
@@ -102,14 +98,7 @@ def read_frame(path: Path, hierarchies: Mapping[str, Path], others: list[str]) -
             or has rows of more or fewer fields than its header.
     """
     name = str(path)
-    text = decoded(path.read_bytes(), name)
-    rows = rows_of(text, separator_of(text), name)
-    header = next(rows, [])
-    if not any(header):
-        raise ValueError(f"{name} must be a CSV file whose first row names its columns, got an empty row")
-    twice = repeated(column for column in header if column)
-    if twice:
-        raise ValueError(f"{name} must name each of its columns once, got more than once: {examples(twice)}")
+    header, rows = _opened(path)
     _check_columns(name, header, hierarchies, others)
     places = {column: header.index(column) for column in dict.fromkeys([*hierarchies, *others])}
     columns: dict[str, list[str | None]] = {column: [] for column in places}
@@ -131,6 +120,32 @@ def read_frame(path: Path, hierarchies: Mapping[str, Path], others: list[str]) -
             f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
         )
     return pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in columns.items()})
+
+
+def columns_of(path: Path) -> list[str]:
+    """The names of the columns of a CSV file; a column without a name has none.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ValueError: As `read_frame`.
+    """
+    return [column for column in _opened(path)[0] if column]
+
+
+def _opened(path: Path) -> tuple[list[str], Iterator[list[str]]]:
+    """The header of a CSV file, and the rows below it."""
+    name = str(path)
+    text = decoded(path.read_bytes(), name)
+    rows = rows_of(text, separator_of(text), name)
+    header = next(rows, [])
+    if not any(header):
+        raise ValueError(f"{name} must be a CSV file whose first row names its columns, got an empty row")
+    twice = repeated(column for column in header if column)
+    if twice:
+        raise ValueError(f"{name} must name each of its columns once, got more than once: {examples(twice)}")
+    return header, rows
 
 
 def _check_columns(name: str, header: list[str], hierarchies: Mapping[str, Path], others: list[str]) -> None:

@@ -67,3 +67,12 @@ ALGORITHMS = {
 
 #: The files that a search writes.
 FILES = ("front.csv", "front.png", "run.json")
+
+#: The kinds of values that `hierarchy draft --kind` names, and what becomes of each.
+KINDS = {
+    "auto": "the kind that fits",
+    "numbers": "intervals",
+    "dates": "months, quarters, years, decades",
+    "codes": "redaction from the right",
+    "categories": "groups of similar weight",
+}

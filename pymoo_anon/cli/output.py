@@ -20,7 +20,9 @@ _PREFIX = ".pymoo_anon-"
 
 
 @contextlib.contextmanager
-def tried(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> Iterator[Path]:
+def tried(
+    folder: Path, inputs: Sequence[Path], hierarchies: Path | None, names: Sequence[str] = FILES
+) -> Iterator[Path]:
     """A temporary folder inside the output folder, for as long as a search lasts.
 
     The output folder is made where it does not exist, and is removed again where nothing was put into it. Temporary
@@ -30,13 +32,14 @@ def tried(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> Ite
         folder: The output folder.
         inputs: The files that the search reads.
         hierarchies: The folder with the hierarchies, or None.
+        names: The files that are to be written.
 
     Raises:
         ValueError: A file of the search would take the place of an input or of a folder, or would be read as a
             hierarchy by the next search.
         OSError: Nothing can be written there.
     """
-    _check_targets(folder, inputs, hierarchies)
+    _check_targets(folder, inputs, hierarchies, names)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     temporary = None
     try:
@@ -59,7 +62,7 @@ def tried(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> Ite
                 path.rmdir()
 
 
-def put_in_place(new: Path, folder: Path) -> list[Path]:
+def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
     """Move the files of a search into the output folder, all of them or, on any failure and on Ctrl-C, none.
 
     At every moment each name stands for a whole file, the old or the new one.
@@ -67,6 +70,7 @@ def put_in_place(new: Path, folder: Path) -> list[Path]:
     Args:
         new: A folder inside the output folder that holds the new files.
         folder: The output folder. Files of these names in it are replaced.
+        names: The names of the files.
 
     Returns:
         The paths of the files.
@@ -76,12 +80,12 @@ def put_in_place(new: Path, folder: Path) -> list[Path]:
     """
     old = new / "replaced"
     old.mkdir()
-    held = [name for name in FILES if os.path.lexists(folder / name)]
+    held = [name for name in names if os.path.lexists(folder / name)]
     for name in held:
         shutil.copy2(folder / name, old / name, follow_symlinks=False)
     moved: list[str] = []
     try:
-        for name in FILES:
+        for name in names:
             moved.append(name)
             os.replace(new / name, folder / name)
     except BaseException:
@@ -91,10 +95,10 @@ def put_in_place(new: Path, folder: Path) -> list[Path]:
             elif not (new / name).exists():
                 (folder / name).unlink(missing_ok=True)
         raise
-    return [folder / name for name in FILES]
+    return [folder / name for name in names]
 
 
-def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> None:
+def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | None, names: Sequence[str]) -> None:
     """Refuse an output folder where a file would take the place of something else."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file")
@@ -103,7 +107,7 @@ def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | Non
             f"output must not be the folder of the hierarchies, got {str(folder)!r}: the next search would read "
             f"{FILES[0]} as a hierarchy"
         )
-    for target in [folder / name for name in FILES]:
+    for target in [folder / name for name in names]:
         if target.is_dir():
             raise ValueError(f"output must be a folder where {target.name} is no folder, got {str(folder)!r}")
         if target.exists() and any(target.samefile(path) for path in inputs):
