@@ -86,8 +86,7 @@ def _groups(
             )
         ]
         if subject.external and any(row[2] < subject.floor for row in own):  # type: ignore[operator]
-            own = [row for row in merged([row[1:] for row in own], subject.floor, 1, "other")]
-            own = [(text(name), *row) for row in own]
+            own = [(text(name), *row) for row in merged([row[1:] for row in own], subject.floor, 1, "other")]
         rows += own
     return sorted(rows, key=lambda row: -_share(row))[:_MOST_LISTED]
 
@@ -123,8 +122,9 @@ def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector)
     rows: list[Row] = []
     for name, vector in (("class size", size), ("information lost", loss), ("risk to be found", risk)):
         found = distribution({name: vector}).iloc[0]
-        values = [number(found[column]) for column in ("mean", *QUANTILES, "Gini")]
-        rows.append((name, *values, int(found["worst off"])))
+        told = number if vector is size else percent
+        values = [told(found[column]) for column in ("mean", *QUANTILES)]
+        rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
     columns = [Column("of a person"), *(Column(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
     caption = "How a property is spread over the people; quantiles say what share of them has at most so much."
     return Table("quantiles", caption, (*columns, Column("people with the worst value", "people")), tuple(rows))
@@ -145,10 +145,10 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
 def _smallest(subject: Subject, member: Member) -> Table:
     """The smallest classes of the release, with their labels."""
     problem = subject.problem
-    found = worst_off(
-        subject.table, member.generalization, ClassSize(), problem.suppression, problem.constraints
-    ).head(_MOST_CLASSES)
-    rows = [
+    found = worst_off(subject.table, member.generalization, ClassSize(), problem.suppression, problem.constraints).head(
+        _MOST_CLASSES
+    )
+    rows: list[Row] = [
         (*(text(label) for label in labels), int(size)) for labels, size in zip(found.index, found["size"], strict=True)
     ]
     columns = (*(Column(text(name)) for name in subject.names), Column("people", "people"))

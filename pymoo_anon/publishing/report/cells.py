@@ -17,6 +17,9 @@ Row = tuple[Cell, ...]
 #: What a cell shows that holds nothing.
 NOTHING = "–"
 
+#: What stands between a number and its percent sign: they stay in one line.
+_SPACE = "\N{NO-BREAK SPACE}"
+
 # Digits of a number that the file holds; more would only make it larger.
 _DIGITS = 6
 
@@ -86,23 +89,23 @@ def number(value: Any) -> Cell:
     >>> number(3.0), number(1 / 3), number(float("inf")), number(float("nan"))
     (3, 0.333333, '∞', '–')
     """
-    value = float(value)
-    if math.isnan(value):
+    exact = float(value)
+    if math.isnan(exact):
         return NOTHING
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == int(value):
-        return int(value)
-    if abs(value) >= 1000:
-        return round(value, 2)
-    return float(f"{value:.{_DIGITS}g}")
+    if math.isinf(exact):
+        return "∞" if exact > 0 else "−∞"
+    if exact == int(exact):
+        return int(exact)
+    if abs(exact) >= 1000:
+        return round(exact, 2)
+    return float(f"{exact:.{_DIGITS}g}")
 
 
 def shown(cell: Cell, kind: str) -> str:
-    """A cell as the page shows it. `report.js` has a twin of this function.
+    r"""A cell as the page shows it. `report.js` has a twin of this function.
 
     >>> shown(1234567, "people"), shown(0.0913, "share"), shown(0.00004, "share"), shown(12.34567, "number")
-    ('1,234,567', '9.1 %', '< 0.01 %', '12.35')
+    ('1,234,567', '9.1\xa0%', '<\xa00.01\xa0%', '12.35')
     """
     if cell is None:
         return NOTHING
@@ -111,8 +114,9 @@ def shown(cell: Cell, kind: str) -> str:
     if kind == "share":
         percent = Decimal(repr(cell)) * 100
         if 0 < percent < Decimal("0.01"):
-            return "< 0.01 %"
-        return f"{_rounded(percent, 2 if 0 < percent < 1 else 1)} %"
+            return f"<{_SPACE}0.01{_SPACE}%"
+        rounded = percent.quantize(Decimal("0.01" if 0 < percent < 1 else "0.1"), ROUND_HALF_UP)
+        return f"{rounded.normalize():f}{_SPACE}%"
     if isinstance(cell, int):
         return f"{cell:,}"
     exact = Decimal(repr(cell))
@@ -163,7 +167,3 @@ def _count(row: Row, place: int) -> int:
     cell = row[place]
     assert isinstance(cell, int)
     return cell
-
-
-def _rounded(value: Decimal, digits: int) -> str:
-    return f"{value.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):f}"

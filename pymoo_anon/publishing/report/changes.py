@@ -130,7 +130,7 @@ def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool
 
 
 def _shortened(rows: list[Row], ordered: bool) -> list[Row]:
-    """Ordered values in their order, neighbours together where they are many; others by their counts, the first ones."""
+    """Ordered values in their order, neighbours together where they are many; of others the most frequent ones."""
     if ordered:
         width = -(-len(rows) // _MOST_ORDERED)
         if width < 2:

@@ -1,4 +1,4 @@
-"""The charts of the report: Vega-Lite specifications that draw the rows of its tables."""
+"""The charts of the report: Vega specifications, made of Vega-Lite's, that draw the rows of its tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import vl_convert
 
 from pymoo_anon.objectives.privacy.identity import KAnonymity, MaximumRisk
 from pymoo_anon.publishing.report.changes import HERE
@@ -19,7 +20,6 @@ BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#8A8F98", "#1B1F24"
 
 #: What all charts share.
 CONFIG: dict[str, Any] = {
-    "aria": False,
     "background": None,
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
     "view": {"stroke": None},
@@ -33,7 +33,6 @@ CONFIG: dict[str, Any] = {
         "gridColor": "#E6E8EB",
         "domainColor": "#A9AFB8",
         "tickColor": "#A9AFB8",
-        "labelLimit": 130,
     },
     "legend": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500, "orient": "top", "titleLimit": 300},
 }
@@ -44,8 +43,12 @@ _ONCE = alt.InlineData(values=[{}])
 
 
 def charts(subject: Subject) -> dict[str, Spec]:
-    """By kind of chart its specification; rows come as "rows", with the columns c0, c1, ... of their table."""
-    made: dict[str, alt.LayerChart | alt.Chart] = {
+    """By kind of chart its specification, compiled to Vega.
+
+    The page puts the rows of a table into the data source "rows", with their columns c0, c1, ... No name or value of
+    the data stands in an expression.
+    """
+    made = {
         "front": _front(subject),
         "risks": _risks(subject),
         "sizes": _sizes(),
@@ -57,12 +60,13 @@ def charts(subject: Subject) -> dict[str, Spec]:
     }
     specs = {}
     for kind, chart in made.items():
-        spec = chart.properties(width="container", autosize=alt.AutoSizeParams(type="fit-x", contains="padding")).to_dict()
-        specs[kind] = {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+        spec = chart.properties(width="container").to_dict()
+        compiled = vl_convert.vegalite_to_vega({**spec, "config": CONFIG})
+        specs[kind] = {key: value for key, value in compiled.items() if key != "$schema"}
     return specs
 
 
-def _front(subject: Subject) -> alt.LayerChart:
+def _front(subject: Subject) -> Any:
     """The members as points; the release is marked, and so is the point whose data are shown."""
     x, y = axes(subject)
     last = len(subject.problem.measured) + 3
@@ -82,10 +86,10 @@ def _front(subject: Subject) -> alt.LayerChart:
     points = base.mark_circle(size=110, opacity=0.9, stroke="white", strokeWidth=0.7, cursor="pointer")
     layers = [
         points.encode(**place, color=colour, tooltip=tips).properties(name="points").add_params(brush),
-        base.mark_point(shape="diamond", size=330, filled=False, stroke=ORANGE, strokeWidth=2.5, tooltip=None)
+        base.mark_point(shape="diamond", size=230, filled=True, fill=ORANGE, stroke="white", opacity=1)
         .encode(**place)
-        .transform_filter(f"datum.c{last + 0} == '{CHOSEN}'"),
-        base.mark_point(shape="circle", size=420, filled=False, stroke=INK, strokeWidth=1.8, tooltip=None)
+        .transform_filter(f"datum.c{last} == '{CHOSEN}'"),
+        base.mark_point(shape="circle", size=420, filled=False, stroke=INK, strokeWidth=1.8)
         .encode(**place)
         .transform_filter("datum.c0 == shown"),
         *_bounds(subject, x, "x"),
@@ -101,14 +105,20 @@ def _axis(subject: Subject, j: int, channel: Any) -> Any:
     log = bool(len(values) and values.min() > 0 and values.max() > 100 * values.min())
     name = title(subject.problem.measured[j], str(subject.measures.columns[j]))
     scale = alt.Scale(type="log") if log else alt.Scale(zero=False, nice=True)
-    return channel(f"c{j + 1}:Q", title=name, scale=scale, axis=alt.Axis(format="~s" if log else "", tickCount=6))
+    powers = [10.0**e for e in range(-12, 13) if values.min() / 10 < 10.0**e < values.max() * 10] if log else None
+    format_ = "~s" if len(values) and abs(values).max() >= 1000 else "~g"
+    axis = alt.Axis(format=format_, tickCount=6) if powers is None else alt.Axis(format=format_, values=powers)
+    return channel(f"c{j + 1}:Q", title=name, scale=scale, axis=axis)
 
 
-def _bounds(subject: Subject, j: int, side: str) -> list[alt.Chart]:
+def _bounds(subject: Subject, j: int, side: str) -> list[Any]:
     """Lines where an axis' measure is bounded: by a constraint, or by the accepted risk."""
     measure = subject.problem.measured[j]
-    at = {one.bound: f"required: {'≥' if one.at_least else '≤'} {one.bound:g}" for one in subject.problem.constraints
-          if one.objective == measure}
+    at = {
+        one.bound: f"required: {'≥' if one.at_least else '≤'} {one.bound:g}"
+        for one in subject.problem.constraints
+        if one.objective == measure
+    }
     if isinstance(measure, KAnonymity):
         at.setdefault(subject.enough, f"risk at most {subject.threshold:.3g}: k ≥ {subject.enough}")
     elif isinstance(measure, MaximumRisk):
@@ -117,22 +127,28 @@ def _bounds(subject: Subject, j: int, side: str) -> list[alt.Chart]:
     for bound, words in at.items():
         where = {side: alt.datum(bound)}
         lines.append(alt.Chart(_ONCE).mark_rule(color=ORANGE, strokeDash=[5, 4], strokeWidth=1.5).encode(**where))
-        corner: dict[str, Any] = {"x": 4, "align": "left", "dy": -6} if side == "y" else {"y": 6, "align": "left", "dx": 5}
+        corner: dict[str, Any] = (
+            {"x": "width", "align": "right", "dy": -6} if side == "y" else {"y": 6, "align": "left", "dx": 5}
+        )
         mark = {key: value for key, value in corner.items() if key not in ("x", "y")}
         fixed = {key: alt.value(value) for key, value in corner.items() if key in ("x", "y")}
         lines.append(
-            alt.Chart(_ONCE).mark_text(color="#A34700", fontSize=12, **mark).encode(**where, **fixed, text=alt.value(words))
+            alt.Chart(_ONCE)
+            .mark_text(color="#A34700", fontSize=12, **mark)
+            .encode(**where, **fixed, text=alt.value(words))
         )
     return lines
 
 
-def _risks(subject: Subject) -> alt.LayerChart:
+def _risks(subject: Subject) -> Any:
     """Each risk as a line from before to after, against the accepted one."""
     base = alt.Chart(_ROWS)
-    y = alt.Y("c0:N", sort=None, title=None, axis=alt.Axis(labelLimit=150))
+    y = alt.Y("c0:N", sort=None, title=None)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
-    x = {name: alt.X(f"{name}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for name in ("c1", "c2")}
+    x = {
+        name: alt.X(f"{name}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for name in ("c1", "c2")
+    }
     passed = f"datum.c4 == '{PASS}'"
     tips = [
         alt.Tooltip("c0:N", title="risk"),
@@ -150,16 +166,18 @@ def _risks(subject: Subject) -> alt.LayerChart:
         shape=alt.condition(passed, alt.value("circle"), alt.value("square")),
         tooltip=tips,
     )
-    accepted = alt.Chart(_ONCE).mark_rule(color=ORANGE, strokeDash=[5, 4], strokeWidth=1.5).encode(
-        x=alt.datum(subject.threshold)
+    accepted = (
+        alt.Chart(_ONCE)
+        .mark_rule(color=ORANGE, strokeDash=[5, 4], strokeWidth=1.5)
+        .encode(x=alt.datum(subject.threshold))
     )
     return alt.layer(accepted, line, before, after).properties(height=alt.Step(44))
 
 
-def _sizes() -> alt.LayerChart:
+def _sizes() -> Any:
     base = alt.Chart(_ROWS).encode(
-        x=alt.X("c0:O", sort=None, title="people in the class", axis=alt.Axis(labelAngle=-40, labelOverlap=True)),
-        y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=5, format="~s")),
+        x=alt.X("c0:O", sort=None, title="people in the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
+        y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(
         color=alt.condition(f"datum.c2 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
@@ -168,12 +186,18 @@ def _sizes() -> alt.LayerChart:
     return alt.layer(bars).properties(height=260)
 
 
-def _ladder() -> alt.LayerChart:
+def _ladder() -> Any:
     """Of each attribute a rung for each level, and a bar up to where the release stands."""
     base = alt.Chart(_ROWS)
-    y = alt.Y("c0:N", sort=None, title=None, axis=alt.Axis(labelLimit=150, grid=False, domain=False, ticks=False))
-    axis = alt.Axis(values=[0, 1], labelExpr="datum.value == 0 ? 'raw' : '*'", grid=False, domain=False, orient="top",
-                    labelFlush=False)
+    y = alt.Y("c0:N", sort=None, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
+    axis = alt.Axis(
+        values=[0, 1],
+        labelExpr="datum.value == 0 ? 'raw' : '*'",
+        grid=False,
+        domain=False,
+        orient="top",
+        labelFlush=False,
+    )
     x = alt.X("c2:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False, padding=14), axis=axis)
     here = base.transform_filter(f"datum.c5 == '{HERE}'")
     tips = [
@@ -182,13 +206,17 @@ def _ladder() -> alt.LayerChart:
         alt.Tooltip("c3:Q", title="groups", format=","),
         alt.Tooltip("c4:N", title="such as"),
     ]
-    rail = alt.Chart(_ROWS).mark_rule(color="#D3D7DC", strokeWidth=3).encode(
-        y=y, x=alt.X("min(c2):Q", title=None), x2="max(c2):Q"
+    rail = (
+        alt.Chart(_ROWS)
+        .mark_rule(color="#D3D7DC", strokeWidth=3)
+        .encode(y=y, x=alt.X("min(c2):Q", title=None), x2="max(c2):Q")
     )
     return alt.layer(
         rail,
         base.mark_point(filled=True, size=70, color="#B4BAC3", opacity=1).encode(x=x, y=y, tooltip=tips),
-        here.mark_rule(color=BLUE, strokeWidth=5, strokeCap="round").encode(y=y, x=alt.X("c2:Q", title=None), x2=alt.datum(0)),
+        here.mark_rule(color=BLUE, strokeWidth=5, strokeCap="round").encode(
+            y=y, x=alt.X("c2:Q", title=None), x2=alt.datum(0)
+        ),
         here.mark_point(filled=True, size=190, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=tips),
         here.mark_text(dy=-13, fontSize=11, color="#3A414B").encode(x=x, y=y, text="c3:Q"),
     ).properties(height=alt.Step(38))
@@ -198,35 +226,35 @@ def _people_tips() -> list[alt.Tooltip]:
     return [alt.Tooltip("c0:N", title="value"), alt.Tooltip("c1:Q", title="people", format=",")]
 
 
-def _bars() -> alt.Chart:
+def _bars() -> Any:
     """Values without an order."""
     return (
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE, cornerRadiusEnd=2)
         .encode(
             y=alt.Y("c0:N", sort=None, title=None),
-            x=alt.X("c1:Q", title="people", axis=alt.Axis(tickCount=4, format="~s")),
+            x=alt.X("c1:Q", title="people", axis=alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )
         .properties(height=alt.Step(20))
     )
 
 
-def _columns() -> alt.Chart:
+def _columns() -> Any:
     """Values with an order."""
     return (
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE)
         .encode(
-            x=alt.X("c0:O", sort=None, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=-40)),
-            y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=4, format="~s")),
+            x=alt.X("c0:O", sort=None, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
+            y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )
         .properties(height=170)
     )
 
 
-def _groups() -> alt.Chart:
+def _groups() -> Any:
     """The groups of people that lose most."""
     tips = [
         alt.Tooltip("c0:N", title="attribute"),
@@ -236,19 +264,23 @@ def _groups() -> alt.Chart:
     ]
     return (
         alt.Chart(_ROWS)
-        .transform_calculate(name="datum.c0 + ': ' + datum.c1")
+        .transform_calculate(name="datum.c1 + ' (' + datum.c0 + ')'")
         .mark_bar(color=BLUE, cornerRadiusEnd=2)
         .encode(
-            y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=190)),
-            x=alt.X("c3:Q", title="information lost, mean of the group", axis=alt.Axis(tickCount=5, format="~%"),
-                    scale=alt.Scale(domainMin=0)),
+            y=alt.Y("name:N", sort=None, title=None),
+            x=alt.X(
+                "c3:Q",
+                title="information lost, mean of the group",
+                axis=alt.Axis(labelOverlap=True, tickCount=5, format="~%"),
+                scale=alt.Scale(domainMin=0),
+            ),
             tooltip=tips,
         )
         .properties(height=alt.Step(20))
     )
 
 
-def _lorenz() -> alt.LayerChart:
+def _lorenz() -> Any:
     """The Lorenz curves of privacy and loss, and the line where all people have the same."""
     base = alt.Chart(_ROWS)
     axis = alt.Axis(format="~%", tickCount=5)

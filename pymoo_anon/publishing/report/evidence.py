@@ -41,7 +41,9 @@ def evidence_view(subject: Subject) -> View:
     if evidence is None:
         words.append("No evidence was handed to this report.")
     caption = "What the search promised, and what a recount of the release found."
-    kept = Table("evidence", "The evidence: how the release was made, and how to make it again.", _EVIDENCE, tuple(told))
+    kept = Table(
+        "evidence", "The evidence: how the release was made, and how to make it again.", _EVIDENCE, tuple(told)
+    )
     return View(tuple(words), (Table("claims", caption, _CLAIMS, tuple(rows)), kept))
 
 

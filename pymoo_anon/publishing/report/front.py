@@ -90,7 +90,9 @@ def _members(subject: Subject) -> Table:
             # Exact values of several members could be subtracted from one another.
             values = [_coarse(value) for value in values]
             n_suppressed = subject.people(subject.suppressed[row])
-        levels = " · ".join(str(level) for level in subject.front.iloc[row, : len(subject.names)])
+        levels = "\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}".join(
+            str(level) for level in subject.front.iloc[row, : len(subject.names)]
+        )
         rows.append((row, *values, n_suppressed, levels, CHOSEN if row == subject.chosen else ""))
     caption = "The members of the front: no other one is better in one measure without being worse in another."
     return Table("front", caption, tuple(columns), tuple(rows))

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from pymoo_anon.publishing.report.bias import bias_view
 from pymoo_anon.publishing.report.cells import Row, Table, View, shown, text
 from pymoo_anon.publishing.report.changes import before_table, changes_view, is_ordered
-from pymoo_anon.publishing.report.charts import CONFIG, charts
+from pymoo_anon.publishing.report.charts import charts
 from pymoo_anon.publishing.report.decision import DEFINITIONS, decision_view, verdict
 from pymoo_anon.publishing.report.evidence import evidence_view
 from pymoo_anon.publishing.report.front import axes, badge, front_view
@@ -61,7 +61,7 @@ def page(subject: Subject) -> str:
     figures = {name: _figures(subject, name, view) for name, view in {**fixed, **views}.items()}
     members = [_member(subject, member) for member in subject.members()]
     scripts = [_bundle(), _resource("report.js")]
-    frame = _template().render(
+    frame: str = _template().render(
         subject=subject,
         own=own,
         badge=badge(subject),
@@ -122,7 +122,7 @@ def _member(subject: Subject, member: Member) -> dict[str, Any]:
 def _label(subject: Subject, row: int) -> str:
     """A point in a few words: its number and its measures."""
     measures = [
-        f"{text(name)} {shown(cell, 'number')}"
+        f"{text(name)} = {shown(cell, 'number')}"
         for name, cell in zip(subject.measures.columns, front_cells(subject, row), strict=True)
     ]
     return f"Point {row}: {', '.join(measures)}"
@@ -145,7 +145,6 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]], members: list[d
     ]
     kinds = {figure.chart for figure in every}
     return {
-        "config": CONFIG,
         "charts": {kind: spec for kind, spec in charts(subject).items() if kind in kinds},
         "kinds": {figure.table.name: [column.kind for column in figure.table.columns] for figure in every},
         "fixed": {figure.table.name: figure.table.rows for figure in every if figure.chart and not figure.follows},
@@ -178,8 +177,8 @@ def _hash(script: str) -> str:
 
 @cache
 def _bundle() -> str:
-    """Vega, Vega-Lite and their interpreter of expressions, which needs no eval."""
-    made: str = vl_convert.javascript_bundle()
+    """Vega and its interpreter of expressions, which needs no eval."""
+    made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     # A script that held these would end its element too early.
     assert re.search(r"</script|<!--", made, re.IGNORECASE) is None
     return made

@@ -8,6 +8,7 @@
 
   // Twins of `shown` of cells.py: half up in decimals, as a person rounds.
   const fixed = (value, digits) => (Math.round(value * 10 ** digits + 1e-7) / 10 ** digits).toFixed(digits);
+  const trimmed = (digits) => (digits.includes(".") ? digits.replace(/0+$/, "").replace(/\.$/, "") : digits);
   const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
   const signed = (value, words) => (value < 0 ? "-" : "") + words(Math.abs(value));
   function shown(cell, kind) {
@@ -15,14 +16,14 @@
     if (typeof cell === "string") return cell;
     if (kind === "share") {
       const percent = Number((cell * 100).toPrecision(12));
-      if (percent > 0 && percent < 0.01) return "< 0.01 %";
-      return fixed(percent, percent > 0 && percent < 1 ? 2 : 1) + " %";
+      if (percent > 0 && percent < 0.01) return "<\u00a00.01\u00a0%";
+      return trimmed(fixed(percent, percent > 0 && percent < 1 ? 2 : 1)) + "\u00a0%";
     }
     if (Number.isInteger(cell)) return signed(cell, (value) => grouped(String(value)));
     return signed(cell, (value) => {
       if (value >= 1000) return grouped(fixed(value, 0));
       const digits = 3 - Math.floor(Math.log10(value));
-      return fixed(value, digits).replace(/0+$/, "").replace(/\.$/, "");
+      return trimmed(fixed(value, digits));
     });
   }
 
@@ -68,8 +69,7 @@
     for (const [name, view] of charts) {
       if (name === "front") view.signal("shown", row).runAsync();
       else if (name in member.tables) {
-        const change = window.vega.changeset().remove(() => true).insert(records(rowsOf(member, name)));
-        view.change("rows", change).resize().runAsync();
+        view.data("rows", records(rowsOf(member, name))).resize().runAsync();
       }
     }
     if (!one("[data-label]")) return;
@@ -80,6 +80,10 @@
       const own = Number(line.dataset.row) === row;
       line.classList.toggle("current", own);
       line.querySelector("input").checked = own;
+      const box = line.closest(".scroll");
+      if (own && (line.offsetTop < box.scrollTop + 40 || line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight)) {
+        box.scrollTop = line.offsetTop - box.clientHeight / 2;
+      }
     }
   }
 
@@ -102,9 +106,14 @@
   async function draw(place) {
     const name = place.dataset.of;
     const spec = structuredClone(data.charts[place.dataset.chart]);
-    spec.datasets = { rows: records(rowsOf(members.get(current), name)) };
-    const made = await window.vegaEmbed(place, spec, {
-      mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: data.config,
+    spec.config.axis.labelLimit = window.innerWidth < 640 ? 120 : 260;
+    spec.data.find((source) => source.name === "rows").values = records(rowsOf(members.get(current), name));
+    // Inside an element of its own, as Vega would describe the place itself anew.
+    const inside = document.createElement("div");
+    inside.setAttribute("aria-hidden", "true");
+    place.append(inside);
+    const made = await window.vegaEmbed(inside, spec, {
+      mode: "vega", renderer: "svg", actions: false, ast: true,
       loader: { load: () => Promise.reject(new Error("nothing is loaded")) },
     });
     charts.set(name, made.view);

@@ -63,7 +63,11 @@ def _histogram(subject: Subject, member: Member) -> Table:
     for i in range(used[0], used[-1] + 1) if used else ():
         kind = BELOW if edges[i] < subject.enough else ABOVE
         rows.append((_range(edges, i), people[i], kind, classes[i]))
-    columns = (Column("people in the class"), Column("people", "people"), Column("for the threshold"))
+    columns: tuple[Column, ...] = (
+        Column("people in the class"),
+        Column("people", "people"),
+        Column("for the threshold"),
+    )
     if subject.external:
         rows = [row[:-1] for row in merged([row for row in rows if row[1]], subject.floor, 1, "other")]
     else:

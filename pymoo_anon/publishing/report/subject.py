@@ -148,7 +148,7 @@ class Subject:
             raw=table.equivalence_classes(Generalization(groups, values)),
             floor=0,
         )
-        needed = [self.member(self.chosen).k, *(int(math.ceil(one.bound)) for one in self.required_k)]
+        needed = [self.member(self.chosen).k, *(math.ceil(one.bound) for one in self.required_k)]
         vars(self).update(rows=self._spread(), floor=max(needed) if self.external else 0)
 
     @property
