@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,7 +17,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from pymoo_anon.publishing.report.bias import bias_view
-from pymoo_anon.publishing.report.cells import Row, Table, View, shown, text
+from pymoo_anon.publishing.report.cells import Cell, Row, Table, View, shown, text
 from pymoo_anon.publishing.report.changes import before_table, changes_view, is_ordered
 from pymoo_anon.publishing.report.charts import charts
 from pymoo_anon.publishing.report.decision import DEFINITIONS, decision_view, verdict
@@ -50,16 +50,31 @@ class Figure:
 
 
 def page(subject: Subject) -> str:
-    """The HTML of the report.
+    """The HTML of the report, with as many members of the front as it has room for.
 
     Raises:
-        ValueError: One member of the front is too large for the file.
+        ValueError: The chosen member alone is too large for the file.
     """
+    while True:
+        made = _page(subject)
+        if len(made) <= MOST_CHARACTERS:
+            return made
+        if len(subject.rows) == 1 or subject.external:
+            raise ValueError(
+                f"the report must be of at most {MOST_CHARACTERS:,} characters, got {len(made):,}; a problem "
+                "with fewer quasi-identifiers fits"
+            )
+        subject = replace(subject, most=len(subject.rows) // 2)
+
+
+def _page(subject: Subject) -> str:
+    """The HTML of all members that are in the file."""
     own = subject.member(subject.chosen)
     views = {name: view(subject, own) for name, view in _VIEWS.items()}
     fixed = {"front": front_view(subject), "evidence": evidence_view(subject)}
+    labels = _labels(fixed["front"].tables[0], len(subject.problem.measured))
     figures = {name: _figures(subject, name, view) for name, view in {**fixed, **views}.items()}
-    members = [_member(subject, member) for member in subject.members()]
+    members = [_member(subject, member, labels[member.row]) for member in subject.members()]
     scripts = [_bundle(), _resource("report.js")]
     frame: str = _template().render(
         subject=subject,
@@ -73,20 +88,10 @@ def page(subject: Subject) -> str:
         style=Markup(_resource("report.css")),
         scripts=[Markup(script) for script in scripts],
         hashes=[_hash(script) for script in scripts],
-        label=_label(subject, subject.chosen),
+        label=labels[subject.chosen],
         data=Markup("@data@"),
     )
-    room = MOST_CHARACTERS - len(frame)
-    while True:
-        data = _embedded(_payload(subject, figures, members))
-        if len(data) <= room:
-            return frame.replace("@data@", data)
-        if len(members) == 1:
-            raise ValueError(
-                f"the report must be of at most {MOST_CHARACTERS:,} characters, got {len(frame) + len(data):,}; a "
-                "problem with fewer quasi-identifiers fits"
-            )
-        members = [one for i, one in enumerate(members) if i % 2 == 0 or one["row"] == subject.chosen]
+    return frame.replace("@data@", _embedded(_payload(subject, figures, members)))
 
 
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
@@ -107,32 +112,26 @@ def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
     return made
 
 
-def _member(subject: Subject, member: Member) -> dict[str, Any]:
+def _member(subject: Subject, member: Member, label: str) -> dict[str, Any]:
     """All that the page shows of one member of the front."""
     views = {name: view(subject, member) for name, view in _VIEWS.items()}
     return {
         "row": member.row,
-        "label": _label(subject, member.row),
+        "label": label,
         "verdict": verdict(subject, member),
         "words": {name: list(view.sentences) for name, view in views.items()},
         "tables": {table.name: table.rows for view in views.values() for table in view.tables},
     }
 
 
-def _label(subject: Subject, row: int) -> str:
-    """A point in a few words: its number and its measures."""
-    measures = [
-        f"{text(name)} = {shown(cell, 'number')}"
-        for name, cell in zip(subject.measures.columns, front_cells(subject, row), strict=True)
-    ]
-    return f"Point {row}: {', '.join(measures)}"
-
-
-def front_cells(subject: Subject, row: int) -> Row:
-    """The measures of a member as the table of the front shows them."""
-    (table,) = front_view(subject).tables
-    (own,) = (cells for cells in table.rows if cells[0] == row)
-    return own[1 : 1 + len(subject.problem.measured)]
+def _labels(front: Table, n_measures: int) -> dict[Cell, str]:
+    """By row of X the point in a few words: its number and its measures."""
+    titles = [column.title for column in front.columns[1 : 1 + n_measures]]
+    return {
+        row[0]: f"Point {row[0]}: "
+        + ", ".join(f"{name} = {shown(cell, 'number')}" for name, cell in zip(titles, row[1:], strict=False))
+        for row in front.rows
+    }
 
 
 def _payload(subject: Subject, figures: dict[str, list[Figure]], members: list[dict[str, Any]]) -> dict[str, Any]:

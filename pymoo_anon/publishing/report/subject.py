@@ -120,6 +120,7 @@ class Subject:
         threshold: The greatest risk that is accepted.
         population: A table of the population, or None.
         external: Whether the report leaves the building.
+        most: At most so many members are in the file.
         front: The front as a frame, one row per row of X.
         rows: The rows of X that are in the file with their data, ascending.
         floor: No number of people below it is shown; 0 inside the building.
@@ -133,6 +134,7 @@ class Subject:
     threshold: float
     population: Microdata | None
     external: bool
+    most: int = MOST_MEMBERS
     front: pd.DataFrame = field(init=False)
     rows: tuple[int, ...] = field(init=False)
     floor: int = field(init=False)
@@ -212,8 +214,8 @@ class Subject:
         """The members that are in the file: all, or some that are spread evenly along the front, the chosen among."""
         first = [values.to_numpy() for _, values in self.measures.items()]
         order = np.lexsort(first[::-1])
-        if len(order) > MOST_MEMBERS:
-            order = order[np.unique(np.linspace(0, len(order) - 1, MOST_MEMBERS - 1).round().astype(int))]
+        if len(order) > self.most:
+            order = order[np.unique(np.linspace(0, len(order) - 1, self.most - 1).round().astype(int))]
         return tuple(sorted({*map(int, order), self.chosen}))
 
 

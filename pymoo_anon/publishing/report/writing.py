@@ -10,7 +10,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.publishing.report.page import page
 from pymoo_anon.publishing.report.subject import Findings, checked_subject
 from pymoo_anon.table.microdata import Microdata
 
@@ -50,6 +49,9 @@ def write_report(
             has other quasi-identifiers.
         OSError: The file cannot be written.
     """
+    # Who only releases does not wait for what draws charts.
+    from pymoo_anon.publishing.report.page import page
+
     subject = checked_subject(problem, X, chosen, findings, threshold, population, external)
     _put(Path(path), page(subject))
 
