@@ -293,7 +293,7 @@ def test_measures_without_a_higher_one_have_axes(tmp_path):
 def test_many_members_are_thinned_and_the_chosen_one_stays(tmp_path):
     own = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
     points = np.random.default_rng(0).integers(0, own.lengths + 1, (200, own.n_var))
-    for chosen in (0, 117):
+    for chosen in (117,):
         made = report(tmp_path / "r.html", own, points, chosen)
         data = payload(made)
         rows = [member["row"] for member in data["members"]]

@@ -43,7 +43,7 @@ def bias_view(subject: Subject, member: Member) -> View:
         "Gini coefficients say how unequal people are, from 0 (all alike) to 1 (one has everything): "
         f"{gini(size):.2f} for the size of their class, {gini(loss):.2f} for the loss.",
     ]
-    tables = (_group_table(groups), _quantiles(loss, size, risk), _lorenz(loss, size))
+    tables = (_group_table(groups), _quantiles(subject, loss, size, risk), _lorenz(loss, size))
     if subject.external:
         return View(tuple(words), tables)
     return View(tuple(words), (*tables, _smallest(subject, member)))
@@ -118,13 +118,17 @@ def _group_table(groups: list[Row]) -> Table:
     return Table("groups", "Who loses most: groups of people, the greatest mean loss first.", columns, tuple(groups))
 
 
-def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector) -> Table:
+def _quantiles(subject: Subject, loss: PropertyVector, size: PropertyVector, risk: PropertyVector) -> Table:
     rows: list[Row] = []
     for name, vector in (("class size", size), ("information lost", loss), ("risk to be found", risk)):
+        if vector is not loss and size.values.min() < subject.floor:
+            # Of classes below the floor nothing is told.
+            continue
         found = distribution({name: vector}).iloc[0]
+        n = int(found["worst off"])
         told = number if vector is size else percent
         values = [told(found[column]) for column in ("mean", *QUANTILES)]
-        rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
+        rows.append((name, *values, f"{found['Gini']:.2f}", n if n >= subject.floor else subject.people(n)))
     columns = [Column("of a person"), *(Column(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
     caption = "How a property is spread over the people; quantiles say what share of them has at most so much."
     return Table("quantiles", caption, (*columns, Column("people with the worst value", "people")), tuple(rows))
@@ -161,7 +165,7 @@ def _empty(subject: Subject) -> tuple[Table, ...]:
         PropertyVector(zero, subject.table.tuples, name, maximize)
         for name, maximize in (("loss", False), ("class size", True), ("risk", False))
     ]
-    tables = (_group_table([]), _quantiles(*nothing), _lorenz(nothing[0], nothing[1]))
+    tables = (_group_table([]), _quantiles(subject, *nothing), _lorenz(nothing[0], nothing[1]))
     return tuple(table.with_rows([]) for table in tables)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import altair as alt
@@ -48,9 +49,13 @@ def charts(subject: Subject) -> dict[str, Spec]:
     The page puts the rows of a table into the data source "rows", with their columns c0, c1, ... No name or value of
     the data stands in an expression.
     """
+    return {**_always(), "front": _compiled(_front(subject)), "risks": _compiled(_risks(subject))}
+
+
+@cache
+def _always() -> dict[str, Spec]:
+    """The charts that are the same in every report."""
     made = {
-        "front": _front(subject),
-        "risks": _risks(subject),
         "sizes": _sizes(),
         "ladder": _ladder(),
         "bars": _bars(),
@@ -58,12 +63,13 @@ def charts(subject: Subject) -> dict[str, Spec]:
         "groups": _groups(),
         "lorenz": _lorenz(),
     }
-    specs = {}
-    for kind, chart in made.items():
-        spec = chart.properties(width="container").to_dict()
-        compiled = vl_convert.vegalite_to_vega({**spec, "config": CONFIG})
-        specs[kind] = {key: value for key, value in compiled.items() if key != "$schema"}
-    return specs
+    return {kind: _compiled(chart) for kind, chart in made.items()}
+
+
+def _compiled(chart: Any) -> Spec:
+    spec = chart.properties(width="container").to_dict()
+    compiled: Spec = vl_convert.vegalite_to_vega({**spec, "config": CONFIG})
+    return {key: value for key, value in compiled.items() if key != "$schema"}
 
 
 def _front(subject: Subject) -> Any:
@@ -74,8 +80,6 @@ def _front(subject: Subject) -> Any:
     brush = alt.selection_interval(name="brush")
     place = {"x": _axis(subject, x, alt.X), "y": _axis(subject, y, alt.Y)}
     names = [str(name) for name in subject.measures.columns]
-    tips = [alt.Tooltip("c0:Q", title="point")]
-    tips += [alt.Tooltip(f"c{j + 1}:Q", title=name, format=",.6~g") for j, name in enumerate(names)]
     base = alt.Chart(_ROWS)
     third = [j for j in range(len(subject.problem.objectives)) if j not in (x, y)]
     colour: Any = alt.value(BLUE)
@@ -85,7 +89,7 @@ def _front(subject: Subject) -> Any:
         colour = alt.Color(f"c{third[0] + 1}:Q", scale=scale, legend=legend)
     points = base.mark_circle(size=110, opacity=0.9, stroke="white", strokeWidth=0.7, cursor="pointer")
     layers = [
-        points.encode(**place, color=colour, tooltip=tips).properties(name="points").add_params(brush),
+        points.encode(**place, color=colour, tooltip="label:N").properties(name="points").add_params(brush),
         base.mark_point(shape="diamond", size=230, filled=True, fill=ORANGE, stroke="white", opacity=1)
         .encode(**place)
         .transform_filter(f"datum.c{last} == '{CHOSEN}'"),

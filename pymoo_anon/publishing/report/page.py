@@ -74,7 +74,7 @@ def _page(subject: Subject) -> str:
     fixed = {"front": front_view(subject), "evidence": evidence_view(subject)}
     labels = _labels(fixed["front"].tables[0], len(subject.problem.measured))
     figures = {name: _figures(subject, name, view) for name, view in {**fixed, **views}.items()}
-    members = [_member(subject, member, labels[member.row]) for member in subject.members()]
+    members = [_member(subject, member) for member in subject.members()]
     scripts = [_bundle(), _resource("report.js")]
     frame: str = _template().render(
         subject=subject,
@@ -91,7 +91,7 @@ def _page(subject: Subject) -> str:
         label=labels[subject.chosen],
         data=Markup("@data@"),
     )
-    return frame.replace("@data@", _embedded(_payload(subject, figures, members)))
+    return frame.replace("@data@", _embedded(_payload(subject, labels, figures, members)))
 
 
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
@@ -112,12 +112,11 @@ def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
     return made
 
 
-def _member(subject: Subject, member: Member, label: str) -> dict[str, Any]:
+def _member(subject: Subject, member: Member) -> dict[str, Any]:
     """All that the page shows of one member of the front."""
     views = {name: view(subject, member) for name, view in _VIEWS.items()}
     return {
         "row": member.row,
-        "label": label,
         "verdict": verdict(subject, member),
         "words": {name: list(view.sentences) for name, view in views.items()},
         "tables": {table.name: table.rows for view in views.values() for table in view.tables},
@@ -134,7 +133,9 @@ def _labels(front: Table, n_measures: int) -> dict[Cell, str]:
     }
 
 
-def _payload(subject: Subject, figures: dict[str, list[Figure]], members: list[dict[str, Any]]) -> dict[str, Any]:
+def _payload(
+    subject: Subject, labels: dict[Cell, str], figures: dict[str, list[Figure]], members: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What the script reads: charts, the rows of tables that stay, and those of every member, equal ones once."""
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
@@ -147,6 +148,7 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]], members: list[d
         "charts": {kind: spec for kind, spec in charts(subject).items() if kind in kinds},
         "kinds": {figure.table.name: [column.kind for column in figure.table.columns] for figure in every},
         "fixed": {figure.table.name: figure.table.rows for figure in every if figure.chart and not figure.follows},
+        "labels": list(labels.values()),
         "axes": [f"c{j + 1}" for j in axes(subject)],
         "members": told,
         "chosen": subject.chosen,

@@ -27,7 +27,9 @@
     });
   }
 
+  const labels = new Map();
   const records = (rows) => rows.map((row) => Object.fromEntries(row.map((cell, i) => ["c" + i, cell])));
+  data.fixed.front.forEach((row, i) => labels.set(row[0], data.labels[i]));
   const members = new Map(data.members.map((member) => [member.row, member]));
   const rowsOf = (member, name) => (name in data.fixed ? data.fixed[name] : data.pool[member.tables[name]]);
   let current = data.chosen;
@@ -73,7 +75,7 @@
       }
     }
     if (!one("[data-label]")) return;
-    one("[data-label]").textContent = member.label;
+    one("[data-label]").textContent = labels.get(row);
     one("[data-fate]").textContent = row === data.chosen ? "This is the release." : "This is not the release.";
     one(".shown").classList.toggle("other", row !== data.chosen);
     for (const line of all("tr[data-row]")) {
@@ -107,7 +109,8 @@
     const name = place.dataset.of;
     const spec = structuredClone(data.charts[place.dataset.chart]);
     spec.config.axis.labelLimit = window.innerWidth < 640 ? 120 : 260;
-    spec.data.find((source) => source.name === "rows").values = records(rowsOf(members.get(current), name));
+    spec.data.find((source) => source.name === "rows").values = records(rowsOf(members.get(current), name))
+      .map((record) => (name === "front" ? { ...record, label: labels.get(record.c0) } : record));
     // Inside an element of its own, as Vega would describe the place itself anew.
     const inside = document.createElement("div");
     inside.setAttribute("aria-hidden", "true");
