@@ -142,6 +142,26 @@ def test_the_report_for_outsiders_depends_on_the_release_alone(tmp_path):
     assert made[0] == made[1] == made[2]
 
 
+@pytest.mark.parametrize("suppressed", ["mark", "drop"])
+def test_suppressed_people_are_known_to_outsiders_by_their_number_alone(tmp_path, suppressed):
+    made = []
+    for seed in (1, 2, 3):
+        rng = np.random.default_rng(seed)
+        cells = rng.choice([(region, decade) for region in range(3) for decade in range(3, 10)], 10, replace=False)
+        odd = [(f"raw town {4 * region + i}", 10 * decade + i) for region, decade in cells for i in range(4)]
+        rows = pd.concat([people(), pd.DataFrame(odd, columns=["town", "age"])], ignore_index=True)
+        own = of_people(rows)
+        assert own.equivalence_classes(POINTS[2]).n_suppressed == [40]
+        data = payload(outside(tmp_path / "r.html", own, POINTS[2:3], 0, findings=Findings(suppressed=suppressed)))
+        for row in data["pool"][data["members"][0]["tables"]["risks"]]:
+            row.pop(1)
+        made.append(data)
+        # Rows of the release or its marks, none of which is told by its group.
+        after = dict(map(tuple, data["pool"][data["members"][0]["tables"]["after0"]]))
+        assert sum(after.values()) == (540 if suppressed == "mark" else 500)
+    assert made[0] == made[1] == made[2]
+
+
 def test_outsiders_see_no_raw_value(tmp_path):
     made = outside(tmp_path / "r.html", of_people(people()))
     found = "\n".join(told(made))

@@ -84,8 +84,11 @@ def _front(subject: Subject) -> Any:
     third = [j for j in range(len(subject.problem.objectives)) if j not in (x, y)]
     colour: Any = alt.value(BLUE)
     if third:
+        step = 1 if subject.problem.objectives[third[0]].whole else alt.Undefined
         scale = alt.Scale(scheme="viridis", reverse=True)
-        legend = alt.Legend(title=title(subject.problem.objectives[third[0]], names[third[0]]), gradientLength=180)
+        legend = alt.Legend(
+            title=title(subject.problem.objectives[third[0]], names[third[0]]), gradientLength=180, tickMinStep=step
+        )
         colour = alt.Color(f"c{third[0] + 1}:Q", scale=scale, legend=legend)
     points = base.mark_circle(size=110, opacity=0.9, stroke="white", strokeWidth=0.7, cursor="pointer")
     layers = [
@@ -108,7 +111,7 @@ def _axis(subject: Subject, j: int, channel: Any) -> Any:
     values = values[np.isfinite(values)]
     log = bool(len(values) and values.min() > 0 and values.max() > 100 * values.min())
     name = title(subject.problem.measured[j], str(subject.measures.columns[j]))
-    scale = alt.Scale(type="log") if log else alt.Scale(zero=False, nice=True)
+    scale = alt.Scale(type="log", nice=False, padding=18) if log else alt.Scale(zero=False, nice=False, padding=18)
     powers = [10.0**e for e in range(-12, 13) if values.min() / 10 < 10.0**e < values.max() * 10] if log else None
     format_ = "~s" if len(values) and abs(values).max() >= 1000 else "~g"
     axis = alt.Axis(format=format_, tickCount=6) if powers is None else alt.Axis(format=format_, values=powers)

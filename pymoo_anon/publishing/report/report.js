@@ -105,6 +105,23 @@
     if (sides.length && rows.length && !rows.includes(current)) select(rows[0]);
   }
 
+  // A click chooses the nearest point that is not far, also for fingers; the end of a drag is no click.
+  function choose(view, inside) {
+    let from = [0, 0];
+    inside.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
+    inside.addEventListener("click", (event) => {
+      if (Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 5) return;
+      const box = inside.querySelector("svg").getBoundingClientRect();
+      const [left, top] = view.origin();
+      const { left: padLeft, top: padTop } = view.padding();
+      const [x, y] = [event.clientX - box.x - left - padLeft, event.clientY - box.y - top - padTop];
+      const far = (row) => Math.hypot(view.scale("x")(row[data.axes[0]]) - x, view.scale("y")(row[data.axes[1]]) - y);
+      const points = records(data.fixed.front).filter((row) => members.has(row.c0));
+      const nearest = points.reduce((best, row) => (far(row) < far(best) ? row : best));
+      if (far(nearest) <= 22) select(nearest.c0);
+    });
+  }
+
   async function draw(place) {
     const name = place.dataset.of;
     const spec = structuredClone(data.charts[place.dataset.chart]);
@@ -121,9 +138,7 @@
     });
     charts.set(name, made.view);
     if (name !== "front" || !one("[data-label]")) return;
-    made.view.addEventListener("click", (event, item) => {
-      if (item && item.datum && members.has(item.datum.c0)) select(item.datum.c0);
-    });
+    choose(made.view, inside);
     made.view.addSignalListener("brush", (_, area) => brush(area));
   }
 
