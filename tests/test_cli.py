@@ -50,7 +50,7 @@ def test_the_record_holds_every_option():
     options = record()["options"]
     assert (options["seed"], options["rows"], options["generations"], options["output"]) == (7, 300, 5, "front")
     assert set(options) == {
-        *("data", "rows", "hierarchies", "sensitive", "label", "missing", "objectives", "suppression"),
+        *("data", "engine", "rows", "hierarchies", "sensitive", "label", "missing", "objectives", "suppression"),
         *("algorithm", "generations", "pop_size", "epsilon", "time_limit", "seed", "output", "verbose", "require"),
     }
     assert record()["suppression"] == "AtMost(limit=0.01)"
@@ -170,7 +170,13 @@ def test_the_label_of_adult_is_no_quasi_identifier():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "adlt"], "data must be census, adult or a CSV file, got 'adlt', which is no file"),
+        (
+            ["--data", "adlt"],
+            "data must be census, adult, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got 'adlt', which "
+            "is no file",
+        ),
+        (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
+        (["--engine", "polars"], "--engine means nothing with census"),
         (["--algorithm", "pbg"], "algorithm must be one of auto, pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
         (["--objectives", "k,glm"], f"objectives must be one of {', '.join(OBJECTIVES)}, got 'glm'"),
         (["--objectives", ""], f"objectives must be one of {', '.join(OBJECTIVES)}, got ''"),

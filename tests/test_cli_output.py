@@ -60,7 +60,19 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("stage", ["run.read_table", "run.tiny", "run.sorted_front", "report.plot_front", "run.tried"])
+@pytest.mark.parametrize("stage", ["run.sorted_front", "report.plot_front"])
+def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(monkeypatch, stage):
+    with monkeypatch.context() as patch:
+        patch.setattr(f"pymoo_anon.cli.{stage}", interrupt)
+        result = search(*SMALL)
+    assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
+    assert result.stdout.endswith("What was evaluated is in front/search.journal; --resume goes on with it.\n")
+    assert (os.listdir(), os.listdir("front")) == (["front"], ["search.journal"])
+    assert search(*SMALL, "--resume").exit_code == 0
+    assert sorted(os.listdir("front")) == FILES
+
+
+@pytest.mark.parametrize("stage", ["run.read_table", "run.tiny", "run.tried"])
 def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
     monkeypatch.setattr(f"pymoo_anon.cli.{stage}", interrupt)
     result = search(*SMALL)
@@ -86,7 +98,7 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
     result = search("--rows", "3000", "--algorithm", algorithm, "--objectives", "k,GLM")
     assert result.exit_code == 130
     assert result.stderr == ""
-    assert sorted(os.listdir("front")) == FILES
+    assert sorted(os.listdir("front")) == [*FILES, "search.journal"]
     left = record()["n_undecided"]
     assert (record()["certified"], record()["stopped"]) == (False, "Ctrl-C")
     assert 0 < left < 17_920
@@ -164,8 +176,9 @@ main()
 def test_what_a_killed_search_left_is_removed_by_the_next():
     done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
-    (left,) = os.listdir("front")
+    left, journal = sorted(os.listdir("front"))
     assert left.startswith(".pymoo_anon-")
+    assert journal == "search.journal"
     assert search(*SMALL).exit_code == 0
     assert sorted(os.listdir("front")) == FILES
 

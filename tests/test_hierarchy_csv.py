@@ -3,12 +3,13 @@
 import io
 import re
 
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import level_columns
 
-from pymoo_anon.table import Hierarchy
+from pymoo_anon.table import Hierarchy, Microdata
 
 CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
 # All that UTF-8 holds but the mark at the beginning of a file and NUL, which are no text, and the signs of a header.
@@ -19,8 +20,9 @@ texts = st.text(
 
 @st.composite
 def text_hierarchies(draw):
-    """Hierarchies of text of any kind, labels included."""
-    domain, *levels = draw(level_columns(draw(st.lists(texts, min_size=1, max_size=6, unique=True))))
+    """Hierarchies of text of any kind, labels included, and of what is missing."""
+    values = st.lists(texts.filter(bool) | st.none(), min_size=1, max_size=6, unique=True)
+    domain, *levels = draw(level_columns(draw(values)))
     labels = draw(st.lists(texts.filter(bool), min_size=6, max_size=6, unique=True))
     names = [dict(zip(dict.fromkeys(level), labels, strict=False)) for level in levels]
     return Hierarchy.from_levels(
@@ -29,7 +31,10 @@ def text_hierarchies(draw):
 
 
 @given(text_hierarchies())
-@example(Hierarchy.flat(["with\rreturn", ""]))
+@example(Hierarchy.flat(["with\rreturn", None]))
+@example(Hierarchy.flat(["a", "b"]).with_missing())
+@example(Hierarchy.from_levels([[None]]))
+@example(Hierarchy.from_levels([["a", None, "b"], ["x", "", ""], ["*", "*", "*"]]))
 @example(Hierarchy.from_levels([["a,b", "c,d"]]))
 @example(Hierarchy.from_levels([["a\tb", "c;d"]]))
 def test_csv_gives_back_what_was_written(tmp_path_factory, hierarchy):
@@ -59,11 +64,28 @@ UNWRITABLE = "labels must be text that a hierarchy file can hold: "
         ),
         (
             [["city", "a"], ["level 1", "*"]],
-            "the first row would be read as a header, or its first sign as a byte order mark",
+            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
+            "missing",
         ),
         (
             [["\ufeffa", "b"], ["*", "*"]],
-            "the first row would be read as a header, or its first sign as a byte order mark",
+            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
+            "missing",
+        ),
+        (
+            [["a", ""], ["*", "*"]],
+            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
+            "missing",
+        ),
+        (
+            [["a", "b"], [None, "b"], ["*", "*"]],
+            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
+            "missing",
+        ),
+        (
+            [["a", None, "b"], ["", None, "b"], ["*", "*", "*"]],
+            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
+            "missing",
         ),
         (
             [["a", "b", "c"], ["x", "*", "*"]],
@@ -97,6 +119,43 @@ ENCODINGS = {
     "UTF-16": USUAL.encode("utf-16"),
     "UTF-16 big": b"\xfe\xff" + USUAL.encode("utf-16-be"),
 }
+
+
+def test_an_empty_first_field_is_what_is_missing():
+    for text, levels in {
+        "a;x;*\n;;*\n": [["a", None], ["x", None], ["*", "*"]],
+        "a;x;*\nb;;*\n;;*\n": [["a", "b", None], ["x", "", ""], ["*", "*", "*"]],
+        "a;x;*\n;unknown;*\n": [["a", None], ["x", "unknown"], ["*", "*"]],
+        "a;;*\nb;;*\n": [["a", "b"], ["", ""], ["*", "*"]],
+        'a\n""': [["a", None]],
+    }.items():
+        read = Hierarchy.from_csv(io.StringIO(text))
+        assert read == Hierarchy.from_levels(levels), text
+        assert read.labels == Hierarchy.from_levels(levels).labels
+    assert (
+        Hierarchy.from_csv(io.StringIO("a;x;*\n;;*\n")) == Hierarchy.from_levels([["a"], ["x"], ["*"]]).with_missing()
+    )
+    with pytest.raises(ValueError, match=r"^the file: levels must name each value once, given more than once: None$"):
+        Hierarchy.from_csv(io.StringIO("a;*\n;*\n;*\n"))
+
+
+@pytest.mark.parametrize("text", ["17;x;*\n;;*\n", "17;17;*\n;;*\n", "17;x;*\n"])
+@pytest.mark.parametrize("column", [[17, None], ["17", None], ["17", ""]])
+def test_a_table_with_gaps_reads_a_file_with_a_row_for_them(text, column):
+    """A number stays a number beside what is missing, and an empty text is missing where no value is empty."""
+    frame = pd.DataFrame({"age": pd.Series(column, dtype=object)})
+    if "" in column and not text.endswith("\n;;*\n"):
+        with pytest.raises(ValueError, match=r"got without a row there: ''$"):
+            Microdata.from_frame(frame, {"age": Hierarchy.from_csv(io.StringIO(text))}, missing="keep")
+        return
+    table = Microdata.from_frame(frame, {"age": Hierarchy.from_csv(io.StringIO(text))}, missing="keep")
+    hierarchy = table.quasi_identifiers["age"]
+    assert table.tuples.codes.tolist() == [[0], [1]]
+    assert hierarchy.domain == (column[0], None)
+    assert hierarchy.labels[1][1] is None
+    assert hierarchy.n_groups.tolist() == [2, 2, 1]
+    if text.startswith("17;17"):
+        assert hierarchy.labels[1][0] == column[0]
 
 
 @pytest.mark.parametrize("kind", [*CSV_FILES, *ENCODINGS])

@@ -20,6 +20,7 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.proof import LatticeProof, check_room
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, fit_epsilon, merge_front
+from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
 
 # Nodes that are evaluated between two looks of pymoo at termination, callback and display.
@@ -181,7 +182,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     def _visit(self, x: NDArray[np.int64], node: int) -> None:
         """Evaluate a node, learn from its classes, and offer it to the front."""
-        F, G = self.problem.recall(x, lambda classes: self._proof.learn(node, classes))
+        F, G = self._learn(x, node)
         if (G > 0).any():
             pass
         elif self.box_archive is None:
@@ -191,6 +192,21 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self._X, self._F = self.box_archive.get("X"), self.box_archive.F
         # Last, so that a node whose evaluation is interrupted stays open.
         self._proof.close(node)
+
+    def _learn(self, x: NDArray[np.int64], node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """F and G of a node, and what its classes say about others: both may stand in a journal."""
+        journal = self.problem.journal
+        lesson = None if journal is None else journal.lessons.pop(x.tobytes(), None)
+        if lesson is not None:
+            self._proof.learn(node, lesson.reshape(-1, len(self.problem.measured)))
+            F, G = self.problem.evaluate(x, return_values_of=["F", "G"])
+            return F, G
+        lessons: list[NDArray[np.float64]] = []
+        values = self.problem.recall(x, lambda classes: lessons.append(self._proof.lesson(classes)))
+        if journal is not None:
+            journal.append(LESSON, [x.tobytes()], lessons[0])
+        self._proof.learn(node, lessons[0])
+        return values  # type: ignore[no-any-return]
 
     def _count(self, X: NDArray[np.int64]) -> None:
         """Show evaluated nodes to pymoo's evaluator, which finds their values in memory, and to the user's archive."""

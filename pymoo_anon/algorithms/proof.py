@@ -119,16 +119,33 @@ class LatticeProof:
             self._enter_next_layer()
         return None
 
-    def learn(self, node: int, classes: EquivalenceClasses) -> None:
-        """Note what the classes of an open node say about its specializations and generalizations.
+    def lesson(self, classes: EquivalenceClasses) -> Matrix:
+        """What the classes of a node say about its specializations and generalizations.
 
         Args:
-            node: Number of the node.
             classes: Its classes.
+
+        Returns:
+            (n_cases + 1, n_measures) float array: minimised bounds in every case, and in the last row the floors of its
+            generalizations, NaN where there is none.
         """
         problem = self.problem
         below = suppressible(classes, problem.suppression, problem.constraints, self.by_k)
-        cases = self._cases_of(classes, below)
+        floors = np.full(len(self.bounding), np.nan)
+        if not self.sweeps:
+            for column, family in enumerate(self.bounding):
+                floor = family.floor_of_generalizations(classes)
+                floors[column] = np.nan if floor is None else floor
+        return np.vstack([self._cases_of(classes, below), floors])
+
+    def learn(self, node: int, lesson: Matrix) -> None:
+        """Note what an open node says about its specializations and generalizations.
+
+        Args:
+            node: Number of the node.
+            lesson: What `lesson` gives for its classes.
+        """
+        cases, floors = lesson[:-1], lesson[-1]
         self._keep(cases)
         # What holds in every case holds of every specialization.
         known = cases.min(axis=0)
@@ -137,7 +154,7 @@ class LatticeProof:
             own[~self.floors] = np.maximum(own, known)[~self.floors]
             self.best[node] = self.n_evaluated
         else:
-            self._spread(node, classes, known)
+            self._spread(node, known, floors)
 
     def close(self, node: int) -> None:
         """Settle the node that was learned; until then it is the next one that is open, whatever interrupts.
@@ -160,7 +177,7 @@ class LatticeProof:
             cases[:, np.isfinite(self.limits) & ~self.floors] = np.inf
         return cases
 
-    def _spread(self, node: int, classes: EquivalenceClasses, known: Matrix) -> None:
+    def _spread(self, node: int, known: Matrix, floors: Matrix) -> None:
         """Raise the bounds of all specializations of a node, and the floors of all its generalizations."""
         problem = self.problem
         (x,) = problem.nodes(node, node + 1)
@@ -175,9 +192,8 @@ class LatticeProof:
         for column, family in enumerate(self.bounding):
             if not family.has_floor:
                 np.maximum(grid[(*below, ..., column)], known[column], out=grid[(*below, ..., column)])
-            floor = family.floor_of_generalizations(classes)
-            if floor is not None:
-                np.maximum(grid[(*above, ..., column)], floor, out=grid[(*above, ..., column)])
+            if not np.isnan(floors[column]):
+                np.maximum(grid[(*above, ..., column)], floors[column], out=grid[(*above, ..., column)])
 
     def _enter_next_layer(self) -> None:
         """Go on to the next layer: bounds come down from the one above, nodes of little loss come first."""

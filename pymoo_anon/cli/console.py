@@ -13,6 +13,7 @@ import typer
 
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.interrupt import INTERRUPTED
+from pymoo_anon.cli.names import ExitCode
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +70,7 @@ def standard_output() -> Iterator[Console]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Bad input is one sentence and exit code 2, Ctrl-C is exit code 130.
+    """Bad input is one sentence and its exit code, Ctrl-C is another.
 
     Raises:
         Exit: With that code.
@@ -83,10 +84,10 @@ def clear_errors() -> Iterator[None]:
         if isinstance(error, MemoryError):
             message = f"the search needs more memory than there is: {message}; --algorithm pbgea needs the least"
         typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:
         typer.echo(INTERRUPTED, err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
 @contextmanager

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
+
+
+class ExitCode(IntEnum):
+    """How a command ends, for whoever calls it."""
+
+    #: It did what was asked.
+    DONE = 0
+    #: A check was made, and something does not hold.
+    DOES_NOT_HOLD = 1
+    #: An option, a file or a table is wrong, or something cannot be written; one sentence says what.
+    BAD_USE = 2
+    #: Ctrl-C, or a request to terminate: what was found until then is written, and nothing is written by half.
+    INTERRUPTED = 130
+
 
 #: The objectives that --objectives names: module and class in `objectives`, and the role of the column that it reads.
 OBJECTIVES: dict[str, tuple[str, str, str | None]] = {
@@ -34,8 +49,8 @@ SUPPRESSIONS = {"below": "Below", "violating": "Violating"}
 
 #: The tables that --data names besides a file, and the options that mean nothing with each.
 TABLES = {
-    "census": ("hierarchies", "sensitive", "label", "missing"),
-    "adult": ("hierarchies", "sensitive", "label", "missing", "rows"),
+    "census": ("engine", "hierarchies", "sensitive", "label", "missing"),
+    "adult": ("engine", "hierarchies", "sensitive", "label", "missing", "rows"),
 }
 
 
@@ -65,5 +80,8 @@ ALGORITHMS = {
     "exhaustive": Method("exhaustive search", EVOLUTION, proves=True),
 }
 
-#: The files that a search writes.
+#: The files that a search writes. The last one is moved into place last, and says which front it belongs to.
 FILES = ("front.csv", "front.png", "run.json")
+
+#: What a search has evaluated, in its output folder for as long as it has not ended.
+JOURNAL = "search.journal"

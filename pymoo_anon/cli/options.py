@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any, Protocol
+
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.names import OBJECTIVES, SUPPRESSIONS
 from pymoo_anon.cli.settings import chosen, number
 from pymoo_anon.objectives import loss, privacy
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table import suppression
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
@@ -15,7 +21,51 @@ from pymoo_anon.table.suppression import Suppression
 _MODULES = {"privacy": privacy, "loss": loss}
 
 
-def objective(option: str, name: str, table: Microdata) -> Objective:
+def problem_of(
+    table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str
+) -> LatticeProblem:
+    """The problem that the options of a search ask for.
+
+    Args:
+        table: The table.
+        objectives: Names with commas between them, in quotes where one holds a comma. None means k, l of every
+            sensitive column, and GLM.
+        require: Bounds such as "k>=5".
+        suppression_rule: As `suppression_of` takes it.
+
+    Raises:
+        ValueError: An option is wrong, or does not fit the table.
+    """
+    usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
+    names = usual if objectives is None else parts_of(objectives)
+    goals = [objective("objectives", name, table) for name in names]
+    constraints = [constraint(text, table) for text in require]
+    return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
+
+
+def parts_of(text: str) -> list[str]:
+    """Names with commas between them, in quotes where one holds a comma; at least one.
+
+    >>> parts_of('k, "l:a,b",GLM')
+    ['k', 'l:a,b', 'GLM']
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    return [part.strip() for row in rows for part in row] or [""]
+
+
+class Roles(Protocol):
+    """What says which columns a measure reads where its name does not: a table, for one."""
+
+    @property
+    def sensitive(self) -> Sequence[Any]:
+        """Names of the sensitive columns."""
+
+    @property
+    def label(self) -> Any:
+        """Name of the column with the class labels, or None."""
+
+
+def objective(option: str, name: str, table: Roles) -> Objective:
     """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave.
 
     Raises:
@@ -31,7 +81,7 @@ def objective(option: str, name: str, table: Microdata) -> Objective:
     elif column:
         columns = (column,)
     else:
-        columns = table.sensitive if role == "sensitive" else (table.label,) if table.label is not None else ()
+        columns = tuple(table.sensitive) if role == "sensitive" else (table.label,) if table.label is not None else ()
         if len(columns) != 1:
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
@@ -41,17 +91,18 @@ def objective(option: str, name: str, table: Microdata) -> Objective:
     return made
 
 
-def constraint(text: str, table: Microdata) -> Constraint:
+def constraint(text: str, table: Roles) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3".
 
     Raises:
         ValueError: It is no such text.
     """
-    for sign, at_least in ((">=", True), ("<=", False)):
-        name, found, bound = text.partition(sign)
-        if found:
-            return Constraint(objective("require", name.strip(), table), number("require", bound.strip()), at_least)
-    raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {text!r}")
+    # The last sign is the bound's: the name of a column may hold one, too.
+    sign = max((">=", "<="), key=text.rfind)
+    name, found, bound = text.rpartition(sign)
+    if not found:
+        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {text!r}")
+    return Constraint(objective("require", name.strip(), table), number("require", bound.strip()), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:

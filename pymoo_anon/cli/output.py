@@ -1,4 +1,4 @@
-"""The folder that a search writes to: tried before the work, changed as a whole or not at all, inputs never touched."""
+"""The folder that a command writes to: tried before the work, changed as a whole or not at all, inputs untouched."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ _PREFIX = ".pymoo_anon-"
 
 
 @contextlib.contextmanager
-def tried(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> Iterator[Path]:
-    """A temporary folder inside the output folder, for as long as a search lasts.
+def tried(
+    folder: Path, inputs: Sequence[Path], hierarchies: Path | None = None, names: Sequence[str] = FILES
+) -> Iterator[Path]:
+    """A temporary folder inside the output folder, for as long as a command lasts.
 
     The output folder is made where it does not exist, and is removed again where nothing was put into it. Temporary
-    folders that killed searches left in it are removed.
+    folders that killed commands left in it are removed.
 
     Args:
         folder: The output folder.
-        inputs: The files that the search reads.
+        inputs: The files that the command reads.
         hierarchies: The folder with the hierarchies, or None.
+        names: The files that are to be written, as paths in the folder.
 
     Raises:
-        ValueError: A file of the search would take the place of an input or of a folder, or would be read as a
+        ValueError: A new file would take the place of an input or of a folder, or would be read as a
             hierarchy by the next search.
         OSError: Nothing can be written there.
     """
-    _check_targets(folder, inputs, hierarchies)
+    _check_targets(folder, inputs, hierarchies, names)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     temporary = None
     try:
@@ -59,14 +62,15 @@ def tried(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> Ite
                 path.rmdir()
 
 
-def put_in_place(new: Path, folder: Path) -> list[Path]:
-    """Move the files of a search into the output folder, all of them or, on any failure and on Ctrl-C, none.
+def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
+    """Move new files into the output folder, all of them or, on any failure and on Ctrl-C, none.
 
     At every moment each name stands for a whole file, the old or the new one.
 
     Args:
         new: A folder inside the output folder that holds the new files.
         folder: The output folder. Files of these names in it are replaced.
+        names: The files, as paths in both folders.
 
     Returns:
         The paths of the files.
@@ -76,12 +80,16 @@ def put_in_place(new: Path, folder: Path) -> list[Path]:
     """
     old = new / "replaced"
     old.mkdir()
-    held = [name for name in FILES if os.path.lexists(folder / name)]
+    made = [path for path in dict.fromkeys((folder / name).parent for name in names) if not path.exists()]
+    held = [name for name in names if os.path.lexists(folder / name)]
     for name in held:
+        (old / name).parent.mkdir(exist_ok=True)
         shutil.copy2(folder / name, old / name, follow_symlinks=False)
     moved: list[str] = []
     try:
-        for name in FILES:
+        for path in made:
+            path.mkdir()
+        for name in names:
             moved.append(name)
             os.replace(new / name, folder / name)
     except BaseException:
@@ -90,30 +98,31 @@ def put_in_place(new: Path, folder: Path) -> list[Path]:
                 os.replace(old / name, folder / name)
             elif not (new / name).exists():
                 (folder / name).unlink(missing_ok=True)
+        for path in made:
+            with contextlib.suppress(OSError):
+                path.rmdir()
         raise
-    return [folder / name for name in FILES]
+    return [folder / name for name in names]
 
 
-def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | None) -> None:
+def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | None, names: Sequence[str]) -> None:
     """Refuse an output folder where a file would take the place of something else."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file")
     if hierarchies is not None and folder.exists() and folder.samefile(hierarchies):
         raise ValueError(
             f"output must not be the folder of the hierarchies, got {str(folder)!r}: the next search would read "
-            f"{FILES[0]} as a hierarchy"
+            f"{names[0]} as a hierarchy"
         )
-    for target in [folder / name for name in FILES]:
+    for target in [folder / name for name in names]:
         if target.is_dir():
             raise ValueError(f"output must be a folder where {target.name} is no folder, got {str(folder)!r}")
         if target.exists() and any(target.samefile(path) for path in inputs):
-            raise ValueError(
-                f"output must not be a folder where {target.name} is read by the search, got {str(folder)!r}"
-            )
+            raise ValueError(f"output must not be a folder where {target.name} is read, got {str(folder)!r}")
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary folders of searches on this machine whose process has ended."""
+    """Remove the temporary folders of commands on this machine whose process has ended."""
     pattern = re.compile(re.escape(f"{_PREFIX}{_host()}-") + r"(\d+)-[a-z0-9_]{8}")
     for path in folder.iterdir():
         found = pattern.fullmatch(path.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -106,7 +107,7 @@ def run_record(
     problem: LatticeProblem,
     found: Found,
     options: Mapping[str, Any],
-    inputs: Mapping[str, str],
+    inputs: Mapping[str, str | None],
     *,
     algorithm: tuple[str, str],
     compile_seconds: float,
@@ -117,7 +118,7 @@ def run_record(
         problem: The problem, after the search.
         found: What the search found.
         options: Every option of the search, its seed included.
-        inputs: The sha256 of every file that was read, by its path.
+        inputs: The sha256 of every file that was read, by its path; None for a table in a database.
         algorithm: The name of the algorithm, and why it was chosen.
         compile_seconds: Time until the compiled loops were ready.
     """
@@ -156,7 +157,7 @@ def write_report(
         problem: The problem.
         res: What `minimize` returned.
         front: What `front.csv` is to hold, as `sorted_front` gives it.
-        record: What `run.json` is to hold, as `run_record` gives it.
+        record: What `run.json` is to hold besides the checksum of the front, as `run_record` gives it.
         folder: Where to write.
 
     Raises:
@@ -165,7 +166,8 @@ def write_report(
     table, picture, run = (folder / name for name in FILES)
     front.to_csv(table, index=False, lineterminator="\n")
     plot_front(problem, res, picture)
-    text = json.dumps(record, indent=2, default=str, ensure_ascii=False)
+    whole = {**record, "front": {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}}
+    text = json.dumps(whole, indent=2, default=str, ensure_ascii=False)
     # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
     run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 

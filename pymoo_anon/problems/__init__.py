@@ -2,15 +2,19 @@
 
 from pymoo_anon.problems.achievement import Achievement, PreferredPoint
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.problems.preference import PreferenceProblem
+from pymoo_anon.problems.resuming import journaled
 
 __all__ = [
     "Achievement",
     "AnonymizationProblem",
+    "Journal",
     "LatticeProblem",
     "PartitionProblem",
     "PreferenceProblem",
     "PreferredPoint",
+    "journaled",
 ]

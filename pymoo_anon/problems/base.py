@@ -24,6 +24,7 @@ from pymoo_anon.problems.arguments import (
     free_name,
     unique_names,
 )
+from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -118,6 +119,24 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def n_unique(self) -> int:
         """Number of distinct points that were evaluated."""
         return len(self._memory)
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where what is evaluated is written, or None; all copies of the problem share it. See `journaled`."""
+        return self._memory.journal
+
+    @journal.setter
+    def journal(self, journal: Journal | None) -> None:
+        self._memory.journal = journal
+
+    def remember(self, keys: list[bytes], numbers: NDArray[np.float64]) -> None:
+        """Take points into the memory that were evaluated by an earlier process.
+
+        Args:
+            keys: (n,) list, the bytes of every x.
+            numbers: As a journal holds them: the measured values, point after point.
+        """
+        self._memory.fill(keys, numbers.reshape(len(keys), len(self.measured) + 1))
 
     @property
     def n_threads(self) -> int:

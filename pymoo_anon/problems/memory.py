@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.problems.journal import VALUES, Journal
+
 Matrix = NDArray[np.float64]
 
 
@@ -33,6 +35,8 @@ class Memory:
     """
 
     def __init__(self, n_measures: int) -> None:
+        # Where new points are written before they are remembered.
+        self.journal: Journal | None = None
         # The row of each point in the values. Rows beyond the last point are free.
         self._rows: dict[bytes, int] = {}
         self._values: Matrix = np.empty((64, n_measures))
@@ -55,6 +59,8 @@ class Memory:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._rows, self._values, self._lock = state["rows"], state["values"], Lock()
+        # It writes to a file of another process.
+        self.journal = None
 
     def holds(self, X: NDArray[Any]) -> NDArray[np.bool_]:
         """(n,) Boolean array: which points were seen before.
@@ -89,6 +95,15 @@ class Memory:
         with self._lock:
             return self._values[[self._rows[key] for key in keys]]
 
+    def fill(self, keys: list[bytes], values: Matrix) -> None:
+        """Remember points that were evaluated elsewhere.
+
+        Args:
+            keys: (n,) list, the bytes of every x.
+            values: (n, n_measures) array.
+        """
+        self._write(keys, values)
+
     def _write(self, keys: list[bytes], measured: Matrix) -> None:
         """Remember the values of points, but of those that another thread was quicker with."""
         with self._lock:
@@ -99,6 +114,8 @@ class Memory:
                 grown = np.empty((max(total, 2 * len(self._values)), self._values.shape[1]))
                 grown[:known] = self._values[:known]
                 self._values = grown
+            if own and self.journal is not None:
+                self.journal.append(VALUES, [keys[i] for i in own], measured[own])
             self._values[known:total] = measured[own]
             # Last, and in one step: whatever interrupts this before leaves free rows and no point.
             self._rows.update(zip([keys[i] for i in own], range(known, total), strict=True))

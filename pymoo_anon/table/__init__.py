@@ -1,5 +1,8 @@
 """Tables about persons: microdata, what its values generalize to, and what is suppressed."""
 
+from pymoo_anon.table.drafts.base import Draft
+from pymoo_anon.table.drafts.choice import draft_hierarchy
+from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -9,10 +12,14 @@ from pymoo_anon.table.taxonomy import Taxonomy
 __all__ = [
     "AtMost",
     "Below",
+    "Draft",
+    "Finding",
     "Generalization",
     "Hierarchy",
     "Microdata",
     "Suppression",
     "Taxonomy",
     "Violating",
+    "check_hierarchy",
+    "draft_hierarchy",
 ]

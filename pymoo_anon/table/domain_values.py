@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
@@ -24,6 +26,10 @@ Kind: TypeAlias = type[int] | type[float] | type[Decimal]
 # Longer texts are no numbers: a float cannot hold them.
 _LONGEST = 300
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+# A day, and perhaps a time of it, as ISO 8601 writes them, and Python, too, which leaves the T out.
+_MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:[.,]\d+)?)?)? ?(?:Z|[+-]\d{2}(?::?\d{2}){0,2})?)?", re.ASCII
+)
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
 
 
@@ -51,6 +57,17 @@ def same_as(value: Any) -> Hashable:
         nearest = float(value)
         return nearest if Decimal(repr(nearest)) == value else value
     return value  # type: ignore[no-any-return]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN of any kind, NaT.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(Decimal("sNaN")), is_missing(""), is_missing(0)
+    (True, True, True, False, False)
+    """
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or value is pd.NA or bool(value != value)
 
 
 def is_number(value: Any) -> bool:
@@ -95,3 +112,38 @@ def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...
     for group, label in zip(groups, labels, strict=True):
         firsts.setdefault(group, label)
     return groups, tuple(firsts.values())
+
+
+def day_of(value: Any) -> date | None:
+    """The day of a date, of a moment with or without an offset from UTC, or of the ISO text of either; else None.
+
+    A moment belongs to the day that it names itself, whatever day that is in UTC.
+
+    >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
+    (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
+    """
+    if is_missing(value) or isinstance(value, Number):
+        return None
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    found = _MOMENT.fullmatch(str(value))
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        # No such day, as February 30.
+        return None
+
+
+def is_day(value: Any) -> bool:
+    """Whether a value is a whole day: a date, a midnight without offset from UTC, or a day's ISO text.
+
+    >>> is_day("2021-03-05"), is_day(datetime(2021, 3, 5)), is_day("2021-03-05 00:00"), is_day("2021-02-30")
+    (True, True, False, False)
+    """
+    if isinstance(value, str):
+        return len(value) == len("2021-03-05") and day_of(value) is not None
+    if isinstance(value, datetime):
+        return value == value and value == datetime(value.year, value.month, value.day)
+    return isinstance(value, date)

@@ -17,6 +17,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.bins import Bins, nested_bins
 from pymoo_anon.table.domain_values import ROOT, Kind, is_whole, numbered, same_as, spelled
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
+from pymoo_anon.table.matching import places
 from pymoo_anon.table.taxonomy import Taxonomy
 
 
@@ -89,8 +90,10 @@ class Hierarchy:
     def from_csv(cls, path: str | os.PathLike[str] | io.TextIOBase) -> Hierarchy:
         r"""Read a hierarchy in ARX's layout: a row per value, `value;level 1;level 2;...`, from fine to general.
 
-        The values of the file are text. They match a numeric column of a table where they spell the same number.
-        Rows for values that a table does not hold are legal and count in the domain.
+        The values of the file are text. They match a numeric column of a table where they spell the same number, and a
+        column of dates where they are days in ISO text. A row whose first field is empty is that of what is missing;
+        so `;;*` keeps it apart up to the root. Rows for values that a table does not hold are legal and count in the
+        domain.
 
         ARX is told how to read a file; here these rules find out. A wrong separator cannot go unnoticed: it would cut
         the values of the first column, and the table's are looked up there.
@@ -236,7 +239,8 @@ class Hierarchy:
         for labels in above:
             numbers = [spelled(label, kind) for label in labels]
             merges = len(set(numbers)) < len(set(labels))
-            columns.append(numbers if all(isinstance(n, Number) for n in numbers) and not merges else labels)
+            spell = all(isinstance(number, Number) or number is None for number in numbers)
+            columns.append(numbers if spell and not merges else labels)
         return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> NDArray[np.int64]:
@@ -245,26 +249,14 @@ class Hierarchy:
         Args:
             values: Python values. A number matches the same number or the bin that holds it (not a text that spells it:
                 `with_numbers` makes numbers of these), a text the same text, None the value for what is missing,
-                anything else the same value or the text that `str` makes of it.
+                anything else the same value or the text that `str` makes of it. Where the domain consists of days,
+                dates or their ISO text, a date, a moment and the ISO text of either match their day. An empty text
+                that is no value of the domain is missing.
 
         Returns:
             (n,) int64 array, -1 for a value that is not in the domain.
         """
-        if self.bins is not None:
-            # With bins, None comes last.
-            missing = self.n_values - 1 if self.domain[-1] is None else -1
-            found = [missing if value is None else self.bins.find(value) for value in values]
-            return np.array(found, dtype=np.int64).reshape(-1)
-        positions = {same_as(value): i for i, value in enumerate(self.domain)}
-        found = []
-        for value in values:
-            position = positions.get(same_as(value), -1)
-            if position < 0 and not isinstance(value, Number | str):
-                position = positions.get(same_as(str(value)), -1)
-            elif position < 0 and isinstance(value, bool):
-                position = positions.get(same_as(str(value)), positions.get(same_as(str(value).lower()), -1))
-            found.append(position)
-        return np.array(found, dtype=np.int64).reshape(-1)
+        return np.array(places(self.domain, self.bins, values), dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
         """A label for the values first..last of the domain as one group: the value, their range, or all of them.
@@ -296,8 +288,8 @@ class Hierarchy:
             path: Where to write; the file appears whole or not at all. None returns the text instead.
 
         Raises:
-            ValueError: The labels are not those of a file: they hold NUL, the top level's are all empty, or the first
-                row would be taken for a header.
+            ValueError: The labels are not those of a file: they hold NUL, the top level's are all empty, the first row
+                would be taken for a header, or an empty text for what is missing.
             OSError: The file cannot be written.
 
         >>> Hierarchy.flat(["Female", "Male"]).to_csv()

@@ -26,44 +26,56 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
 
 
-def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str, ...]]]:
+def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
     """Read the columns of a hierarchy file, as `Hierarchy.from_csv` describes it.
 
     Args:
         source: A path or an open text file.
 
     Returns:
-        The name of the file, for errors, and its columns from the values to the most general labels.
+        The name of the file, for errors, and its columns from the values to the most general labels. None stands for
+        the value that is missing, and for the labels that are its own and empty.
 
     Raises:
         TypeError: It is neither a path nor an open text file.
         ValueError: The file is empty, or it cannot be told how it is to be read.
     """
-    name, text = _text(source)
-    text = text.rstrip("\r\n")
-    if not text:
-        raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
-    rows = _without_header(name, _rows(name, text))
-    if len(rows[0]) > 1 and not any(row[-1] for row in rows):
-        raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
-    return name, list(zip(*rows, strict=True))
+    name, text = text_of(source)
+    lines, separators = separators_of(name, text)
+    rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
+    _check_lengths(name, rows, lines, separators)
+    rows = without_header(name, rows)
+    check_last_column(name, rows)
+    return name, with_missing(list(zip(*rows, strict=True)))
+
+
+def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
+    """Columns with None for an empty value, and for an empty label that this value alone has at a level."""
+    gaps = [value == "" for value in columns[0]]
+    if not any(gaps):
+        return list(columns)
+    shared = [any(not label and not gap for label, gap in zip(column, gaps, strict=True)) for column in columns]
+    return [
+        tuple(None if gap and not label and not also else label for label, gap in zip(column, gaps, strict=True))
+        for column, also in zip(columns, shared, strict=True)
+    ]
 
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
     """Write columns in ARX's layout, so that `read_columns` gives them back as text.
 
     Args:
-        columns: The columns from the values to the most general labels.
+        columns: The columns from the values to the most general labels. None is an empty field.
         path: Where to write; the file appears whole or not at all. None returns the text instead.
 
     Raises:
         ValueError: The file would not be read as the same columns.
         OSError: The file cannot be written.
     """
-    wanted = [tuple(map(str, column)) for column in columns]
+    wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row; nor a comma
     # in a single column, which a reader takes for a separator.
-    all_quoted = len(wanted) == 1 or any("\r" in label for column in wanted for label in column)
+    all_quoted = len(wanted) == 1 or any("\r" in (label or "") for column in wanted for label in column)
     file = io.StringIO(newline="")
     writer = csv.writer(
         file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
@@ -76,8 +88,8 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
         raise ValueError(f"labels must be text that a hierarchy file can hold: {error}") from None
     if not same:
         raise ValueError(
-            "labels must be text that a hierarchy file can hold: the first row would be read as a header, or its first "
-            "sign as a byte order mark"
+            "labels must be text that a hierarchy file can hold: the first row would be read as a header, its first "
+            "sign as a byte order mark, or an empty text as what is missing"
         )
     if path is None:
         return text
@@ -91,56 +103,92 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     return None
 
 
-def _text(source: Any) -> tuple[str, str]:
+def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
     """The name and the text of a file.
+
+    Args:
+        source: A path or an open text file.
+        name: What messages call it, if not by its own name.
 
     Raises:
         TypeError: It is neither a path nor an open text file.
         ValueError: It is in another encoding.
     """
     if isinstance(source, io.TextIOBase):
-        name = str(getattr(source, "name", "the file"))
+        name = name or str(getattr(source, "name", "the file"))
         try:
             return name, decoded(source.read().encode(), name)
         except UnicodeError as error:
             raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
-    return os.fspath(source), decoded(Path(source).read_bytes(), os.fspath(source))
+    name = name or os.fspath(source)
+    return name, decoded(Path(source).read_bytes(), name)
 
 
-def _rows(name: str, text: str) -> list[list[str]]:
-    """The rows of a text, all of one length.
+def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
+    """The lines of a text without what stands in quotes, and the separators in them, the file's own first.
+
+    Args:
+        name: What messages call the file.
+        text: What it holds.
+
+    Raises:
+        ValueError: It holds nothing.
+    """
+    text = text.rstrip("\r\n")
+    if not text:
+        raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
+    lines = _LINE_END.split(_QUOTED.sub("", text))
+    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
+    return lines, used or [_SEPARATORS[0]]
+
+
+def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
+    """Refuse rows that are not all of one length.
 
     The separator is the first of the likely ones that stands outside quotes. It has to fit: where it does not, another
     one that does is named in the error and not tried, as it could split the values.
 
     Raises:
-        ValueError: Rows are of unequal length, or a quote is not closed.
+        ValueError: Rows are of unequal length.
     """
-    lines = _LINE_END.split(_QUOTED.sub("", text))
-    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
-    separator = used[0] if used else _SEPARATORS[0]
-    rows = list(rows_of(text, separator, name))
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         n_columns = len(rows[0])
         message = (
-            f"{name} must have rows of equal length: split at {separator!r}, row 1 has {n_columns} "
+            f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {n_columns} "
             f"column{'s' * (n_columns != 1)}, others have not: rows {examples(unequal)}"
         )
-        for other in used[1:]:
+        for other in separators[1:]:
             widths = {line.count(other) + 1 for line in lines}
             if len(widths) == 1:
                 message += (
-                    f"; split at {other!r}, every row has {widths.pop()}: put labels with {separator!r} in quotes"
+                    f"; split at {other!r}, every row has {widths.pop()}: put labels with {separators[0]!r} in quotes"
                 )
         raise ValueError(message)
-    return rows
 
 
-def _without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
+def check_last_column(name: str, rows: list[list[str]]) -> None:
+    """Refuse rows of equal length that all end with a separator.
+
+    Args:
+        name: What messages call the file.
+        rows: Its rows.
+
+    Raises:
+        ValueError: They do.
+    """
+    if len(rows[0]) > 1 and not any(row[-1] for row in rows):
+        raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
+
+
+def without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
     """The rows without a header, which is certain where row 1 alone numbers the levels.
+
+    Args:
+        name: What messages call the file.
+        rows: Its rows, all of one length.
 
     Raises:
         ValueError: Row 1 may be a header or a value.

@@ -84,7 +84,7 @@ def fitted(
         ValueError: The hierarchy lacks values, or spells a number twice.
     """
     try:
-        own = _matched(hierarchy, values)
+        own = matched(hierarchy, values)
     except ValueError as error:
         raise ValueError(f"column {name!r}: {error}") from None
     if missing:
@@ -102,8 +102,16 @@ def fitted(
     return own, positions
 
 
-def _matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """The hierarchy with numbers where the column holds numbers."""
+def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
+    """The hierarchy with numbers where the column holds numbers.
+
+    Args:
+        hierarchy: As it was given.
+        values: The values that the column holds.
+
+    Raises:
+        ValueError: The hierarchy spells a number twice.
+    """
     present = [value for value in values if value is not None]
     numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
     if not numbers or len(numbers) < len(present):

@@ -10,21 +10,39 @@ import typer
 from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
 from pymoo_anon.cli.names import ALGORITHMS, FILES, OBJECTIVES
-from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli.settings import Settings, of_project
+from pymoo_anon.cli.sources import ENGINES
 
 _TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
 
 
 def search(
     ctx: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE.toml]",
+            help="The project file that pymoo-anon init wrote; it says what the table is, and options win over it.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         str,
         typer.Option(
             metavar="census|adult|FILE.csv",
-            help="Invented rows like Adult's, UCI's Adult, or a file of your own.",
+            help="Invented rows like Adult's, UCI's Adult, or a table of your own: a CSV or Parquet file, "
+            "duckdb:FILE:TABLE or spark:TABLE.",
             rich_help_panel=_TABLE,
         ),
     ] = "census",
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(ENGINES),
+            help="What reads a table of your own; auto is DuckDB for a large file where it is installed, else pandas.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "auto",
     rows: Annotated[
         int, typer.Option(metavar="N", min=1, help="Number of rows of the census.", rich_help_panel=_TABLE)
     ] = 30_162,
@@ -124,6 +142,10 @@ def search(
             rich_help_panel=_OUTPUT,
         ),
     ] = Path("front"),
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on where a search of the same was killed.", rich_help_panel=_OUTPUT),
+    ] = False,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", help="Show pymoo's table instead of a progress bar.", rich_help_panel=_OUTPUT),
@@ -132,8 +154,15 @@ def search(
     """Search a table for the front between privacy and loss, write it to a folder, and print it."""
     given = {name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT"}
     lists = {"sensitive": sensitive or [], "require": require or []}
-    settings = Settings(**{**ctx.params, **lists}, given=given)
+    options = {**ctx.params, **lists}
+    options.pop("file")
     with clear_errors():
+        if file is None:
+            settings = Settings(**options, given=given)
+        else:
+            from pymoo_anon.cli.project import read_project
+
+            settings = of_project(read_project(file), options, given)
         settings.check()
     with said_warnings():
         from pymoo_anon.cli.run import run

@@ -1,0 +1,248 @@
+"""The project file: one TOML file per table, which every command after `init` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from pymoo_anon._messages import examples
+from pymoo_anon.cli.project_keys import DATA, RELEASE, ROLES, SEARCH, Key
+from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
+
+if TYPE_CHECKING:
+    from pymoo_anon.table.microdata import Microdata
+
+_TABLES = ("data", "columns", "search", "release")
+_COLUMN_KEYS = ("role", "hierarchy")
+
+
+class Column(NamedTuple):
+    """What a project file says of a column.
+
+    Attributes:
+        role: One of `ROLES`.
+        hierarchy: The file with the hierarchy of a quasi-identifier, else None.
+    """
+
+    role: str
+    hierarchy: Path | None
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a project file says.
+
+    Attributes:
+        path: The project file.
+        data: Where the table is.
+        engine: What reads it, one of `ENGINES`.
+        missing: What happens to rows without a value: "raise", "drop" or "keep".
+        empty: Texts of a CSV file that mean that there is no value; an empty field always does.
+        names: Names of the columns of a CSV file without a header, else None.
+        strip: Whether blanks around the fields of a CSV file are no part of them.
+        columns: Role and hierarchy of every column, in the order of the file.
+        search: The options of a search that the file gives, by their names in `Settings`.
+        output: The folder with what the search finds.
+        release: The file that a release is written to.
+        suppressed: What becomes of suppressed rows in a release: "mark" or "drop".
+    """
+
+    path: Path
+    data: Source
+    engine: str
+    missing: str
+    empty: tuple[str, ...]
+    names: tuple[str, ...] | None
+    strip: bool
+    columns: Mapping[str, Column]
+    search: Mapping[str, Any]
+    output: Path
+    release: Path
+    suppressed: str
+
+    @property
+    def quasi_identifiers(self) -> dict[str, Path]:
+        """The file with the hierarchy of every quasi-identifier."""
+        return {name: column.hierarchy for name, column in self.columns.items() if column.hierarchy is not None}
+
+    @property
+    def sensitive(self) -> list[str]:
+        """Names of the sensitive columns."""
+        return self.with_role("sensitive")
+
+    @property
+    def label(self) -> str | None:
+        """Name of the column with the class labels."""
+        return next(iter(self.with_role("label")), None)
+
+    @property
+    def person(self) -> str | None:
+        """Name of the column that tells whose row it is."""
+        return next(iter(self.with_role("person")), None)
+
+    def with_role(self, *roles: str) -> list[str]:
+        """Names of the columns with any of these roles, in the order of the file."""
+        return [name for name, column in self.columns.items() if column.role in roles]
+
+    @property
+    def inputs(self) -> Inputs:
+        """What a search of the table reads."""
+        reading = Reading(self.data, self.engine, self.empty, self.names, self.strip)
+        return Inputs(
+            reading, self.quasi_identifiers, self.sensitive, self.label, self.person, self.missing, list(self.columns)
+        )
+
+    def open(self) -> Any:
+        """The table as a frame of the engine, with all of its columns; of a CSV file all is text.
+
+        Raises:
+            ValueError: The file is not what it has to be, its columns are not those of the project file, or a package
+                is not installed.
+            OSError: It cannot be read.
+        """
+        from pymoo_anon.cli.tables import open_table
+
+        return open_table(self.inputs)
+
+    def table(self) -> Microdata:
+        """The table with its hierarchies, ready to be searched.
+
+        Raises:
+            ValueError: As `open`, or table and hierarchies do not fit.
+            OSError: A file cannot be read.
+        """
+        from pymoo_anon.cli.tables import table_of
+
+        return table_of(self.inputs)
+
+    def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
+        """What has to be the same for a front to belong to the project: its inputs, and how they are read.
+
+        Args:
+            checksums: What `inputs.checksums()` gives.
+        """
+        roles = self.with_role("quasi-identifier", "sensitive", "label", "person")
+        return {
+            "data": checksums[str(self.data)],
+            "hierarchies": {name: checksums[str(path)] for name, path in self.quasi_identifiers.items()},
+            "reading": {
+                "missing": self.missing,
+                "empty": list(self.empty),
+                "names": None if self.names is None else list(self.names),
+                "strip": self.strip,
+                "roles": {name: self.columns[name].role for name in roles},
+            },
+        }
+
+
+def read_project(path: Path) -> Project:
+    """Read a project file. Relative paths in it start at its folder.
+
+    Args:
+        path: The TOML file.
+
+    Raises:
+        ValueError: It is no such file: the sentence names the table and the key.
+        OSError: It cannot be read.
+    """
+    try:
+        content = tomlkit.parse(path.read_bytes().decode("utf-8-sig")).unwrap()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
+    except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
+    _check_keys(path, "the file", content, _TABLES)
+    given: dict[str, Mapping[str, Any]] = {}
+    for name in _TABLES:
+        given[name] = content.get(name, {})
+        if not isinstance(given[name], Mapping):
+            raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
+    data = _values(path, "data", given["data"], DATA)
+    search = _values(path, "search", given["search"], SEARCH)
+    release = _values(path, "release", given["release"], RELEASE)
+    if "file" not in data:
+        raise ValueError(f"{path}: [data] must have a key file, which names the table")
+    folder = path.parent
+    try:
+        source = source_of(data["file"], folder)
+    except ValueError as error:
+        raise ValueError(f"{path}: [data] file: {error}") from None
+    columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
+    _check_roles(path, columns)
+    return Project(
+        path,
+        source,
+        engine=data.get("engine", "auto"),
+        missing=data.get("missing", "raise"),
+        empty=data.get("empty", ()),
+        names=data.get("names"),
+        strip=data.get("strip", False),
+        columns=MappingProxyType(columns),
+        search=MappingProxyType({key: value for key, value in search.items() if key != "output"}),
+        output=folder / search.get("output", f"{path.stem}-front"),
+        release=folder / release.get("file", f"{path.stem}-release.csv"),
+        suppressed=release.get("suppressed", "mark"),
+    )
+
+
+def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise ValueError(f"{path}: {where} may have {', '.join(known)}, got {examples(unknown)}")
+
+
+def _values(path: Path, table: str, given: Mapping[str, Any], known: Mapping[str, Key]) -> dict[str, Any]:
+    """The values of a table of the file, as the program uses them."""
+    _check_keys(path, f"[{table}]", given, tuple(known))
+    return {known[name].name: _value(path, f"[{table}] {name}", known[name], value) for name, value in given.items()}
+
+
+def _value(path: Path, where: str, key: Key, given: Any) -> Any:
+    """A value of the file, as the program uses it."""
+    try:
+        return key.read(given)
+    except ValueError as error:
+        raise ValueError(f"{path}: {where} must be {error}, got {given!r:.80}") from None
+
+
+def _column(path: Path, name: str, given: Any) -> Column:
+    """What the file says of a column."""
+    where = f'[columns."{name}"]'
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{path}: {where} must be a table with a role, got {given!r:.80}")
+    _check_keys(path, where, given, _COLUMN_KEYS)
+    for key, value in given.items():
+        if not isinstance(value, str):
+            raise ValueError(f"{path}: {where} {key} must be text, got {value!r:.80}")
+    role, hierarchy = given.get("role"), given.get("hierarchy")
+    if role not in ROLES:
+        got = "none" if role is None else repr(role)
+        raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
+    if role != "quasi-identifier":
+        return Column(role, None)
+    if not hierarchy or "\0" in hierarchy:
+        raise ValueError(f"{path}: {where} is a quasi-identifier and must have a hierarchy, the name of a CSV file")
+    return Column(role, path.parent / hierarchy)
+
+
+def _check_roles(path: Path, columns: Mapping[str, Column]) -> None:
+    """Refuse columns that nobody decided on, a role of one column that several have, and a table to search in vain."""
+    by_role: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        by_role.setdefault(column.role, []).append(name)
+    if "other" in by_role:
+        raise ValueError(
+            f'{path}: what becomes of {examples(by_role["other"])} is not decided: write role = "keep" or '
+            'role = "drop" in place of "other"'
+        )
+    for role in ("label", "person"):
+        if len(by_role.get(role, [])) > 1:
+            raise ValueError(f"{path}: one column at most may be the {role}, got {examples(by_role[role])}")
+    if "quasi-identifier" not in by_role:
+        raise ValueError(f"{path}: at least one column must have the role quasi-identifier, got none")

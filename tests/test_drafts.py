@@ -1,0 +1,391 @@
+"""Drafts of hierarchies: every value has a row, every level gains, labels say what is in their group."""
+
+import io
+import math
+import random
+from collections import Counter
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pymoo_anon.table import Hierarchy, Microdata, check_hierarchy, draft_hierarchy
+from pymoo_anon.table.drafts.choice import KINDS
+
+DATES = st.dates(date(1900, 1, 1), date(2100, 12, 31))
+CODES = st.from_regex(r"\A[A-Z][0-9]{2}(\.[0-9]{1,3})?\Z") | st.from_regex(r"\A0[0-9]{4}\Z")
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff\0"), min_size=1, max_size=4)
+#: Columns of one kind each; what they hold may have another spelling in the next row.
+COLUMNS = {
+    "whole": st.integers(-(10**6), 10**6),
+    "few whole": st.integers(0, 9),
+    "large": st.integers(-(10**20), 10**20),
+    "floats": st.floats(allow_nan=False, allow_infinity=False),
+    "near floats": st.floats(-2, 2, allow_nan=False),
+    "decimals": st.decimals(-1000, 1000, places=2),
+    "text numbers": st.integers(-100, 1000).map(str) | st.decimals(0, 9, places=1).map(str),
+    "dates": DATES,
+    "moments": st.datetimes(datetime(1900, 1, 1), datetime(2100, 12, 31)),
+    "ISO": DATES.map(str) | DATES.map(lambda day: f"{day}T10:00"),
+    "dotted": DATES.map(lambda day: f"{day:%d.%m.%Y}"),
+    "American": DATES.map(lambda day: f"{day:%m/%d/%Y}"),
+    "digits": DATES.map(lambda day: f"{day:%Y%m%d}"),
+    "codes": CODES,
+    "words": WORDS,
+    "truth": st.booleans(),
+}
+
+
+def partition(hierarchy, values):
+    """At each level, which values are together, and the text of their label."""
+    places = hierarchy.encode(values)
+    assert (places >= 0).all(), [value for value, place in zip(values, places, strict=True) if place < 0]
+    return [
+        [str(labels[group]) if labels[group] is not None else "" for group in groups[places]]
+        for groups, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
+    ]
+
+
+def as_table(column, hierarchy):
+    frame = pd.DataFrame({"q": pd.Series(column, dtype=object)})
+    return Microdata.from_frame(frame, {"q": hierarchy}, missing="keep").quasi_identifiers["q"]
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@given(st.data())
+def test_a_draft_holds_every_value_and_can_be_written_and_read(kind, data):
+    column = data.draw(st.lists(COLUMNS[kind] | st.none(), min_size=1, max_size=30))
+    draft = draft_hierarchy(column)
+    hierarchy = draft.hierarchy
+    assert draft.kind in KINDS
+    assert "\n" not in draft.reason
+    # Every level has fewer groups than the one below; the last one is a root.
+    assert all(above < below for below, above in zip(hierarchy.n_groups, hierarchy.n_groups[1:], strict=False))
+    assert hierarchy.has_root
+    used = as_table(column, hierarchy)
+    text = hierarchy.to_csv()
+    read = as_table(column, Hierarchy.from_csv(io.StringIO(text, newline="")))
+    assert partition(used, column)[1:] == partition(read, column)[1:]
+    findings = [str(one) for one in check_hierarchy(io.StringIO(text, newline=""), column)]
+    assert not [one for one in findings if not one.startswith(("note: values that", "warning: values that differ"))]
+    # What is missing is alone up to the root.
+    if None in column and hierarchy.length:
+        place = hierarchy.encode([None])[0]
+        assert all((groups == groups[place]).sum() == 1 for groups in hierarchy.groups[:-1])
+    assert (None in hierarchy.domain) == (None in column)
+    again = draft_hierarchy(data.draw(st.permutations(column)))
+    assert (again.hierarchy, again.reason) == (hierarchy, draft.reason)
+
+
+def holds(label, value):
+    """Whether a label, read as a person reads it, says that a number is in the interval."""
+    if label[0] == "[":
+        low, high = map(Decimal, label[1:-1].split(", "))
+        return low <= value < high
+    low, high = map(int, label.split("–"))
+    return low <= value <= high
+
+
+@pytest.mark.parametrize("kind", ["whole", "few whole", "near floats", "decimals", "text numbers"])
+@given(st.data())
+def test_intervals_are_round_nest_and_hold_their_numbers(kind, data):
+    column = data.draw(st.lists(COLUMNS[kind], min_size=4, max_size=60, unique_by=lambda value: Decimal(str(value))))
+    draft = draft_hierarchy(column, kind="numbers")
+    hierarchy, numbers = draft.hierarchy, [Decimal(str(value)) for value in column]
+    whole = all(number % 1 == 0 for number in numbers)
+    widths = [Decimal(width) for width in draft.reason.partition("intervals of ")[2].split(", ") if width]
+    assert hierarchy.length == len(widths) + 1
+    for level, (width, labels) in enumerate(zip(widths, partition(hierarchy, column)[1:-1], strict=True)):
+        assert width.normalize().as_tuple().digits in ((1,), (2,), (5,))
+        assert level == 0 or (width > widths[level - 1] and width % widths[level - 1] == 0)
+        assert all(holds(label, number) for label, number in zip(labels, numbers, strict=True))
+        low, high = labels[0].strip("[)").replace("–", ", ").split(", ") if "--" not in labels[0] else (0, 0)
+        assert "–-" in labels[0] or Decimal(high) - Decimal(low) == width - whole
+    # At most five groups are left below the root, and levels are halved at least by a quarter.
+    if widths:
+        assert 2 <= hierarchy.n_groups[-2] <= 6
+        assert all(
+            above <= 0.75 * below for below, above in zip(hierarchy.n_groups, hierarchy.n_groups[1:-1], strict=False)
+        )
+    assert hierarchy.n_values == len(column) or (whole and hierarchy.n_values <= max(100, 10 * len(column)))
+
+
+@pytest.mark.parametrize(
+    ("values", "n_groups", "reason"),
+    [
+        (
+            range(17, 91),
+            [100, 20, 10, 5, 1],
+            "whole numbers from 17 to 90, a row for each of 0 to 99; intervals of 5, 10, 20",
+        ),
+        (
+            range(1931, 2021),
+            [150, 30, 15, 3, 1],
+            "whole numbers from 1931 to 2020, a row for each of 1900 to 2049; intervals of 5, 10, 50",
+        ),
+        (range(6), [6, 3, 1], "whole numbers from 0 to 5; intervals of 2"),
+        (range(-7, 8), [20, 4, 1], "whole numbers from -7 to 7, a row for each of -10 to 9; intervals of 5"),
+        ([0.1, 0.2, 0.3, 0.4], [4, 3, 1], "numbers from 0.1 to 0.4; intervals of 0.2"),
+        ([1000, 2000, 3000, 4000], [4, 3, 1], "whole numbers from 1000 to 4000; intervals of 2000"),
+        (
+            [1.0, 2.0, 3.0, 4.0, 5.0, np.float64(6)],
+            [8, 4, 1],
+            "whole numbers from 1 to 6, a row for each of 0 to 7; intervals of 2",
+        ),
+        ([0, 1, 2, 10**18], [4, 2, 1], "whole numbers from 0 to 1000000000000000000; intervals of 5000000000000000"),
+        (["1e3", "2.5", "0.5", " 7"], [4, 3, 2, 1], "numbers from 0.5 to 1000; intervals of 5, 10"),
+    ],
+    ids=range(9),
+)
+def test_numbers(values, n_groups, reason):
+    draft = draft_hierarchy(list(values))
+    assert (draft.kind, draft.hierarchy.n_groups.tolist(), draft.reason) == ("numbers", n_groups, reason)
+
+
+def test_intervals_of_long_numbers_are_exact():
+    longs = [f"{10**17}.{i:020}" for i in range(10)]
+    assert draft_hierarchy(longs).hierarchy.labels[1] == tuple(
+        f"[{10**17}.{i:020}, {10**17}.{i + 2:020})" for i in range(0, 10, 2)
+    )
+    assert draft_hierarchy([0, 1e-300, 2e-300, 3e-300]).hierarchy.n_groups.tolist() == [4, 2, 1]
+    assert draft_hierarchy(["1e-400", "1", "2", "3"]).kind == "categories"
+
+
+def test_whole_numbers_get_a_row_for_those_between_them():
+    ages = draft_hierarchy([17, 30, 42, 55, 68, 71, 80, 90, 21, 25])
+    assert ages.hierarchy.domain == tuple(range(100))
+    assert draft_hierarchy(["17", "+30", "42.0", "55", "68", "71", "80", "90", "21", "25"]).hierarchy.domain == tuple(
+        {30: "+30", 42: "42.0"}.get(i, str(i)) for i in range(100)
+    )
+    # Not where they lie far apart, or are too many.
+    assert draft_hierarchy([1, 1000, 500, 700]).hierarchy.n_values == 4
+    assert draft_hierarchy(range(0, 2000, 3)).hierarchy.n_values == 667
+
+
+@pytest.mark.parametrize("kind", ["dates", "moments", "ISO", "dotted", "digits"])
+@given(st.data())
+def test_dates_become_months_quarters_years_and_decades(kind, data):
+    """Twin: the calendar, by pandas."""
+    column = data.draw(st.lists(COLUMNS[kind], min_size=1, max_size=30))
+    if kind == "dotted":
+        column.append("31.12.1999")
+    draft = draft_hierarchy(column)
+    assert draft.kind == "dates"
+    days = pd.Series(pd.to_datetime(column, format="mixed", dayfirst=kind == "dotted")).dt.floor("D")
+    twins = {
+        "day": days.dt.strftime("%Y-%m-%d"),
+        "month": days.dt.strftime("%Y-%m"),
+        "quarter": days.dt.year.astype(str) + "-Q" + days.dt.quarter.astype(str),
+        "year": days.dt.strftime("%Y"),
+        "decade": days.dt.strftime("%Y").str[:3] + "0s",
+    }
+    names = [name for name in draft.reason.partition("; ")[2].split(", ") if name]
+    assert names == [name for name in twins if name in names]
+    for name, labels in zip(names, partition(draft.hierarchy, column)[1:], strict=False):
+        assert labels == twins[name].tolist()
+
+
+def test_days_of_a_year_or_so_get_a_row_each():
+    stays = [datetime(2021, 3, 5, 10) + timedelta(hours=7 * i) for i in range(300)]
+    draft = draft_hierarchy(stays)
+    assert draft.hierarchy.n_groups.tolist() == [365, 12, 4, 1]
+    assert draft.hierarchy.domain[0] == date(2021, 1, 1)
+    assert draft.reason == "dates from 2021-03-05 to 2021-05-31, a row for each day of the year; month, quarter"
+    text = draft_hierarchy([str(day) for day in stays] + ["2020-12-31"])
+    assert text.hierarchy.domain[0] == "2020-01-01"
+    assert text.hierarchy.n_groups.tolist() == [731, 24, 8, 2, 1]
+    assert text.reason == (
+        "ISO dates from 2020-12-31 to 2021-05-31, a row for each day of these years; month, quarter, year"
+    )
+    assert draft_hierarchy([date(1950, 1, 1), date(1980, 1, 1), date(2000, 1, 1)]).hierarchy.n_values == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "reason"),
+    [
+        (["05.03.2021", "28.11.2019"], "dates", "dates (day, month, year) from 2019-11-28 to 2021-03-05"),
+        (["5/3/2021 10:30", "11/28/2019"], "dates", "dates (month, day, year) from 2019-11-28 to 2021-05-03"),
+        (["5/5/2021", "11-11-2019"], "dates", "dates (day, month, year) from 2019-11-11 to 2021-05-05"),
+        (["2021/3/5", "2019.11.28"], "dates", "dates (year, month, day) from 2019-11-28 to 2021-03-05"),
+        ([20210305, 20191128.0], "dates", "dates (year, month, day) from 2019-11-28 to 2021-03-05"),
+        (["2021-03-05", "2019/11/28"], "dates", "dates (year, month, day) from 2019-11-28 to 2021-03-05"),
+        (
+            ["05/03/2021", "01/02/1999"],
+            "categories",
+            "dates must tell by one of them whether the day or the month comes first, got '01/02/1999', '05/03/2021'; "
+            "written like 2021-03-05 they would; 2 categories",
+        ),
+        (["13.01.2021", "01.13.2021"], "categories", "2 categories"),
+        (["20210305", "20211305"], "categories", "2 categories"),
+        (["18490305", "18490306", "18490307", "18490308"], "numbers", None),
+        (
+            ["2021-03-05", "2021-03-06", "unknown"],
+            "categories",
+            "not dates because of 'unknown'; 3 categories; 2 groups",
+        ),
+        (["2021-02-30", "2021-02-01"], "categories", "2 categories"),
+        (["05.03.21", "28.11.19"], "categories", "2 categories"),
+        (["1", "2", "3", "4", "?"], "categories", "not numbers because of '?'; 5 categories; 2 groups"),
+        (["1", "2", "2"], "categories", "2 categories"),
+        ([1, 2, 3], "categories", "3 categories; 2 groups"),
+        ([True, False], "categories", "2 categories"),
+        (["x"], "categories", "1 category"),
+        ([None, math.nan], "categories", "no value at all"),
+        (["x", None, ""], "categories", "1 category; a row for what is missing"),
+        (["02139", "02138", "02215", "10001"], "codes", "codes of 5 signs, redacted from the right"),
+        (["007", "011", "1234", "1222"], "codes", "codes of 3 to 4 signs, redacted from the right"),
+        (["SW1A 1AA", "SW1A 2AA", "M1 1AE"], "codes", "codes of 6 to 8 signs, redacted from the right"),
+        (["9th", "10th", "11th", "12th"], "categories", "4 categories; 2 groups"),
+        (["A1", "B2", "C3", "D4"], "categories", "4 categories; 2 groups"),
+        (["1" * 19, "2" * 19, "3" * 19, "4" * 19], "categories", "4 categories; 2 groups"),
+    ],
+)
+def test_kinds_are_told_apart(values, kind, reason):
+    draft = draft_hierarchy(values)
+    assert draft.kind == kind
+    assert reason is None or draft.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("zip", "codes"),
+        ("Zip_Code", "codes"),
+        ("zipcode", "codes"),
+        ("PLZ", "codes"),
+        ("unzipped", "numbers"),
+        (None, "numbers"),
+    ],
+)
+def test_a_name_tells_a_code(name, kind):
+    draft = draft_hierarchy(["13053", "13268", "14853", "13052"], name=name)
+    assert draft.kind == kind
+    assert (f"the column is called {name!r}, so codes" in draft.reason) == (kind == "codes")
+    assert draft_hierarchy(["1.5", "2", "3", "4"], name=name).kind == "numbers"
+
+
+@given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
+@example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
+def test_codes_are_redacted_by_prefix(column):
+    """Twin: codes are together where their first signs are the same, a shorter one filled up with blanks."""
+    hierarchy = draft_hierarchy(column, kind="codes").hierarchy
+    length = max(map(len, column))
+    levels, below = [column], len(set(column))
+    for kept in range(length - 1, 0, -1):
+        prefixes = [f"{code:{length}}"[:kept] for code in column]
+        if 1 < len(set(prefixes)) < below:
+            levels.append(prefixes)
+            below = len(set(prefixes))
+    got = partition(hierarchy, column)
+    assert len(got) == len(levels) + (len(set(column)) > 1)
+    for labels, prefixes in zip(got, levels, strict=False):
+        assert len(set(zip(labels, prefixes, strict=True))) == len(set(labels)) == len(set(prefixes))
+        for label, prefix in list(zip(labels, prefixes, strict=True))[: len(labels) * (prefixes is not column)]:
+            assert (
+                label == prefix.rstrip(" ") if prefix.endswith(" ") else label == prefix + "*" * (length - len(prefix))
+            )
+
+
+def test_codes_read_well():
+    zips = draft_hierarchy(["02139", "02138", "02215", "10001"]).hierarchy
+    assert partition(zips, ["02139"]) == [["02139"], ["0213*"], ["02***"], ["*"]]
+    icd = draft_hierarchy(["E11.9", "E11.8", "E12.1", "I10.0", "I10.1", "J45.9"]).hierarchy
+    assert partition(icd, ["E11.9"]) == [["E11.9"], ["E11.*"], ["E1***"], ["*"]]
+    assert draft_hierarchy([139, 138, 25], kind="codes").hierarchy.labels[1] == ("13*", "25*")
+
+
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=200), st.randoms(use_true_random=False))
+@example([1] * 200, random.Random(0))
+def test_groups_of_categories_have_a_similar_weight(counts, shuffler):
+    """The heaviest group is lighter than the lightest one with the least part of its own: no part is better moved."""
+    values = [f"v{i}" for i in range(len(counts))]
+    weight = dict(zip(values, counts, strict=True))
+    shuffler.shuffle(values)
+    draft = draft_hierarchy(values, [weight[value] for value in values])
+    levels = partition(draft.hierarchy, values)
+    names = draft.reason.split("; ")[1:]
+    assert len(levels) == len(names) + 2
+    for name, below, own in zip(names, levels, levels[1:], strict=False):
+        weights, parts = Counter(), {}
+        for value, part, group in zip(values, below, own, strict=True):
+            weights[group] += weight[value]
+            parts.setdefault(group, Counter())[part] += weight[value]
+        if name == "rare values together":
+            (rare,) = [group for group, held in parts.items() if len(held) > 1]
+            assert rare == "other"
+            assert weights[rare] <= 0.05 * sum(counts)
+            assert max(parts[rare].values()) < sum(counts) / len(counts) / 4
+            continue
+        assert f"{len(weights)} groups" == name
+        least_part = min(parts[weights.most_common(1)[0][0]].values())
+        assert max(weights.values()) - least_part <= min(weights.values())
+    # A label begins with the most frequent value of its group.
+    for own in levels[1:-1]:
+        for group in set(own):
+            members = [value for value, label in zip(values, own, strict=True) if label == group]
+            if not group.startswith("other"):
+                assert group.split(" ")[0] in members
+
+
+def test_labels_of_categories_are_short_and_their_own():
+    counts = {"dog": 50, "cat": 40, "dog | cat": 30, "x" * 60: 20, "y" * 60: 9, "Other": 1, "z": 1}
+    labels = draft_hierarchy(counts, counts.values()).hierarchy.labels
+    assert labels[1] == ("dog", "x" * 60, "y" * 60, "cat", "dog | cat", "rare values")
+    assert labels[2] == ("dog + 2 more", "cat | dog | cat | rare values")
+    assert all(len(set(level)) == len(level) for level in labels)
+    twins = draft_hierarchy(["a", "b", "a | b"], [5, 5, 10]).hierarchy.labels
+    assert twins[1] == ("a | b", "a | b (2)")
+    # A row stands beside those of its group.
+    tree = draft_hierarchy([*"abcdefghij"], range(10, 20)).hierarchy
+    for groups in tree.groups:
+        assert sorted(groups.tolist()) == groups.tolist()
+
+
+def test_counts_are_those_of_the_values_or_given():
+    column = ["a"] * 5 + ["b"] * 3 + ["c"] * 2 + ["d"]
+    counted = draft_hierarchy(["d", "c", "a", "b"], [1, 2, 5, 3])
+    assert draft_hierarchy(column) == draft_hierarchy(pd.Series(column)) == counted
+    assert draft_hierarchy(["d", "c", "a", "b", "a"], [1, 2, 4, 3, 1]) == counted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([],), "values must hold at least one, got none"),
+        ((["a"], [1, 2]), "counts must be as many as the values, 1, got 2"),
+        ((["a", "b"], [1, 0]), "counts must be positive, got 0"),
+        ((["a"], None, "tree"), "kind must be 'auto', 'numbers', 'dates', 'codes', 'categories', got 'tree'"),
+        ((["1", "x"], None, "numbers"), "numbers must be at most 1e+18, or text that spells such, got 'x'"),
+        ((["1e19"], None, "numbers"), "numbers must be at most 1e+18, or text that spells such, got '1e19'"),
+        (
+            (["2021-03-05", "x"], None, "dates"),
+            "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'x'",
+        ),
+        (
+            (["13.01.2021", "01.13.2021"], None, "dates"),
+            "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got some with the day and some "
+            "with the month first",
+        ),
+        (
+            (["01.02.2021"], None, "dates"),
+            "dates must tell by one of them whether the day or the month comes first, got '01.02.2021'; written like "
+            "2021-03-05 they would",
+        ),
+        ((["1*", "12"], None, "codes"), "codes must have at most 40 signs, none of them '*', got '1*'"),
+        ((["1" * 41], None, "codes"), f"codes must have at most 40 signs, none of them '*', got '{'1' * 41}'"),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_draft(arguments, message):
+    with pytest.raises(ValueError) as caught:
+        draft_hierarchy(*arguments)
+    assert str(caught.value) == message
+
+
+def test_a_draft_of_a_large_column_is_made_quickly():
+    values = np.random.default_rng(1).normal(50_000, 20_000, 50_000).tolist()
+    assert draft_hierarchy(values).hierarchy.n_values == len(set(values))

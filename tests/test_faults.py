@@ -1,0 +1,180 @@
+"""A search that is killed at any moment, or runs out of disk: nothing partial under a final name, and nothing lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import FILES, record, search
+
+#: Moments at which a search is killed; more by hand.
+MOMENTS = 6
+
+#: One search for each kind of algorithm, slow enough to be killed in the midst of it.
+SEARCHES = {
+    "bnb": ["--rows", "3000", "--algorithm", "bnb"],
+    "pbgea": ["--rows", "3000", "--algorithm", "pbgea", "--generations", "30"],
+    "exhaustive": ["--rows", "300", "--algorithm", "exhaustive", "--objectives", "k,GLM"],
+}
+
+SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
+
+# Evaluations are slowed down, so that a moment in the midst of the search is met whatever else the machine does.
+RUN = """
+import sys, time
+from pymoo_anon.cli import main
+from pymoo_anon.cli import run
+from pymoo_anon.problems.journal import Journal
+appended = Journal.append
+def append(journal, *args):
+    appended(journal, *args)
+    print("record", flush=True)
+    time.sleep(PAUSE)
+Journal.append = append
+sys.argv = ["pymoo-anon", "search", *sys.argv[1:]]
+main()
+"""
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows knows no such signals")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def fronts(tmp_path_factory):
+    """What uninterrupted searches write, and how many nodes they visit."""
+    found = {}
+    for name, arguments in SEARCHES.items():
+        output = tmp_path_factory.mktemp(name)
+        result = search(*arguments, "--output", str(output))
+        assert result.exit_code == 0, result.output
+        found[name] = (output / "front.csv").read_bytes(), record(output)["n_unique"]
+    return found
+
+
+def interrupt(*args):
+    raise KeyboardInterrupt
+
+
+def killed_after(n_records, number, arguments, pause=0.05):
+    """Begin a search in a process of its own and send it a signal after so many records of its journal."""
+    code = RUN.replace("PAUSE", str(pause))
+    command = [sys.executable, "-c", code, *arguments, "--output", "front"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = 0
+    for line in process.stdout:
+        seen += line == "record\n"
+        if seen == n_records:
+            process.send_signal(number)
+            break
+    output, error = process.communicate(timeout=60)
+    return process.returncode, output, error
+
+
+def check_nothing_is_partial(code, number):
+    """Under a final name stands a whole file or none."""
+    visible = [name for name in os.listdir("front") if not name.startswith(".")]
+    if number == signal.SIGKILL:
+        assert (code, visible) == (-signal.SIGKILL, ["search.journal"])
+    else:
+        assert code == 130
+        assert visible == ["search.journal"] or sorted(visible) == [*FILES, "search.journal"]
+    if "run.json" in visible:
+        assert record()["stopped"] == "Ctrl-C"
+
+
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
+    chosen = random.Random(moment)
+    name = list(SEARCHES)[moment % len(SEARCHES)]
+    number = chosen.choice(SIGNALS)
+    n_records = 1 if name == "exhaustive" else chosen.randint(1, 25)
+    code, _, error = killed_after(n_records, number, SEARCHES[name])
+    assert "Traceback" not in error
+    check_nothing_is_partial(code, number)
+    result = search(*SEARCHES[name], "--output", "front", "--resume")
+    assert result.exit_code == 0, result.output
+    assert int(result.stdout.split("Resumed: ")[1].split()[0].replace(",", "")) > 0
+    assert (Path("front", "front.csv").read_bytes(), record()["n_unique"]) == fronts[name]
+    assert sorted(os.listdir("front")) == FILES
+
+
+def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
+    arguments = SEARCHES["pbgea"]
+    Path("front").mkdir()
+    Path("front/search.journal").write_bytes(b"not read at all")
+    result = search(*arguments, "--output", "front")
+    assert result.exit_code == 0, result.output
+    assert "front/search.journal is of a search that did not end; --resume would go on with it." in result.stdout
+    assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
+    assert sorted(os.listdir("front")) == FILES
+
+
+def test_another_search_is_not_resumed(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("pymoo_anon.cli.run.sorted_front", interrupt)
+        assert search(*SEARCHES["pbgea"]).exit_code == 130
+    for more in (["--seed", "2"], ["--rows", "2999"], ["--objectives", "k,GLM"]):
+        result = search(*SEARCHES["pbgea"], *more, "--resume")
+        assert result.exit_code == 2
+        assert result.stderr == "Error: front/search.journal is of another search\n"
+    # It is still there for the search that it belongs to.
+    assert search(*SEARCHES["pbgea"], "--resume").exit_code == 0
+
+
+def test_nothing_to_resume_is_no_error():
+    result = search("--rows", "300", "--generations", "3", "--resume")
+    assert result.exit_code == 0, result.output
+    assert "Resumed: 0 nodes were evaluated before.\n" in result.stdout
+
+
+# A disk that takes so many bytes of the journal and no more: the last record is written by half.
+FULL = """
+import errno, os
+written, free = os.write, [9_000]
+def write(file, data):
+    if file < 3:
+        return written(file, data)
+    if not free[0]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+    n = written(file, bytes(data)[:free[0]])
+    free[0] -= n
+    return n
+os.write = write
+"""
+
+
+def test_a_full_disk_stops_a_search_with_one_line(fronts):
+    arguments = SEARCHES["pbgea"]
+    command = [sys.executable, "-c", FULL + RUN.replace("PAUSE", "0"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == f"Error: {Path('front/search.journal')}: No space left on device\n"
+    assert os.listdir("front") == ["search.journal"]
+    result = search(*arguments, "--resume")
+    assert result.exit_code == 0, result.output
+    assert "Resumed: 0 nodes" not in result.stdout
+    assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
+
+
+def test_a_full_disk_when_the_front_is_written(fronts, monkeypatch):
+    """The files of the front do not fit: none of them appears, and the journal keeps what was evaluated."""
+
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device", "front.csv")
+
+    arguments = SEARCHES["pbgea"]
+    with monkeypatch.context() as patch:
+        patch.setattr("pandas.DataFrame.to_csv", fail)
+        result = search(*arguments)
+    assert (result.exit_code, result.stderr) == (2, "Error: front.csv: No space left on device\n")
+    assert os.listdir("front") == ["search.journal"]
+    assert search(*arguments, "--resume").exit_code == 0
+    assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]

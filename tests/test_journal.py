@@ -1,0 +1,173 @@
+"""A journal of evaluated points: what was written whole is read, whatever happened to the end of the file."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem, PartitionProblem, journaled
+from pymoo_anon.problems.journal import LESSON, VALUES, Journal
+
+TABLE = make_census(300)
+
+
+def census(rows=300, **kwargs):
+    table = TABLE if rows == 300 else make_census(rows)
+    return LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], **kwargs)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A journal of four records: its bytes, and how many of them are whole at every length."""
+    path = tmp_path_factory.mktemp("journal") / "search.journal"
+    journal, sizes = Journal(path, "this"), []
+    for i in range(4):
+        journal.append(VALUES if i % 2 else LESSON, [bytes([i] * 8)] * (i + 1), np.arange(2.0 * i + 1))
+        sizes.append(path.stat().st_size)
+    journal.close()
+    return path, path.read_bytes(), sizes
+
+
+@given(st.integers(0, 400))
+def test_a_record_that_was_torn_is_not_there(written, size):
+    path, content, sizes = written
+    path.write_bytes(content[:size])
+    journal = Journal(path, "this")
+    whole = sum(end <= min(size, len(content)) for end in sizes)
+    assert [len(record.keys) for record in journal.records()] == list(range(1, whole + 1))
+    # What is appended stands where the torn record stood.
+    journal.append(VALUES, [b"x" * 8], np.array([7.0]))
+    journal.close()
+    assert [record.numbers[-1] for record in Journal(path, "this").records()] == [
+        *map(float, range(0, 2 * whole, 2)),
+        7,
+    ]
+
+
+@given(st.integers(0, 400), st.integers(1, 255))
+def test_a_byte_that_was_changed_ends_what_is_read(written, place, difference):
+    path, content, sizes = written
+    place %= len(content)
+    damaged = bytearray(content)
+    damaged[place] ^= difference
+    path.write_bytes(damaged)
+    if place < content.index(b"this") + 5:
+        with pytest.raises(ValueError, match=r"is of another search|is no journal"):
+            list(Journal(path, "this").records())
+        return
+    assert len(list(Journal(path, "this").records())) == sum(end <= place for end in sizes)
+
+
+def test_another_identity_is_refused(written):
+    path, content, _ = written
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"search\.journal is of another search$"):
+        list(Journal(path, "that").records())
+    path.write_bytes(b"k,l\n")
+    with pytest.raises(ValueError, match=r"search\.journal is no journal of a search$"):
+        list(Journal(path, "this").records())
+
+
+def test_a_write_that_fails_leaves_whole_records(tmp_path, monkeypatch):
+    journal, write = Journal(tmp_path / "search.journal", "this"), os.write
+    journal.append(VALUES, [b"x"], np.array([1.0]))
+    for failure in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+        calls = []
+
+        def half(file, data, calls=calls, failure=failure):
+            calls.append(data)
+            if len(calls) > 1:
+                raise failure
+            return write(file, data[: len(data) // 2])
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", half)
+            with pytest.raises(type(failure)):
+                journal.append(VALUES, [b"y"], np.array([2.0]))
+    journal.append(VALUES, [b"z"], np.array([3.0]))
+    journal.close()
+    assert [record.keys for record in Journal(journal.path, "this").records()] == [[b"x"], [b"z"]]
+
+
+OBJECTIVES = {
+    "sweeps": [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()],
+    "floors rise": [KAnonymity(), ClassificationMetric("occupation")],
+}
+
+
+@pytest.mark.parametrize("objectives", list(OBJECTIVES))
+@pytest.mark.parametrize(
+    ("algorithm", "termination"),
+    [(BranchAndBound, None), (ExhaustiveSearch, None), (lambda: PBGEA(10), ("n_gen", 10))],
+)
+def test_a_search_that_was_cut_anywhere_ends_the_same(tmp_path, algorithm, termination, objectives):
+    path = tmp_path / "search.journal"
+
+    def found(settings, **kwargs):
+        problem = LatticeProblem(TABLE, OBJECTIVES[objectives], suppression=0.02)
+        measured = []
+        compute = problem._compute
+        problem._compute = lambda X, *args: measured.append(len(X)) or compute(X, *args)
+        with journaled(problem, path, settings=settings, **kwargs):
+            res = minimize(problem, algorithm(), termination, seed=1)
+        return problem.to_frame(res), problem.n_unique, sum(measured)
+
+    whole = found({})
+    size = path.stat().st_size
+    assert whole[2] > 0
+    for share in (0.0, 0.37, 0.8, 1.0):
+        os.truncate(path, int(share * size))
+        again = found({}, resume=True)
+        assert again[0].equals(whole[0])
+        assert again[1] == whole[1]
+        # What is in the journal is not measured again.
+        assert again[2] <= (1 - share) * whole[2] + 0.1 * whole[2] or algorithm is ExhaustiveSearch
+        assert path.stat().st_size == size
+    assert again[2] == 0
+
+
+def test_what_makes_a_search_another_one(tmp_path):
+    path = tmp_path / "search.journal"
+    with journaled(census(), path, settings={"seed": 1}) as journal:
+        journal.append(VALUES, [b"\0" * 64], np.zeros(3))
+    others = [
+        (census(), {"seed": 2}),
+        (census(299), {"seed": 1}),
+        (census(suppression=0.01), {"seed": 1}),
+        (census(constraints=[KAnonymity() >= 2]), {"seed": 1}),
+        (LatticeProblem(TABLE, [KAnonymity()]), {"seed": 1}),
+    ]
+    for problem, settings in others:
+        with (
+            pytest.raises(ValueError, match="is of another search"),
+            journaled(problem, path, settings=settings, resume=True),
+        ):
+            pass
+    with journaled(census(), path, settings={"seed": 1}, resume=True):
+        pass
+
+
+def test_only_lattices():
+    problem = PartitionProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
+    with (
+        pytest.raises(TypeError, match="problem must be a LatticeProblem, got PartitionProblem"),
+        journaled(problem, "x"),
+    ):
+        pass
+
+
+def test_a_pickled_problem_writes_nowhere(tmp_path):
+    import pickle
+
+    problem = census()
+    with journaled(problem, tmp_path / "search.journal"):
+        copy = pickle.loads(pickle.dumps(problem))
+        assert copy.journal is None
+        assert problem.journal is not None
+    assert problem.journal is None
