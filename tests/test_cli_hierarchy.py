@@ -14,6 +14,7 @@ from pymoo_anon.cli import drafting, names
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.data import find_inputs
 from pymoo_anon.cli.folders import by_column
+from pymoo_anon.cli.tables import table_of
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.drafts.choice import KINDS
 
