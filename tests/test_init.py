@@ -235,6 +235,7 @@ def test_a_table_of_duckdb():
 
     frame = patients()
     with duckdb.connect("my.duckdb") as connection:
+        connection.register("frame", frame)
         connection.execute("CREATE TABLE people AS SELECT *, DATE '2020-01-01' + CAST(zip AS INT) AS day FROM frame")
     result = init("duckdb:my.duckdb:people", "--output", "project")
     assert result.exit_code == 0, result.output
@@ -257,7 +258,7 @@ def test_a_table_of_duckdb():
         (["names.csv"], "the table must have at least one row, got none"),
         (["nameless.csv"], "nameless.csv must name every column, got no name for column 2"),
         (
-            ["names.csv", "--engine", "xls"],
+            ["names.csv", "--engine", "R"],
             "engine must be one of auto, pandas, polars, duckdb, dask, spark, got 'xls'",
         ),
         (["names.csv", "--names", "a,a,b"], "names must name each column once, got more than once: 'a'"),
