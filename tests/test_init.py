@@ -259,7 +259,7 @@ def test_a_table_of_duckdb():
         (["nameless.csv"], "nameless.csv must name every column, got no name for column 2"),
         (
             ["names.csv", "--engine", "R"],
-            "engine must be one of auto, pandas, polars, duckdb, dask, spark, got 'xls'",
+            "engine must be one of auto, pandas, polars, duckdb, dask, spark, got 'R'",
         ),
         (["names.csv", "--names", "a,a,b"], "names must name each column once, got more than once: 'a'"),
         (["names.csv", "--names", "a,,b"], "names must name each column once, got an empty name"),
