@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.cli.console import said_warnings
 from pymoo_anon.cli.folders import ARX, by_column, check_once, csv_files
 from pymoo_anon.cli.names import TABLES
 from pymoo_anon.cli.settings import Settings
@@ -57,7 +58,8 @@ def find_inputs(settings: Settings) -> Inputs:
             f"hierarchies must be a folder with a file NAME.csv for each quasi-identifier of {data}, got {got}"
         )
     if any(ARX in path.stem for path in files):
-        return Inputs(data, by_column(files, data, columns_of(data)))
+        with said_warnings():
+            return Inputs(data, by_column(files, data, columns_of(data)))
     check_once([path.stem for path in files])
     return Inputs(data, {path.stem: path for path in files})
 
