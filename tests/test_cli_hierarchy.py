@@ -100,6 +100,12 @@ def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
     assert Path("hierarchies/same.csv").read_text() == '"x"\n'
 
 
+def test_a_column_without_a_name_gets_no_draft():
+    Path("t.csv").write_text("sex,\n" + "F,x\nM,y\n")
+    assert hierarchy("draft", "t.csv").exit_code == 0
+    assert files("hierarchies") == ["sex.csv"]
+
+
 def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
