@@ -10,6 +10,7 @@ from pymoo_anon import __version__
 from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.pick import pick
 from pymoo_anon.cli.commands.release import release
+from pymoo_anon.cli.commands.report import report
 from pymoo_anon.cli.commands.search import search
 from pymoo_anon.cli.commands.verify import verify
 
@@ -36,3 +37,4 @@ app.command()(search)
 app.command()(pick)
 app.command()(release)
 app.command()(verify)
+app.command()(report)
