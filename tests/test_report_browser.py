@@ -105,6 +105,7 @@ def is_shown(page, data, row):
     (member,) = (member for member in data["members"] if member["point"] == row + 1)
     assert page.locator("[data-label]").inner_text() == data["labels"][row]
     assert ("not the release" in page.locator("[data-fate]").inner_text()) == (row != CHOSEN)
+    assert page.locator("[data-verdict]").inner_text() == member["verdict"]
     assert page.locator("input[name=point]:checked").input_value() == str(row + 1)
     found, told = tables(page), words(page)
     for name in member["tables"]:

@@ -74,6 +74,9 @@
         view.data("rows", records(rowsOf(member, name))).resize().runAsync();
       }
     }
+    const verdict = one("[data-verdict]");
+    verdict.textContent = member.verdict;
+    verdict.className = "badge " + member.verdict;
     if (!one("[data-label]")) return;
     one("[data-label]").textContent = labels.get(row);
     one("[data-fate]").textContent = row === data.chosen ? "This is the release." : "This is not the release.";
