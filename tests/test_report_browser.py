@@ -127,6 +127,7 @@ def test_at_first_the_release_is_shown_as_the_file_says_it(visit, data, files):
         name: rows for name, rows in still.tables.items() if name != "front"
     }
     assert words(page) == still.sentences
+    assert page.locator(".note").is_hidden()
     assert page.evaluate("window.report.charts.size") == page.locator("[data-of]").count()
     assert all(page.locator("[data-of] svg").nth(i).is_visible() for i in range(page.locator("[data-of]").count()))
 
