@@ -284,6 +284,7 @@ def test_members_of_small_classes_are_not_listed(tmp_path):
     assert len(listed) < len(POINTS)
     assert f"{len(listed)} of the {len(POINTS)} members" in read(made).sentences["front"][1]
     for row in payload(made)["fixed"]["front"]:
+        assert (row[-3] is None) == (row[0] != 2 + 1)
         assert all(value == float(f"{value:.3g}") for value in row[1:3])
 
 

@@ -88,11 +88,11 @@ def _members(subject: Subject) -> Table:
     rows: list[Row] = []
     for row in _rows(subject):
         values = [number(value) for value in subject.measures.iloc[row]]
-        n_suppressed: str | int = subject.suppressed[row]
+        n_suppressed: Cell = subject.suppressed[row]
         if subject.external:
             # Exact values of several members could be subtracted from one another.
             values = [_coarse(value) for value in values]
-            n_suppressed = subject.people(subject.suppressed[row])
+            n_suppressed = subject.people(subject.suppressed[row]) if row == subject.chosen else None
         levels = "\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}".join(
             str(level) for level in subject.front.iloc[row, : len(subject.names)]
         )
