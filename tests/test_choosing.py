@@ -17,6 +17,7 @@ from pymoo_anon.objectives import (
     GeneralLossMetric,
     KAnonymity,
     MaximumRisk,
+    Precision,
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem, PartitionProblem
@@ -58,8 +59,19 @@ def test_the_least_loss_of_those_that_satisfy_what_is_required():
 def test_without_a_way_it_is_the_least_loss():
     assert choose(PROBLEM, FRONT, require=[K >= 5]) == choose(PROBLEM, FRONT, require=[K >= 5], best=GLM)
     assert choose(PROBLEM, FRONT).row == VALUES[:, 2].argmin()
-    with pytest.raises(ValueError, match=r"no objective of which lower is better, got k and l$"):
-        choose(LatticeProblem(invented(1), [K, L]), FRONT)
+    # Lower is better of t as well, but the least of it is no release of use.
+    problem = LatticeProblem(invented(1), [T, Precision(), GLM])
+    nodes = problem.nodes(0, problem.n_nodes)
+    assert choose(problem, nodes).reason == "the greatest precision of all 625 points"
+    with pytest.raises(ValueError, match=r"no objective is one of objectives.loss, got k, l and t$"):
+        choose(LatticeProblem(invented(1), [K, L, T]), FRONT)
+
+
+def test_a_loss_of_ones_own_class_is_a_loss():
+    class Mine(GeneralLossMetric):
+        name = "mine"
+
+    assert choose(LatticeProblem(invented(1), [K, Mine()]), FRONT).reason.startswith("the least mine of")
 
 
 def test_the_best_of_a_measure_of_which_higher_is_better_is_the_greatest():

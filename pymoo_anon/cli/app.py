@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.hierarchy import hierarchy
 from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.pick import pick
 from pymoo_anon.cli.commands.release import release
@@ -38,3 +39,4 @@ app.command()(pick)
 app.command()(release)
 app.command()(verify)
 app.command()(report)
+app.add_typer(hierarchy)

@@ -85,3 +85,11 @@ FILES = ("front.csv", "front.png", "run.json")
 
 #: What a search has evaluated, in its output folder for as long as it has not ended.
 JOURNAL = "search.journal"
+#: The kinds of values that `hierarchy draft --kind` names, and what becomes of each.
+KINDS = {
+    "auto": "the kind that fits",
+    "numbers": "intervals",
+    "dates": "months, quarters, years, decades",
+    "codes": "redaction from the right",
+    "categories": "groups of similar weight",
+}

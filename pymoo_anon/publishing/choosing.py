@@ -77,7 +77,7 @@ def choose(
 ) -> Choice:
     """Choose one point of a front: of those that satisfy `require` and `risk`, by one of the other arguments.
 
-    Without any of these, the least of the first objective of which lower is better is taken: the loss.
+    Without any of these, the best of the first objective is taken that is one of `objectives.loss`.
 
     Args:
         problem: The problem.
@@ -186,13 +186,13 @@ def _check_ways(**given: Any) -> None:
 
 
 def _loss(problem: AnonymizationProblem) -> Objective:
-    """The first objective of which lower is better."""
+    """The first objective that is a loss. The least of a privacy such as t would be everybody wholly generalized."""
     for objective in problem.objectives:
-        if not objective.maximize:
+        if any(base.__module__.startswith("pymoo_anon.objectives.loss.") for base in type(objective).__mro__):
             return objective
     raise ValueError(
-        "best, row, knee or weights must say which point to take, as the problem has no objective of which lower is "
-        f"better, got {listed(objective.name for objective in problem.objectives)}"
+        "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
+        f"{listed(objective.name for objective in problem.objectives)}"
     )
 
 

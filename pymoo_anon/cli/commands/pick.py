@@ -41,7 +41,7 @@ def pick(
         typer.Option(
             metavar="NAME",
             help="The least of a measure of which lower is better.",
-            show_default="the first such objective, where no option says otherwise",
+            show_default="the first objective that is a loss",
             rich_help_panel=_TAKES,
         ),
     ] = None,
