@@ -71,9 +71,10 @@ CLAIMS = pd.DataFrame(
     }
 )
 EVIDENCE = {
-    "versions": {"pymoo_anon": "0.1.0", "<b>": "</script>"},
+    "software": {"pymoo_anon": "0.1.0", "<b>": "</script>"},
     "seed": 4711,
     "settings": {"require": ["k>=5", "l>=2"], "nothing": None, "yes": True},
+    "front": [{"x": [0, i], "suppressed": i} for i in range(30)],
     "neighbours": [{"k": 2, "suppressed": 3}],
 }
 
@@ -148,5 +149,5 @@ def rows_of(data, name, row=CHOSEN):
     """The rows of a table as the script has them, for one member of the front."""
     if name in data["fixed"]:
         return data["fixed"][name]
-    (member,) = (member for member in data["members"] if member["row"] == row)
+    (member,) = (member for member in data["members"] if member["point"] == row + 1)
     return data["pool"][member["tables"][name]]

@@ -85,7 +85,7 @@ def test_the_decision_is_that_of_the_released_rows(data, row):
 def test_class_sizes_are_those_of_the_released_rows(data, row):
     made, n_suppressed = released(X[row])
     sizes = class_sizes(made)
-    (words,) = (member["words"]["sizes"] for member in data["members"] if member["row"] == row)
+    (words,) = (member["words"]["sizes"] for member in data["members"] if member["point"] == row + 1)
     assert f"{sizes.min():,}" in words[1]
     assert words[0].startswith("No row" if n_suppressed == 0 else f"{n_suppressed} people")
     for bound, sentence in zip((2, 5, 12), words[2:], strict=True):
@@ -162,12 +162,12 @@ def test_who_pays_is_counted_over_people(data, row):
 def test_the_front_is_the_frame_of_the_problem(data):
     own = problem()
     for row in rows_of(data, "front"):
-        classes = own.equivalence_classes(X[row[0]])
+        classes = own.equivalence_classes(X[row[0] - 1])
         values = [measure.evaluate(classes)[0] for measure in own.objectives]
         assert row[1:4] == [number(value) for value in values]
         assert row[4] == classes.n_suppressed[0]
-        assert row[6] == ("chosen" if row[0] == CHOSEN else "")
-    assert [row[0] for row in rows_of(data, "front")] == list(range(len(X)))
+        assert row[6] == ("chosen" if row[0] == CHOSEN + 1 else "")
+    assert [row[0] for row in rows_of(data, "front")] == list(range(1, len(X) + 1))
 
 
 def test_page_and_script_show_the_same(made, data):
@@ -178,7 +178,7 @@ def test_page_and_script_show_the_same(made, data):
             expected = [[shown(cell, kind) for cell, kind in zip(row, kinds[name], strict=True)] for row in
                         rows_of(data, name)]  # fmt: skip
             assert page.tables[name] == expected
-    (member,) = (member for member in data["members"] if member["row"] == CHOSEN)
+    (member,) = (member for member in data["members"] if member["point"] == CHOSEN + 1)
     for view, sentences in member["words"].items():
         assert page.sentences[view] == sentences
 
@@ -201,12 +201,13 @@ def test_claims_and_evidence_are_shown(made):
         ["own", "3", "–", "–"],
     ]
     assert dict(tables["evidence"]) == {
-        "versions › pymoo_anon": "0.1.0",
-        "versions › <b>": "</script>",
+        "software › pymoo_anon": "0.1.0",
+        "software › <b>": "</script>",
         "seed": "4711",
         "settings › require": "k>=5, l>=2",
         "settings › nothing": "–",
         "settings › yes": "yes",
+        "front": "30 parts, which the file of the evidence has",
         "neighbours › 1 › k": "2",
         "neighbours › 1 › suppressed": "3",
     }
@@ -296,11 +297,11 @@ def test_many_members_are_thinned_and_the_chosen_one_stays(tmp_path):
     for chosen in (117,):
         made = report(tmp_path / "r.html", own, points, chosen)
         data = payload(made)
-        rows = [member["row"] for member in data["members"]]
+        rows = [member["point"] - 1 for member in data["members"]]
         assert chosen in rows
         assert MOST_MEMBERS - 2 <= len(rows) <= MOST_MEMBERS
         assert f"{len(rows)} of the 200 members" in read(made).sentences["front"][1]
-        assert [row[0] for row in data["fixed"]["front"]] == rows
+        assert [row[0] - 1 for row in data["fixed"]["front"]] == rows
         assert len(made.encode()) <= 1_500_000
 
 
@@ -309,11 +310,11 @@ def test_a_file_that_would_be_too_large_holds_fewer_members(tmp_path, monkeypatc
     page = "pymoo_anon.publishing.report.page.MOST_CHARACTERS"
     monkeypatch.setattr(page, len(whole) - 1)
     smaller = report(tmp_path / "r.html")
-    rows = [member["row"] for member in payload(smaller)["members"]]
+    rows = [member["point"] - 1 for member in payload(smaller)["members"]]
     assert CHOSEN in rows
     assert 1 < len(rows) < len(X)
     assert f"{len(rows)} of the {len(X)} members" in read(smaller).sentences["front"][1]
-    assert [row[0] for row in rows_of(payload(smaller), "front")] == rows
+    assert [row[0] - 1 for row in rows_of(payload(smaller), "front")] == rows
     monkeypatch.setattr(page, 1000)
     with pytest.raises(ValueError, match="the report must be of at most 1,000 characters"):
         report(tmp_path / "r.html")

@@ -88,7 +88,7 @@ def place(page, row):
         """(row) => {
             const view = window.report.charts.get("front");
             const data = JSON.parse(document.getElementById("data").textContent);
-            const point = data.fixed.front.find((cells) => cells[0] === row);
+            const point = data.fixed.front.find((cells) => cells[0] === row + 1);
             const [x, y] = data.axes.map((name) => point[Number(name.slice(1))]);
             const box = document.querySelector("#figure-front svg").getBoundingClientRect();
             const [left, top] = view.origin();
@@ -101,11 +101,12 @@ def place(page, row):
 
 def is_shown(page, data, row):
     """Every view shows one member: texts, tables and charts."""
-    page.wait_for_function("(row) => window.report.charts.get('front').signal('shown') === row", arg=row)
-    (member,) = (member for member in data["members"] if member["row"] == row)
+    page.wait_for_function("(row) => window.report.charts.get('front').signal('shown') === row", arg=row + 1)
+    (member,) = (member for member in data["members"] if member["point"] == row + 1)
     assert page.locator("[data-label]").inner_text() == data["labels"][row]
     assert ("not the release" in page.locator("[data-fate]").inner_text()) == (row != CHOSEN)
-    assert page.locator("input[name=point]:checked").input_value() == str(row)
+    assert page.locator("[data-verdict]").inner_text() == member["verdict"]
+    assert page.locator("input[name=point]:checked").input_value() == str(row + 1)
     found, told = tables(page), words(page)
     for name in member["tables"]:
         rows = rows_of(data, name, row)
@@ -126,6 +127,7 @@ def test_at_first_the_release_is_shown_as_the_file_says_it(visit, data, files):
         name: rows for name, rows in still.tables.items() if name != "front"
     }
     assert words(page) == still.sentences
+    assert page.locator(".note").is_hidden()
     assert page.evaluate("window.report.charts.size") == page.locator("[data-of]").count()
     assert all(page.locator("[data-of] svg").nth(i).is_visible() for i in range(page.locator("[data-of]").count()))
 
@@ -172,11 +174,11 @@ def test_dragging_over_points_keeps_these(visit, data):
     kept = page.evaluate(
         "() => [...document.querySelectorAll('tr[data-row]:not([hidden])')].map((row) => Number(row.dataset.row))"
     )
-    assert kept == sorted(inside)
+    assert kept == [row + 1 for row in sorted(inside)]
     is_shown(page, data, CHOSEN if CHOSEN in inside else min(inside))
     # The keys walk through what is kept, and a double click ends it.
     page.get_by_role("button", name="next point").click()
-    assert page.evaluate("window.report.charts.get('front').signal('shown')") in inside
+    assert page.evaluate("window.report.charts.get('front').signal('shown')") - 1 in inside
     page.mouse.dblclick(*(sum(pair) / 2 for pair in zip(low, high, strict=True)))
     page.wait_for_function("() => document.querySelector('[data-brushed]').textContent === ''")
     assert page.locator("tr[data-row]:not([hidden])").count() == len(X)
@@ -240,7 +242,7 @@ def test_outsiders_read_the_same_page_without_a_choice(visit):
     assert page.locator("input, button").count() == 0
     assert page.locator("[data-of=front] svg").is_visible()
     page.mouse.click(*place(page, 5))
-    assert page.evaluate("window.report.charts.get('front').signal('shown')") == CHOSEN
+    assert page.evaluate("window.report.charts.get('front').signal('shown')") == CHOSEN + 1
 
 
 @pytest.mark.parametrize("variant", ["internal", "external"])

@@ -11,6 +11,7 @@ from pymoo_anon.cli.commands.hierarchy import hierarchy
 from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.pick import pick
 from pymoo_anon.cli.commands.release import release
+from pymoo_anon.cli.commands.report import report
 from pymoo_anon.cli.commands.search import search
 from pymoo_anon.cli.commands.verify import verify
 
@@ -37,4 +38,5 @@ app.command()(search)
 app.command()(pick)
 app.command()(release)
 app.command()(verify)
+app.command()(report)
 app.add_typer(hierarchy)

@@ -130,8 +130,11 @@ def _quantiles(subject: Subject, loss: PropertyVector, size: PropertyVector, ris
         values = [told(found[column]) for column in ("mean", *QUANTILES)]
         rows.append((name, *values, f"{found['Gini']:.2f}", n if n >= subject.floor else subject.people(n)))
     columns = [Column("of a person"), *(Column(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
-    caption = "How a property is spread over the people; quantiles say what share of them has at most so much."
-    return Table("quantiles", caption, (*columns, Column("people with the worst value", "people")), tuple(rows))
+    caption = (
+        "How a property is spread over the people; quantiles say what share of them has at most so much, the last "
+        "column how many have the worst."
+    )
+    return Table("quantiles", caption, (*columns, Column("worst off", "people")), tuple(rows))
 
 
 def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:

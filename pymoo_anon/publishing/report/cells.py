@@ -151,7 +151,7 @@ def merged(rows: Sequence[Row], floor: int, place: int, name: str) -> list[Row]:
     by_size = sorted(range(len(rows)), key=lambda i: (_count(rows[i], place), i))
     taken, total = 0, 0
     small = sum(_count(row, place) < floor for row in rows)
-    while taken < len(rows) and (taken < small or 0 < total < floor or taken == 1):
+    while taken < len(rows) and (taken < small or 0 < total < floor):
         total += _count(rows[by_size[taken]], place)
         taken += 1
     if taken == 0:

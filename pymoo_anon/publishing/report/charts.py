@@ -76,7 +76,7 @@ def _front(subject: Subject) -> Any:
     """The members as points; the release is marked, and so is the point whose data are shown."""
     x, y = axes(subject)
     last = len(subject.problem.measured) + 3
-    shown = alt.param(name="shown", value=subject.chosen)
+    shown = alt.param(name="shown", value=subject.chosen + 1)
     brush = alt.selection_interval(name="brush")
     place = {"x": _axis(subject, x, alt.X), "y": _axis(subject, y, alt.Y)}
     names = [str(name) for name in subject.measures.columns]

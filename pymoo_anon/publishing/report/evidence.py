@@ -10,8 +10,14 @@ import numpy as np
 from pymoo_anon.publishing.report.cells import NOTHING, Cell, Column, Row, Table, View, number, text
 from pymoo_anon.publishing.report.subject import Subject
 
-#: The parts of the evidence that may leave the building, by the beginning of their names.
-OUTSIDE = ("version", "seed", "checksum", "setting", "promised", "recounted", "certified", "gap", "reproduce", "how")
+#: The parts of the evidence that may leave the building, by name.
+OUTSIDE = (
+    *("format", "version", "made", "settings", "search", "seed", "reproduce", "software", "checksums"),
+    *("suppressed", "claims", "promised", "recounted"),
+)
+
+# Lists of more parts are not told one by one.
+_MOST_PARTS = 20
 
 _CLAIMS = (Column("measure"), Column("promised", "number"), Column("recounted", "number"), Column("holds"))
 
@@ -36,8 +42,8 @@ def evidence_view(subject: Subject) -> View:
         )
     told: list[Row] = []
     for path, value in _flat(evidence or {}):
-        if not subject.external or path[0].lower().replace("how to ", "").startswith(OUTSIDE):
-            told.append((" › ".join(text(part) for part in path), _shown(_value(subject, path[-1], value))))
+        if not subject.external or path[0] in OUTSIDE:
+            told.append((" › ".join(text(part) for part in path), _shown(_value(subject, " ".join(path), value))))
     if evidence is None:
         words.append("No evidence was handed to this report.")
     caption = "What the search promised, and what a recount of the release found."
@@ -56,6 +62,9 @@ def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
     if isinstance(found, Mapping):
         parts = [(str(key), value) for key, value in found.items()]
     elif isinstance(found, list | tuple) and any(isinstance(value, Mapping | list | tuple) for value in found):
+        if len(found) > _MOST_PARTS:
+            yield path, f"{len(found)} parts, which the file of the evidence has"
+            return
         parts = [(str(number), value) for number, value in enumerate(found, start=1)]
     else:
         yield path or ("",), found
@@ -74,9 +83,10 @@ def _value(subject: Subject, name: str, value: Any) -> Cell:
         return None if value is None else text(value)
     if not subject.external:
         return number(value)
-    if "suppressed" in name:
-        return subject.people(int(value))
-    hidden = 0 < subject.suppressed[subject.chosen] < subject.floor
+    n_suppressed = subject.suppressed[subject.chosen]
+    if "suppressed" in name and value == n_suppressed:
+        return subject.people(n_suppressed)
+    hidden = 0 < n_suppressed < subject.floor
     if hidden and value == subject.table.n_rows:
         # The rows less those that are released would be the suppressed ones.
         return "withheld"

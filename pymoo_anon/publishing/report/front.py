@@ -11,7 +11,10 @@ CHOSEN = "chosen"
 
 
 def front_view(subject: Subject) -> View:
-    """The members of the front, and what is known of those that were not found."""
+    """The members of the front, and what is known of those that were not found.
+
+    Points are counted from 1, as on the command line: point 1 is row 0 of X.
+    """
     return View((*_proof(subject), *_left_out(subject)), (_members(subject),))
 
 
@@ -85,15 +88,15 @@ def _members(subject: Subject) -> Table:
     rows: list[Row] = []
     for row in _rows(subject):
         values = [number(value) for value in subject.measures.iloc[row]]
-        n_suppressed: str | int = subject.suppressed[row]
+        n_suppressed: Cell = subject.suppressed[row]
         if subject.external:
             # Exact values of several members could be subtracted from one another.
             values = [_coarse(value) for value in values]
-            n_suppressed = subject.people(subject.suppressed[row])
+            n_suppressed = subject.people(subject.suppressed[row]) if row == subject.chosen else None
         levels = "\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}".join(
             str(level) for level in subject.front.iloc[row, : len(subject.names)]
         )
-        rows.append((row, *values, n_suppressed, levels, CHOSEN if row == subject.chosen else ""))
+        rows.append((row + 1, *values, n_suppressed, levels, CHOSEN if row == subject.chosen else ""))
     caption = "The members of the front: no other one is better in one measure without being worse in another."
     return Table("front", caption, tuple(columns), tuple(rows))
 

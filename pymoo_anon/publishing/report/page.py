@@ -88,7 +88,7 @@ def _page(subject: Subject) -> str:
         style=Markup(_resource("report.css")),
         scripts=[Markup(script) for script in scripts],
         hashes=[_hash(script) for script in scripts],
-        label=labels[subject.chosen],
+        label=labels[subject.chosen + 1],
         data=Markup("@data@"),
     )
     return frame.replace("@data@", _embedded(_payload(subject, labels, figures, members)))
@@ -116,7 +116,7 @@ def _member(subject: Subject, member: Member) -> dict[str, Any]:
     """All that the page shows of one member of the front."""
     views = {name: view(subject, member) for name, view in _VIEWS.items()}
     return {
-        "row": member.row,
+        "point": member.row + 1,
         "verdict": verdict(subject, member),
         "words": {name: list(view.sentences) for name, view in views.items()},
         "tables": {table.name: table.rows for view in views.values() for table in view.tables},
@@ -124,7 +124,7 @@ def _member(subject: Subject, member: Member) -> dict[str, Any]:
 
 
 def _labels(front: Table, n_measures: int) -> dict[Cell, str]:
-    """By row of X the point in a few words: its number and its measures."""
+    """By its number each point in a few words: its number and its measures."""
     titles = [column.title for column in front.columns[1 : 1 + n_measures]]
     return {
         row[0]: f"Point {row[0]}: "
@@ -151,7 +151,7 @@ def _payload(
         "labels": list(labels.values()),
         "axes": [f"c{j + 1}" for j in axes(subject)],
         "members": told,
-        "chosen": subject.chosen,
+        "chosen": subject.chosen + 1,
         "pool": [json.loads(rows) for rows in pool],
     }
 

@@ -30,7 +30,7 @@
   const labels = new Map();
   const records = (rows) => rows.map((row) => Object.fromEntries(row.map((cell, i) => ["c" + i, cell])));
   data.fixed.front.forEach((row, i) => labels.set(row[0], data.labels[i]));
-  const members = new Map(data.members.map((member) => [member.row, member]));
+  const members = new Map(data.members.map((member) => [member.point, member]));
   const rowsOf = (member, name) => (name in data.fixed ? data.fixed[name] : data.pool[member.tables[name]]);
   let current = data.chosen;
   const charts = new Map();
@@ -74,6 +74,9 @@
         view.data("rows", records(rowsOf(member, name))).resize().runAsync();
       }
     }
+    const verdict = one("[data-verdict]");
+    verdict.textContent = member.verdict;
+    verdict.className = "badge " + member.verdict;
     if (!one("[data-label]")) return;
     one("[data-label]").textContent = labels.get(row);
     one("[data-fate]").textContent = row === data.chosen ? "This is the release." : "This is not the release.";
