@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.hierarchy import hierarchy
+from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.pick import pick
 from pymoo_anon.cli.commands.release import release
+from pymoo_anon.cli.commands.report import report
 from pymoo_anon.cli.commands.search import search
 from pymoo_anon.cli.commands.verify import verify
 
@@ -30,7 +33,10 @@ def main(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
+app.command()(init)
 app.command()(search)
 app.command()(pick)
 app.command()(release)
 app.command()(verify)
+app.command()(report)
+app.add_typer(hierarchy)

@@ -36,14 +36,21 @@ def problem_of(
     Raises:
         ValueError: An option is wrong, or does not fit the table.
     """
-    if objectives is None:
-        names = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-    else:
-        rows = csv.reader(io.StringIO(objectives, newline=""), skipinitialspace=True)
-        names = [part.strip() for row in rows for part in row] or [""]
+    usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
+    names = usual if objectives is None else parts_of(objectives)
     goals = [objective("objectives", name, table) for name in names]
     constraints = [constraint(text, table) for text in require]
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
+
+
+def parts_of(text: str) -> list[str]:
+    """Names with commas between them, in quotes where one holds a comma; at least one.
+
+    >>> parts_of('k, "l:a,b",GLM')
+    ['k', 'l:a,b', 'GLM']
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    return [part.strip() for row in rows for part in row] or [""]
 
 
 class Roles(Protocol):
@@ -56,6 +63,10 @@ class Roles(Protocol):
     @property
     def label(self) -> Any:
         """Name of the column with the class labels, or None."""
+
+    @property
+    def person(self) -> Any:
+        """Name of the column that tells whose row it is, or None: k counts persons where there is one."""
 
 
 def objective(option: str, name: str, table: Roles) -> Objective:
@@ -74,8 +85,9 @@ def objective(option: str, name: str, table: Roles) -> Objective:
     elif column:
         columns = (column,)
     else:
-        columns = tuple(table.sensitive) if role == "sensitive" else (table.label,) if table.label is not None else ()
-        if len(columns) != 1:
+        own = {"sensitive": table.sensitive, "label": [table.label], "person": [table.person]}[role]
+        columns = tuple(name for name in own if name is not None)
+        if len(columns) != 1 and role != "person":
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"

@@ -32,7 +32,7 @@ def tried(
         folder: The output folder.
         inputs: The files that the command reads.
         hierarchies: The folder with the hierarchies, or None.
-        names: Names of the files that will be put into the folder.
+        names: The files that are to be written, as paths in the folder.
 
     Raises:
         ValueError: A new file would take the place of an input or of a folder, or would be read as a
@@ -70,7 +70,7 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[
     Args:
         new: A folder inside the output folder that holds the new files.
         folder: The output folder. Files of these names in it are replaced.
-        names: Names of the files.
+        names: The files, as paths in both folders.
 
     Returns:
         The paths of the files.
@@ -80,11 +80,15 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[
     """
     old = new / "replaced"
     old.mkdir()
+    made = [path for path in dict.fromkeys((folder / name).parent for name in names) if not path.exists()]
     held = [name for name in names if os.path.lexists(folder / name)]
     for name in held:
+        (old / name).parent.mkdir(exist_ok=True)
         shutil.copy2(folder / name, old / name, follow_symlinks=False)
     moved: list[str] = []
     try:
+        for path in made:
+            path.mkdir()
         for name in names:
             moved.append(name)
             os.replace(new / name, folder / name)
@@ -94,6 +98,9 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[
                 os.replace(old / name, folder / name)
             elif not (new / name).exists():
                 (folder / name).unlink(missing_ok=True)
+        for path in made:
+            with contextlib.suppress(OSError):
+                path.rmdir()
         raise
     return [folder / name for name in names]
 

@@ -45,12 +45,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
         ValueError: It is no such file, or its columns are not named once each.
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
-        data = file.read(_HEAD)
-        if file.read(1):
-            # Whole lines, in any of the encodings that are recognised.
-            data = data[: data.rfind(b"\n") + 1] + (b"\0" if data.startswith(b"\xff\xfe") else b"")
-    text = decoded(data, str(path))
+    text = head_of(path)
     separator = separator_of(text)
     if names is not None:
         return Dialect(separator, list(names), False)
@@ -63,6 +58,21 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
     if twice:
         raise ValueError(f"{path} must name each of its columns once, got more than once: {examples(twice)}")
     return Dialect(separator, header, True)
+
+
+def head_of(path: Path) -> str:
+    """The text of the first rows of a file.
+
+    Raises:
+        ValueError: It is in another encoding than UTF-8 and UTF-16.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        data = file.read(_HEAD)
+        if file.read(1):
+            # Whole lines, in any of the encodings that are recognised.
+            data = data[: data.rfind(b"\n") + 1] + (b"\0" if data.startswith(b"\xff\xfe") else b"")
+    return decoded(data, str(path))
 
 
 def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd.DataFrame:

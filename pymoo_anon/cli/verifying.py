@@ -27,6 +27,7 @@ from pymoo_anon.publishing.verify import verify
 class _Roles(NamedTuple):
     sensitive: tuple[str, ...]
     label: str | None = None
+    person: str | None = None
 
 
 def verify_project(file: Path) -> None:
@@ -43,25 +44,23 @@ def verify_project(file: Path) -> None:
             if not one.is_file():
                 raise ValueError(f"there is no release of {file}: {one} is missing; pymoo-anon release writes it")
         content = read_evidence(known)
+        if checksum(path) != content["checksums"]["output"].get(path.name):
+            typer.echo(plain(f"Error: {path} is not the file that was released: its checksum is another one"), err=True)
+            raise typer.Exit(ExitCode.DOES_NOT_HOLD)
         with said_warnings():
             results = read_results(project)
             x = content["front"][content["chosen"]["place"]]["x"]
             rows = [row for row, own in enumerate(results.X.tolist()) if own == x]
             if not rows:
                 raise ValueError(f"{known} must be of a point of the front in {project.output}, got {x}; search again")
-            kind, how = kind_of(path), content["suppressed"]["how"]
             assert project.inputs.reading is not None
-            again = recoded(project, results, rows[0], how, kind)
+            again = recoded(project, results, rows[0], content["suppressed"]["how"], kind_of(path))
             claims = again.claims(read_back(path, engine_of(project.inputs.reading)))
-        same = checksum(path) == content["checksums"]["output"].get(path.name)
-        promised = [row["promised"] for row in content["claims"]]
         _say(console, claims)
-        if not same:
-            console.print(plain(f"{path} is not the file that was released: its checksum is another one."))
-        if not _agree(claims, promised):
+        agree = _agree(claims, [row["promised"] for row in content["claims"]])
+        if not agree:
             console.print(plain(f"{known} promises something else than the search of {file} found."))
-            same = False
-        _end(console, claims, same)
+        _end(console, claims, agree)
 
 
 def verify_table(

@@ -1,0 +1,226 @@
+"""`pymoo-anon init` from the first look at a table to the files that it writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pymoo_anon._messages import examples, plain, repeated
+from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.engines import open_frame
+from pymoo_anon.cli.guesses import Guess, guess
+from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
+from pymoo_anon.cli.profiles import Profile, profiles_of
+from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
+from pymoo_anon.cli.sources import Reading, Source, source_of
+from pymoo_anon.table.delimited import rows_of
+from pymoo_anon.table.domain_values import is_number, spelled
+from pymoo_anon.table.drafts.base import Draft
+from pymoo_anon.table.drafts.choice import draft_hierarchy
+
+#: The folder of the drafts, beside the project file.
+HIERARCHIES = "hierarchies"
+
+# Rows that tell whether blanks belong to the fields.
+_HEAD_ROWS = 1000
+
+# A text that nobody writes but where a value is missing. "NA" and "-" may be values.
+_UNKNOWN = "?"
+
+
+class Request(NamedTuple):
+    """What `init` is asked for.
+
+    Attributes:
+        data: The table, as `source_of` takes it.
+        engine: What reads it.
+        names: Names of the columns of a file without a header, or None.
+        output: The folder to write to.
+        force: Whether files that are there are replaced.
+    """
+
+    data: str
+    engine: str
+    names: list[str] | None
+    output: Path
+    force: bool
+
+
+def initialize(request: Request) -> None:
+    """Look at a table, write a project file and drafts of hierarchies, and say what was guessed.
+
+    Raises:
+        Exit: With a code of `ExitCode` where something was wrong, and after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        source = source_of(request.data, Path())
+        reading = _reading(request, source)
+        stem = file_names([source.table or (source.path.stem if source.path is not None else "")])[0][: -len(".csv")]
+        with said_warnings():
+            profiles, empty = _profiles(reading)
+            columns, drafts = _columns(profiles)
+        used = [c.profile for c in columns if c.guess.role in ("quasi-identifier", "sensitive", "label", "person")]
+        data = {
+            "file": _relative(source, request.output),
+            "engine": reading.engine,
+            "missing": "keep" if any(profile.n_missing for profile in used) else "raise",
+            "empty": empty,
+            **({} if reading.names is None else {"names": list(reading.names)}),
+            "strip": reading.strip,
+        }
+        text = project_text(data, profiles[0].n_rows, columns, stem)
+        project = request.output / f"{stem}.toml"
+        _write(request, source, {f"{stem}.toml": text, **drafts})
+        _say(console, columns, project)
+
+
+def _reading(request: Request, source: Source) -> Reading:
+    """How the table is read, as far as its first rows tell.
+
+    Raises:
+        ValueError: The file has no row with names, or a column has none.
+    """
+    names = None if request.names is None else tuple(request.names)
+    if names is not None and not all(names):
+        raise ValueError("names must name each column once, got an empty name")
+    if names is not None and repeated(names):
+        raise ValueError(f"names must name each column once, got more than once: {examples(repeated(names))}")
+    strip = False
+    if source.kind == "csv":
+        assert source.path is not None
+        if not source.path.is_file():
+            raise ValueError(f"{source} must be a file, got none of this name")
+        strip = _is_padded(source.path, names)
+        header = dialect_of(source.path, names, strip).names
+        numbers = [name for name in header if is_number(spelled(name, float))]
+        if names is None and len(numbers) > 1:
+            raise ValueError(
+                f"{source} must name its columns in its first row, got {examples(numbers)} there; "
+                "--names NAME,NAME,... names the columns of a file without such a row"
+            )
+        if not all(header):
+            raise ValueError(f"{source} must name every column, got no name for column {header.index('') + 1}")
+    return Reading(source, request.engine, (), names, strip)
+
+
+def _is_padded(path: Path, names: Sequence[str] | None) -> bool:
+    """Whether all fields of a column begin with a blank, and so the blanks are no part of them."""
+    separator = dialect_of(path, names or ("",)).separator
+    rows = [row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row]
+    return any(all(field.startswith(BLANKS) for field in column) for column in zip(*rows, strict=False))
+
+
+def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
+    """The profiles of all columns, and the texts that mean that there is no value."""
+    names: list[str] = []
+
+    def choose(found: list[str]) -> list[str]:
+        names.extend(found)
+        return found
+
+    frame = open_frame(reading, choose)
+    profiles = profiles_of(frame, names)
+    if not any(_UNKNOWN in profile.values for profile in profiles):
+        return profiles, []
+    frame = open_frame(reading._replace(empty=(_UNKNOWN,)), lambda found: found)
+    return profiles_of(frame, names), [_UNKNOWN]
+
+
+def _columns(profiles: Sequence[Profile]) -> tuple[list[ColumnText], dict[str, str]]:
+    """What is written of every column, and the drafts by their path."""
+    columns: list[ColumnText] = []
+    drafts: dict[str, str] = {}
+    for profile, file in zip(profiles, file_names([profile.name for profile in profiles]), strict=True):
+        draft = _draft(profile)
+        persons = any(column.guess.role == "person" for column in columns)
+        guessed = guess(profile, None if draft is None else draft.kind, persons)
+        if guessed.role != "quasi-identifier" or draft is None:
+            columns.append(ColumnText(profile, guessed, None, ""))
+            continue
+        path = f"{HIERARCHIES}/{file}"
+        text = _draft_text(draft)
+        if text is None:
+            other = Guess("other", f"{guessed.reason}, but its values fit into no hierarchy file")
+            columns.append(ColumnText(profile, other, None, ""))
+            continue
+        n_levels = draft.hierarchy.length
+        levels = f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
+        columns.append(ColumnText(profile, guessed, path, levels))
+        drafts[path] = text
+    return columns, drafts
+
+
+def _draft(profile: Profile) -> Draft | None:
+    """The draft of a hierarchy, or None where there are no values or too many."""
+    if not profile.values:
+        return None
+    return draft_hierarchy(profile.values, profile.counts, name=profile.name)
+
+
+def _draft_text(draft: Draft) -> str | None:
+    """The file of a draft, or None where it would not be read as it was written."""
+    try:
+        return draft.hierarchy.to_csv()
+    except ValueError:
+        return None
+
+
+def _relative(source: Source, folder: Path) -> str:
+    """The name of a table as a project file in a folder names it."""
+    if source.path is None:
+        return str(source)
+    try:
+        path = Path(os.path.relpath(source.path, folder)).as_posix()
+    except ValueError:
+        # On another drive.
+        path = str(source.path.resolve())
+    return path if source.table is None else f"duckdb:{path}:{source.table}"
+
+
+def _write(request: Request, source: Source, files: dict[str, str]) -> None:
+    """Write all files or none.
+
+    Raises:
+        ValueError: One is there already and is not to be replaced, or it is the table itself.
+        OSError: Nothing can be written there.
+    """
+    there = [name for name in files if os.path.lexists(request.output / name)]
+    if there and not request.force:
+        raise ValueError(
+            f"{request.output} must not hold what init writes, got {examples(there)}; --force replaces these files"
+        )
+    read = [] if source.path is None else [source.path]
+    with tried(request.output, read, None, list(files)) as temporary:
+        for name, text in files.items():
+            target = temporary / name
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="")
+        put_in_place(temporary, request.output, list(files))
+
+
+def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None:
+    """What was guessed, and what to type next."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("column", "role", "reason", "hierarchy"):
+        table.add_column(Text(heading), overflow="fold")
+    for column in columns:
+        style = "bold red" if column.guess.role == "other" else ""
+        cells = (column.profile.name, column.guess.role, column.guess.reason, column.levels)
+        table.add_row(*(Text(plain(cell), style=style) for cell in cells))
+    console.print(table, soft_wrap=False)
+    n_drafts = sum(column.hierarchy is not None for column in columns)
+    folder = project.parent / HIERARCHIES
+    console.print(plain(f"Written: {project}" + (f", {n_drafts} drafts in {folder}" if n_drafts else "")))
+    others = [column.profile.name for column in columns if column.guess.role == "other"]
+    first = f' Nothing tells what {examples(others)} is: write a role in place of "other".' if others else ""
+    console.print(plain(f"Read the roles and the hierarchies.{first} Then type:"))
+    console.print(plain(f"  pymoo-anon search {project}"))
