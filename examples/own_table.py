@@ -6,6 +6,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import choose, release
 from pymoo_anon.table import Hierarchy, Microdata
 
 patients = pd.DataFrame(
@@ -30,10 +31,7 @@ res = minimize(problem, ExhaustiveSearch())
 front = problem.to_frame(res)
 print(f"{table}\n{front.to_string(index=False)}\n")
 
-# The released rows: labels in the place of values, no names, and in an order that says nothing.
-generalization = problem.decode(res.X[front[front.k >= 2].GLM.idxmin()])
-released = patients[["diagnosis"]].copy()
-for name, hierarchy in table.quasi_identifiers.items():
-    groups = generalization.groups[name][hierarchy.encode(patients[name])]
-    released[name] = [generalization.labels[name][group] for group in groups]
-print(released.sample(frac=1, ignore_index=True).to_string(index=False))
+# The released table: counted again before it is given out, its rows in an order that says nothing.
+choice = choose(problem, res, require=[KAnonymity() >= 2], best=GeneralLossMetric())
+made = release(patients, problem, choice.x, drop="name")
+print(made.frame.to_string(index=False), made.claims.to_string(index=False), sep="\n\n")

@@ -19,7 +19,7 @@ from pymoo_anon.cli.app import app
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 README, GUIDE, RESULTS = PAGES = [ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md")]
-ROOMS = ["algorithms", "comparison", "datasets", "fronts", "objectives", "operators", "problems", "table"]
+ROOMS = ["algorithms", "comparison", "datasets", "fronts", "objectives", "operators", "problems", "publishing", "table"]
 
 # pymoo's decision making imports a name that scipy has moved.
 WARNINGS = "error,ignore::DeprecationWarning:pymoo.core.decision_making"
