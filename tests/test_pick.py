@@ -143,7 +143,9 @@ def test_a_choice_is_read_again():
     ):
         read_choice(project, results)
     pick("mine.toml", "--row", "2")
-    assert read_choice(project, results) == 1
+    place, reason = read_choice(project, results)
+    assert place == 1
+    assert reason == json.loads(CHOICE.read_text(encoding="utf-8"))["reason"]
     written = CHOICE.read_text(encoding="utf-8")
     content = json.loads(written)
     for wrong in ({"row": 1}, {"row": 9}, {"row": True}, {"levels": {"zip": 1, "sex": 0}}):

@@ -46,8 +46,8 @@ def write_choice(project: Project, results: Results, choice: Choice) -> Path:
     return path
 
 
-def read_choice(project: Project, results: Results) -> int:
-    """The row of `results.X` that was chosen, from 0.
+def read_choice(project: Project, results: Results) -> tuple[int, str]:
+    """The row of `results.X` that was chosen, from 0, and how it was chosen, in words.
 
     Args:
         project: The project.
@@ -63,14 +63,14 @@ def read_choice(project: Project, results: Results) -> int:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         row, front = content["row"], content["front"]["sha256"]
-        levels = list(content["levels"].values())
+        levels, reason = list(content["levels"].values()), str(content["reason"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} must be what pymoo-anon pick wrote, got {error!r:.80}") from None
     if front != checksum(project.output / FILES[0]):
         raise ValueError(f"{path} was chosen from another front than {project.output / FILES[0]}: pick again")
     if type(row) is not int or not 1 <= row <= len(results.X) or levels != results.X[row - 1].tolist():
         raise ValueError(f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}")
-    return row - 1
+    return row - 1, reason
 
 
 def _finite(value: Any) -> Any:

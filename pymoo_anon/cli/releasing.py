@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import narwhals as nw
 import typer
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.choice_file import read_choice
@@ -58,8 +61,8 @@ def run(file: Path, row: int | None, suppressed: str | None, output: Path | None
         try:
             with tried(target.parent, read, names=names) as temporary:
                 written = temporary / target.name
-                with said_warnings():
-                    made = _written(project, results, choice, suppressed or project.suppressed, written)
+                with said_warnings(), busy() as say:
+                    made = _written(project, results, choice, suppressed or project.suppressed, written, say)
                 sums = _checksums(project, results, target.name, checksum(written))
                 search = _search(results, [*_commands(file, choice, suppressed, output)])
                 now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -80,6 +83,16 @@ def run(file: Path, row: int | None, suppressed: str | None, output: Path | None
             raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
         _say(console, made, results.problem.table.n_rows)
         console.print(plain("Written: " + ", ".join(map(str, paths))))
+
+
+@contextmanager
+def busy() -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done and for how long, on a terminal; what it gives takes the words."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as line:
+        task = line.add_task("Reading", total=None)
+        yield lambda words: line.update(task, description=words)
 
 
 def read_back(path: Path, engine: str) -> Any:
@@ -138,10 +151,14 @@ def recoded(project: Project, results: Results, row: int, suppressed: str, kind:
     )
 
 
-def _written(project: Project, results: Results, choice: Choice, suppressed: str, path: Path) -> Release:
+def _written(
+    project: Project, results: Results, choice: Choice, suppressed: str, path: Path, say: Callable[[str], None]
+) -> Release:
     """The release as it is counted in the file that it was written to."""
+    say("Recoding and writing")
     made = recoded(project, results, choice.row, suppressed, kind_of(path))
     write_table(made.frame, path)
+    say("Counting again")
     engine = engine_of(project.inputs.reading) if project.inputs.reading is not None else "auto"
     return made.counted_again(read_back(path, engine))
 
@@ -149,8 +166,10 @@ def _written(project: Project, results: Results, choice: Choice, suppressed: str
 def _choice(project: Project, results: Results, row: int | None) -> Choice:
     if row is not None and row > len(results.X):
         raise ValueError(f"row must be from 1 to {len(results.X)}, a row of the front, got {row}")
-    place = read_choice(project, results) if row is None else row - 1
-    return choose(results.problem, results.X, row=place)
+    if row is not None:
+        return choose(results.problem, results.X, row=row - 1)
+    place, reason = read_choice(project, results)
+    return replace(choose(results.problem, results.X, row=place), reason=reason)
 
 
 def _check_free(folder: Path, names: list[str], force: bool) -> None:

@@ -59,7 +59,7 @@ def run(request: Request) -> None:
         target = _target(project, request)
         with said_warnings():
             results = read_results(project)
-            chosen = read_choice(project, results)
+            chosen, _ = read_choice(project, results)
             population = None if request.population is None else _population(project, results, request.population)
         findings = _findings(project, results, chosen)
         read = [project.path, project.release, _evidence_of(project), *project.inputs.paths]

@@ -117,8 +117,9 @@ def _say(console: Console, claims: pd.DataFrame) -> None:
 
 
 def _end(console: Console, claims: pd.DataFrame, same: bool) -> None:
-    holds = same and not (claims.holds == False).any()  # noqa: E712
-    console.print("All holds." if holds else "Not all holds.")
-    if not holds:
+    asked = [holds for holds in claims.holds if holds is not None]
+    if asked or not same:
+        console.print("All holds." if same and all(asked) else "Not all holds.")
+    if not (same and all(asked)):
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)

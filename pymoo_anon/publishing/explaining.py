@@ -19,7 +19,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.choosing import Choice
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import Step, next_steps
-from pymoo_anon.publishing.wording import listed, measure_names, number, share
+from pymoo_anon.publishing.wording import label_words, listed, measure_names, number, share
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -107,7 +107,7 @@ def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
         rows = np.bincount(groups, totals, len(labels))
         held = int(np.count_nonzero(rows))
         # The most frequent first, equals in the order of the hierarchy.
-        shown = [str(labels[group]) for group in np.argsort(-rows, kind="stable")[: min(_LABELS, held)]]
+        shown = [label_words(labels[group]) for group in np.argsort(-rows, kind="stable")[: min(_LABELS, held)]]
         kind = "values" if held == np.count_nonzero(totals) else "groups"
         words = f"{held:,} {kind} such as {listed(shown)}" if held > 1 else f"everybody has {shown[0]}"
         level = ""
@@ -176,7 +176,7 @@ def _who(table: Microdata, found: Comparison, row: int) -> str:
         shares = people["better"] / people["tuples"]
         if len(shares) > 1 and shares.max() - shares.min() > best[0]:
             fewest, most = (
-                f"{100 * shares.iloc[place]:.0f} % of {people.index[place]}"
+                f"{100 * shares.iloc[place]:.0f} % of {label_words(people.index[place])}"
                 for place in (int(np.argmin(shares)), int(np.argmax(shares)))
             )
             text = plain(f"By {name}, from {fewest} to {most} would stand in a larger class.")

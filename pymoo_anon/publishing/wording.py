@@ -113,3 +113,12 @@ def listed(items: Iterable[str]) -> str:
 def column_name(column: Hashable) -> str:
     """The name of a column in one line."""
     return plain(str(column))
+
+
+def label_words(label: Any) -> str:
+    """A label of a hierarchy as a person reads it; what is missing is said.
+
+    >>> label_words("15–19"), label_words(None), label_words(float("nan"))
+    ('15–19', 'nothing known', 'nothing known')
+    """
+    return "nothing known" if label is None or label != label else str(label)
