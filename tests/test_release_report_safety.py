@@ -231,6 +231,7 @@ def test_counts_below_the_requirement_are_merged(tmp_path):
     assert k < 80
     assert min(one for one in numbers(tables_alone(made)) if one) >= 80
     assert "fewer than 80 people" in read(made).sentences["sizes"][1]
+    assert [row[0] for row in read(made).tables["quantiles"]] == ["information lost"]
     data = payload(made)
     ages = dict(map(tuple, data["pool"][data["members"][0]["tables"]["after1"]]))
     assert sum(ages.values()) == 500
