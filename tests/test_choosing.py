@@ -12,6 +12,7 @@ from pymoo.decomposition.asf import ASF
 from tasks import KINDS, invented, tasks
 
 from pymoo_anon.objectives import (
+    ClassSizeSum,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     GeneralLossMetric,
@@ -24,7 +25,7 @@ from pymoo_anon.problems import LatticeProblem, PartitionProblem
 from pymoo_anon.publishing import Choice, choose, risk_at_most
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import first_of, next_better, shortfalls, steadiness
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
 
@@ -100,6 +101,21 @@ def test_measures_that_are_no_objectives_are_measured(measure):
     choice = choose(problem, X, best=measure)
     best = members.values(measure).max() if measure.maximize else members.values(measure).min()
     assert best in choice.values.values()
+
+
+@pytest.mark.parametrize("measure", [T, GLM, ClassSizeSum(), KAnonymity(person="s1")], ids=repr)
+def test_who_is_suppressed_is_what_the_problem_says(measure):
+    """Classes that break a constraint, which only the rule knows, not the engine."""
+    asked = {"suppression": Violating(20), "constraints": [L >= 3]}
+    problem = LatticeProblem(invented(1), [K], **asked)
+    X = problem.nodes(0, problem.n_nodes)
+    members = Members(problem, X)
+    suppressed = [problem.equivalence_classes(x).n_suppressed[0] for x in X[members.rows]]
+    assert members.n_suppressed.tolist() == suppressed
+    assert len(members) < len(X)
+    assert any(suppressed)
+    other = LatticeProblem(invented(1), [measure], **asked)
+    np.testing.assert_array_equal(members.values(measure), other.natural(other.compute(X[members.rows]))[:, 0])
 
 
 @given(tasks(), tasks(violating=True), st.data())
@@ -189,6 +205,7 @@ def test_a_risk_is_a_chance(risk):
 def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():
     np.testing.assert_allclose(shortfalls([[1], [10], [1000]], [True])[:, 0], [1, 2 / 3, 0])
     np.testing.assert_allclose(shortfalls([[1], [50.5], [100]], [True])[:, 0], [1, 0.5, 0])
+    np.testing.assert_allclose(shortfalls([[2], [101], [200]], [True])[:, 0], [1, 0.5, 0])
     np.testing.assert_allclose(shortfalls([[0], [500], [1000]], [False])[:, 0], [0, 0.5, 1])
 
 
@@ -336,6 +353,17 @@ def test_where_nothing_satisfies_the_nearest_is_named():
     with pytest.raises(ValueError) as caught:
         choose(PROBLEM, FRONT, require=[K >= 40, L >= 9])
     assert str(caught.value) == f"no point of the front's {len(FRONT)} has k >= 40 and l >= 9; the nearest has {has}"
+
+
+def test_the_nearest_does_not_hang_on_units():
+    """A loss is missed by hundreds, l by few: each counts from 0 to 1."""
+    _, diversity, loss = VALUES.T
+    missed_l, missed_loss = np.maximum(5 - diversity, 0), loss + 1
+    sums = missed_l / missed_l.max() + missed_loss / missed_loss.max()
+    assert np.argmin(sums) != np.argmin(missed_l + missed_loss)
+    nearest = VALUES[np.argmin(sums)]
+    with pytest.raises(ValueError, match=f"the nearest has l = {nearest[1]:.0f}, GLM = {nearest[2]:.6g} and k = "):
+        choose(PROBLEM, FRONT, require=[L >= 5, GLM <= -1])
 
 
 def test_the_nearest_is_the_one_that_misses_by_least():

@@ -100,6 +100,12 @@ def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
     assert Path("hierarchies/same.csv").read_text() == '"x"\n'
 
 
+def test_a_column_without_a_name_gets_no_draft():
+    Path("t.csv").write_text("sex,\n" + "F,x\nM,y\n")
+    assert hierarchy("draft", "t.csv").exit_code == 0
+    assert files("hierarchies") == ["sex.csv"]
+
+
 def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
@@ -294,10 +300,23 @@ def test_folders_of_arx_load_as_they_are():
     result = search("--data", "trees/mine.csv", "--hierarchies", "trees", "--generations", "5")
     assert result.exit_code == 0, result.output
     assert list(front())[:2] == ["sex", "zip"]
+    warning = (
+        "Warning: no column of trees/mine.csv has the name of these files, passed over: 'other.csv', "
+        "'other_config.csv', 'other_hierarchy_age.csv'\n"
+    )
+    assert result.stderr == warning
     checked = hierarchy("check", "trees", "--data", "trees/mine.csv")
     assert [line.split(":")[0] for line in checked.stdout.splitlines()[:-1]] == [
         f"trees/{ARX[c]}" for c in ("sex", "zip")
     ]
+
+
+def test_a_file_of_the_table_that_is_of_no_column_is_refused():
+    as_arx()
+    shutil.copy("trees/mine_hierarchy_sex.csv", "trees/mine_hierarchy_Sex.csv")
+    assert refused(*MINE).startswith(
+        "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/mine_hierarchy_Sex.csv'; "
+    )
 
 
 def test_one_table_of_another_name_may_have_files_of_arx():
@@ -336,7 +355,11 @@ COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c"]
         (["q_hierarchy_zip.csv", "sex.csv"], {"zip": "q_hierarchy_zip.csv", "sex": "sex.csv"}),
         # Of no column: left for whoever reads to refuse, unless ARX's own files of the table show that it is another's.
         (["q_hierarchy_zip.csv", "age.csv"], {"zip": "q_hierarchy_zip.csv", "age": "age.csv"}),
-        (["mine_hierarchy_zip.csv", "age.csv", "q_hierarchy_age.csv"], {"zip": "mine_hierarchy_zip.csv"}),
+        (["mine_hierarchy_zip.csv", "q_hierarchy_sex.csv"], {"zip": "mine_hierarchy_zip.csv"}),
+        (
+            ["mine_hierarchy_zip.csv", "mine_hierarchy_age.csv"],
+            {"zip": "mine_hierarchy_zip.csv", "mine_hierarchy_age": "mine_hierarchy_age.csv"},
+        ),
         (["q_hierarchy_age.csv"], {"q_hierarchy_age": "q_hierarchy_age.csv"}),
         (["_hierarchy_zip.csv"], {"_hierarchy_zip": "_hierarchy_zip.csv"}),
         (["x_hierarchy_sex.csv"], "'x_hierarchy_sex.csv', which may be of 'x_hierarchy_sex' or 'sex'"),

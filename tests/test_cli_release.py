@@ -183,7 +183,7 @@ def test_marked_rows_that_are_too_few_end_with_code_1_and_leave_nothing():
     done = command("release", "mine.toml", "--suppressed", "mark")
     assert done.exit_code == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("Error: nothing is released: counted again, k is 1 where ")
+    assert done.stderr.startswith("Error: nothing is released: counted again, k in persons of patient is 1 where ")
     assert "suppressed='drop' leaves them out" in done.stderr
     assert not RELEASE.exists()
     assert not EVIDENCE.exists()

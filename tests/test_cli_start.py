@@ -38,6 +38,10 @@ MAIN = "from pymoo_anon.cli import main\nmain()"
         (["search", "--rows", "many"], 2),
         (["search", "--algorithm", "wrong"], 2),
         (["search", "--data", "nowhere.csv"], 2),
+        (["search", "nowhere.toml"], 2),
+        (["init", "--help"], 0),
+        (["init"], 2),
+        (["init", "mine.csv", "--engine", "wrong"], 2),
         (["search", "--algorithm", "bnb", "--epsilon", "1"], 2),
         (["hierarchy"], 2),
         (["hierarchy", "draft", "--help"], 0),
@@ -81,8 +85,10 @@ main()
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal to itself")
 @pytest.mark.parametrize("module", ["typer", "pandas", "numba", "matplotlib"])
-def test_ctrl_c_while_modules_load(module):
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_ctrl_c_while_modules_load(module, number):
+    code = INTERRUPTED.replace("SIGINT", number)
+    done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "Interrupted: nothing was written.\n"
     assert os.listdir() == []

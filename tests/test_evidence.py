@@ -367,7 +367,7 @@ def changed(content, place, value):
         (("front", 1, "values"), [0], r"front\[1\] must have 2 variables and 3 values, got 2 and 1"),
         (("front", 1, "values", 2), "much", r"front\[1\]\.values\[2\] must be a number, got 'much'"),
         (("front", 1, "values", 0), True, r"values\[0\] must be a number, got True"),
-        (("front", 1, "values", 0), 10**400, r"values\[0\] must be a number, got 1000"),
+        pytest.param(("front", 1, "values", 0), 10**400, r"values\[0\] must be a number, got 1000", id="huge"),
         (("front", 0, "x", 0), -1, r"front\[0\]\.x\[0\] must be a whole number from 0, got -1"),
         (("front", 0, "x", 0), 1.0, r"must be a whole number from 0, got 1\.0"),
         (("front",), [], r"chosen\.place must be below 0, the points of front"),
@@ -390,6 +390,12 @@ def test_evidence_that_is_not_whole(place, value, message):
     with pytest.raises(ValueError, match=message) as caught:
         neighbours(changed(told(), place, value))
     assert str(caught.value).startswith("content")
+
+
+def test_the_place_after_the_last_point_is_none():
+    content = told()
+    with pytest.raises(ValueError, match=r"chosen\.place must be below"):
+        neighbours(changed(content, ("chosen", "place"), len(content["front"])))
 
 
 def test_measures_without_an_objective_are_refused():

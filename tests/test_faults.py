@@ -109,7 +109,7 @@ def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
 def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
     arguments = SEARCHES["pbgea"]
     Path("front").mkdir()
-    Path("front/search.journal").write_bytes(b"not read at all")
+    Path("front/search.journal").write_bytes(b"pymoo_anon journal 1\nnot read at all")
     result = search(*arguments, "--output", "front")
     assert result.exit_code == 0, result.output
     assert "front/search.journal is of a search that did not end; --resume would go on with it." in result.stdout
@@ -127,6 +127,16 @@ def test_another_search_is_not_resumed(monkeypatch):
         assert result.stderr == "Error: front/search.journal is of another search\n"
     # It is still there for the search that it belongs to.
     assert search(*SEARCHES["pbgea"], "--resume").exit_code == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--resume"]])
+def test_what_is_no_journal_stays(more):
+    Path("front").mkdir()
+    Path("front/search.journal").write_text("dear diary")
+    result = search("--rows", "300", "--generations", "3", *more)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: front/search.journal is no journal of a search, got b'dear diary'")
+    assert Path("front/search.journal").read_text() == "dear diary"
 
 
 def test_nothing_to_resume_is_no_error():

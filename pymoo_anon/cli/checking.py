@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.cli.console import clear_errors, standard_output
+from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.folders import by_column, csv_files
 from pymoo_anon.cli.tables import columns_of, read_columns
 from pymoo_anon.table.findings import check_hierarchy
@@ -80,7 +80,8 @@ def show_levels(path: Path) -> None:
 def _columns(files: Sequence[Path], data: Path) -> dict[Path, str]:
     """The column that each file is of, by the file's name."""
     known = columns_of(data)
-    found = by_column(files, data, known)
+    with said_warnings():
+        found = by_column(files, data, known)
     unknown = [str(path) for name, path in found.items() if name not in known]
     if unknown:
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pymoo_anon.cli.console import said_warnings
 from pymoo_anon.cli.folders import ARX, by_column, check_once, csv_files
 from pymoo_anon.cli.names import TABLES
 from pymoo_anon.cli.settings import Settings
@@ -33,7 +34,8 @@ def find_inputs(settings: Settings) -> Inputs:
         )
     reading = Reading(source, settings.engine)
     if source.kind == "csv" and source.path is not None and any(ARX in path.stem for path in files):
-        hierarchies = by_column(files, source.path, columns_of(source.path))
+        with said_warnings():
+            hierarchies = by_column(files, source.path, columns_of(source.path))
     else:
         check_once([path.stem for path in files])
         hierarchies = {path.stem: path for path in files}

@@ -107,8 +107,8 @@ def _csv(reading: Reading, engine: _Engine, choose: Callable[[list[str]], Sequen
     if engine.package is None:
         return read_frame(reading, dialect, columns)
     scan = scanned(path, dialect.separator)
-    hidden = path.name.startswith((".", "_"))
-    if not scan.certain or hidden or _PATTERNS & set(str(path)) or not all(dialect.names):
+    certain = scan.certain and scan.n_fields == len(dialect.names) and all(dialect.names)
+    if not certain or path.name.startswith((".", "_")) or _PATTERNS & set(str(path)):
         # Here a file that is wrong is refused, with what is wrong.
         return engine.adopt(read_frame(reading, dialect, columns))
     frame = engine.csv(path, dialect, scan.line_ends_inside)

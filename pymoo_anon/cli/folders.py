@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
     """The files of a table, by the column whose hierarchy they hold.
 
     `NAME.csv` and `TABLE_hierarchy_NAME.csv`, as ARX calls it, are of the column NAME. Where a folder has ARX's files
-    of the table itself, those of other tables and those of no column do not count.
+    of the table itself, those of other tables do not count; other tables themselves do not either, so that a file of no
+    column is passed over with a warning.
 
     Args:
         files: The files.
@@ -58,7 +60,12 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
         names[path], tables[path] = readings[0] if readings else (path.stem, None)
     known = dict.fromkeys(table for table in tables.values() if table is not None)
     if data.stem in known:
-        own = [path for path in files if tables[path] == data.stem or (tables[path] is None and names[path] in columns)]
+        own = [path for path in files if path.stem.startswith(data.stem + ARX) or path.stem in columns]
+        passed = [path.name for path in files if path not in own and tables[path] is None]
+        if passed:
+            warnings.warn(
+                f"no column of {data} has the name of these files, passed over: {examples(passed)}", stacklevel=2
+            )
         names = {path: names[path] for path in own}
     elif len(known) > 1:
         raise ValueError(

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._messages import examples, plain
+from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import open_frame
 from pymoo_anon.cli.guesses import Guess, guess
@@ -87,9 +87,13 @@ def _reading(request: Request, source: Source) -> Reading:
     """How the table is read, as far as its first rows tell.
 
     Raises:
-        ValueError: The file has no row with names.
+        ValueError: The file has no row with names, or a column has none.
     """
     names = None if request.names is None else tuple(request.names)
+    if names is not None and not all(names):
+        raise ValueError("names must name each column once, got an empty name")
+    if names is not None and repeated(names):
+        raise ValueError(f"names must name each column once, got more than once: {examples(repeated(names))}")
     strip = False
     if source.kind == "csv":
         assert source.path is not None

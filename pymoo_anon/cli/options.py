@@ -64,6 +64,10 @@ class Roles(Protocol):
     def label(self) -> Any:
         """Name of the column with the class labels, or None."""
 
+    @property
+    def person(self) -> Any:
+        """Name of the column that tells whose row it is, or None: k counts persons where there is one."""
+
 
 def objective(option: str, name: str, table: Roles) -> Objective:
     """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave.
@@ -81,8 +85,9 @@ def objective(option: str, name: str, table: Roles) -> Objective:
     elif column:
         columns = (column,)
     else:
-        columns = tuple(table.sensitive) if role == "sensitive" else (table.label,) if table.label is not None else ()
-        if len(columns) != 1:
+        own = {"sensitive": table.sensitive, "label": [table.label], "person": [table.person]}[role]
+        columns = tuple(name for name in own if name is not None)
+        if len(columns) != 1 and role != "person":
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"

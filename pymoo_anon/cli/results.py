@@ -14,6 +14,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.cli.names import FILES, JOURNAL
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
+from pymoo_anon.cli.settings import number
 from pymoo_anon.cli.sources import checksum
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -54,7 +55,8 @@ def read_results(project: Project) -> Results:
     options = record["options"]
     problem = problem_of(project.table(), options["objectives"], options["require"], options["suppression"])
     try:
-        front = pd.read_csv(table_path)
+        # As text, so that every number is the one that was written.
+        front = pd.read_csv(table_path, dtype=str, keep_default_na=False).apply(_numbers)
         levels = front.iloc[:, : problem.n_var]
         names = list(problem.table.quasi_identifiers)
         if list(levels.columns) != names:
@@ -63,6 +65,11 @@ def read_results(project: Project) -> Results:
     except ValueError as error:
         raise ValueError(f"{table_path} must be a front of {project.path}: {error}") from None
     return Results(problem, front, X, record)
+
+
+def _numbers(column: pd.Series[str]) -> pd.Series[Any]:
+    """The numbers that a column of texts spells, whole ones as such."""
+    return pd.Series([number(str(column.name), text) for text in column], index=column.index)
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def run(settings: Settings) -> None:
         read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
         with tried(settings.output, read, settings.hierarchies if inputs.paths else None) as temporary:
             checksums = inputs.checksums()
+            # Now, because somebody may edit the file while the search lasts.
+            own = {} if settings.project is None else _of_project(settings.project, checksums)
             with said_warnings():
                 problem = problem_of(
                     read_table(settings, inputs), settings.objectives, settings.require, settings.suppression
@@ -63,10 +65,8 @@ def run(settings: Settings) -> None:
                 record = run_record(
                     problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
                 )
-                if settings.project is not None:
-                    record |= _of_project(settings.project, checksums)
                 with said_warnings():
-                    write_report(problem, found.res, front, record, temporary)
+                    write_report(problem, found.res, front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output)
                 if found.stopped != "Ctrl-C":
                     journal.remove()

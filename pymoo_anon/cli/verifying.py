@@ -27,6 +27,7 @@ from pymoo_anon.publishing.verify import verify
 class _Roles(NamedTuple):
     sensitive: tuple[str, ...]
     label: str | None = None
+    person: str | None = None
 
 
 def verify_project(file: Path) -> None:

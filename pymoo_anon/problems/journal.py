@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,20 +61,30 @@ class Journal:
         self._whole: int | None = None
         self._file: int | None = None
 
+    def check_replaceable(self) -> None:
+        """Refuse a file in the journal's place that is something else: the first record would take its place.
+
+        Raises:
+            ValueError: It is.
+            OSError: It cannot be read.
+        """
+        with self.path.open("rb") as file:
+            if not _MAGIC.startswith(head := file.read(len(_MAGIC))):
+                raise ValueError(f"{self.path} is no journal of a search, got {head!r:.30} at its beginning")
+
     def records(self) -> Iterator[Record]:
         """The records of an earlier process, up to the first that is not whole; later ones are appended behind them.
 
         Raises:
-            ValueError: The file is of another search, or no journal.
+            ValueError: The file is of another search.
             OSError: It cannot be read.
         """
         with self.path.open("rb") as file:
             head = file.read(len(self._head))
             if not self._head.startswith(head):
-                what = "is of another search" if head.startswith(_MAGIC) else "is no journal of a search"
-                raise ValueError(f"{self.path} {what}")
+                raise ValueError(f"{self.path} is of another search")
             whole = len(head) if head == self._head else 0
-            while whole and (found := _read_record(file.read)) is not None:
+            while whole and (found := _read_record(file)) is not None:
                 record, size = found
                 yield record
                 whole += size
@@ -140,16 +150,19 @@ def _checksum(sizes: tuple[int, ...], body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(struct.pack("<4Q", *sizes)))
 
 
-def _read_record(read: Callable[[int], bytes]) -> tuple[Record, int] | None:
+def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
     """The next record and its size in bytes, or None where there is no whole one."""
-    frame = read(_FRAME.size)
+    frame = file.read(_FRAME.size)
     if len(frame) < _FRAME.size:
         return None
     *sizes, checksum = _FRAME.unpack(frame)
     kind, n_keys, key_size, n_numbers = sizes
     n_bytes = n_keys * key_size + 8 * n_numbers
-    body = read(n_bytes)
-    if len(body) < n_bytes or _checksum(tuple(sizes), body) != checksum:
+    if n_bytes > os.fstat(file.fileno()).st_size - file.tell():
+        # A record that was torn, or sizes that were changed.
+        return None
+    body = file.read(n_bytes)
+    if _checksum(tuple(sizes), body) != checksum:
         return None
     keys = [body[i * key_size : (i + 1) * key_size] for i in range(n_keys)]
     return Record(kind, keys, np.frombuffer(body, "<f8", offset=n_keys * key_size)), _FRAME.size + n_bytes

@@ -55,13 +55,16 @@ def journaled(
 
     Raises:
         TypeError: `problem` is no LatticeProblem.
-        ValueError: The file is of another problem, or of other settings.
+        ValueError: The file is of another problem or of other settings, or it is something else than a journal.
         OSError: It cannot be read.
     """
     if not isinstance(problem, LatticeProblem):
         raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
     journal = Journal(path, fingerprint(problem, settings or {}))
-    if resume and journal.path.exists():
+    there = journal.path.exists()
+    if there:
+        journal.check_replaceable()
+    if there and resume:
         for record in journal.records():
             if record.kind == VALUES:
                 problem.remember(record.keys, record.numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -17,11 +17,20 @@ from pymoo_anon.publishing.labels import SUPPRESSED, label_texts
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.roles import fitted
 
 # A key of several attributes is a whole number below this.
 _LARGEST_KEY = 2**62
+
+
+class _Recoding(NamedTuple):
+    """What becomes of one quasi-identifier: its name, the group of every value, the text of every group."""
+
+    name: Name
+    groups: NDArray[np.int64]
+    labels: Sequence[str | None]
 
 
 def complete_rows(frame: Frame, source: Renamed, table: Microdata) -> Frame:
@@ -59,19 +68,12 @@ def recoded(
     texts = label_texts(generalization)
     columns = list(frame.collect_schema().names())
     for j, name in enumerate(table.quasi_identifiers):
-        frame = _with_group(frame, source, j, name, table, generalization)
+        recoding = _Recoding(name, generalization.groups[name], texts[name])
+        frame = _with_group(frame, source.alias(name), j, table.quasi_identifiers[name], recoding)
     groups = np.stack([own[table.tuples.codes[:, j]] for j, own in enumerate(generalization.groups.values())], axis=1)
     frame, flag = _with_flag(frame, groups[classes.representatives[~classes.kept]], generalization.n_groups)
-    labels = []
-    for j, name in enumerate(table.quasi_identifiers):
-        own: dict[str, list[Any]] = {"group": list(range(len(texts[name]))), "label": [*texts[name]]}
-        small = lookup(frame, own, {"group": nw.Int64, "label": nw.String})
-        small = small.rename({"group": f"labelled {j}", "label": f"label {j}"})
-        frame = frame.join(small, left_on=f"group {j}", right_on=f"labelled {j}", how="left")
-        labels.append(nw.col(f"label {j}").alias(source.alias(name)))
-    known = {source.alias(name) for name in table.quasi_identifiers}
-    others = [nw.col(column) for column in columns if column not in known]
-    return frame.select([*others, *labels, nw.col(flag)]), flag
+    labels = {source.alias(name): nw.col(f"label {j}") for j, name in enumerate(table.quasi_identifiers)}
+    return frame.select([*(labels.get(own, nw.col(own)).alias(own) for own in columns), nw.col(flag)]), flag
 
 
 def marked(frame: Frame, source: Renamed, names: Sequence[Name], flag: str) -> Frame:
@@ -94,33 +96,36 @@ def marked(frame: Frame, source: Renamed, names: Sequence[Name], flag: str) -> F
     )
 
 
-def _with_group(
-    frame: Frame, source: Renamed, j: int, name: Name, table: Microdata, generalization: Generalization
-) -> Frame:
-    """The frame with the group of one quasi-identifier's values, `group j`."""
-    column, key = source.alias(name), f"key {j}"
+def _with_group(frame: Frame, column: str, j: int, hierarchy: Hierarchy, recoding: _Recoding) -> Frame:
+    """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`.
+
+    Raises:
+        ValueError: The column holds a value that the hierarchy lacks, or two values of one text.
+    """
+    key = f"key {j}"
     # Values are joined by their text: it is compared alike in every engine.
     frame = frame.with_columns(nw.col(column).cast(nw.String).alias(key))
     found = combinations_of(frame.select(nw.col(column), nw.col(key)).to_native(), [column, key]).columns
     positions, values = coded(found[column])
     present = [value for value in values if value is not None]
-    _, places = fitted(name, table.quasi_identifiers[name], present)
-    group_of = generalization.groups[name]
-    groups = np.append(group_of[places], -1)[np.minimum(positions, len(present))]
+    _, places = fitted(recoding.name, hierarchy, present)
+    groups = np.append(recoding.groups[places], -1)[np.minimum(positions, len(present))]
     keys = pd.DataFrame({"key": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
     twice = keys.key[keys.key.duplicated()].unique().tolist()
     if twice:
         raise ValueError(
-            f"column {name!r} must hold values that differ as text, got more than one of {examples(twice)}"
+            f"column {recoding.name!r} must hold values that differ as text, got several of {examples(twice)}"
         )
-    small = lookup(frame, keys.to_dict("list"), {"key": nw.String, "group": nw.Int64})  # type: ignore[arg-type]
-    small = small.rename({"key": f"known {j}", "group": f"group {j}"})
+    own = {"key": keys.key.tolist(), "group": keys.group.tolist(), "label": [recoding.labels[g] for g in keys.group]}
+    small = lookup(frame, own, {"key": nw.String, "group": nw.Int64, "label": nw.String})
+    small = small.rename({"key": f"known {j}", "group": f"group {j}", "label": f"label {j}"})
     frame = frame.join(small, left_on=key, right_on=f"known {j}", how="left")
-    own = nw.col(f"group {j}")
-    domain = table.quasi_identifiers[name].domain
-    if None in domain:
-        own = nw.when(missing(frame, column)).then(nw.lit(int(group_of[domain.index(None)]))).otherwise(own)
-    return frame.with_columns(own.cast(nw.Int64).alias(f"group {j}"))
+    group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
+    if None in hierarchy.domain:
+        gap, missing_group = missing(frame, column), int(recoding.groups[hierarchy.domain.index(None)])
+        group = nw.when(gap).then(nw.lit(missing_group)).otherwise(group)
+        label = nw.when(gap).then(nw.lit(recoding.labels[missing_group], nw.String)).otherwise(label)
+    return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
 
 
 def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[Frame, str]:

@@ -44,12 +44,14 @@ class Scan(NamedTuple):
         certain: Whether every reader of CSV takes the file for the same cells.
         line_ends_inside: Whether a field holds a line end.
         n_rows: Number of rows, the first one included.
+        n_fields: Number of fields of the first row.
     """
 
     right: bool
     certain: bool
     line_ends_inside: bool
     n_rows: int
+    n_fields: int
 
 
 def scanned(path: Path, separator: str) -> Scan:
@@ -75,7 +77,7 @@ def scanned(path: Path, separator: str) -> Scan:
             try:
                 decoder.decode(block)
             except UnicodeDecodeError:
-                return Scan(False, False, False, 0)
+                return Scan(False, False, False, 0, 0)
             _look(np.frombuffer(block, dtype=np.uint8), ord(separator), state)
     if state[_WHERE] in (_BARE, _QUOTED, _CLOSED) or state[_FIELDS] > 0:
         _end_row(state)
@@ -83,7 +85,7 @@ def scanned(path: Path, separator: str) -> Scan:
     right = not state[_WRONG] and state[_WHERE] != _QUOTED and state[_ROWS] > 0 and not cut
     doubts = state[_DOUBTFUL] or (state[_UNIX] and state[_WINDOWS]) or state[_WHERE] == _RETURNED
     certain = certain and not doubts and state[_BYTES] <= _LONGEST
-    return Scan(bool(right), bool(right and certain), bool(state[_INSIDE]), int(state[_ROWS]))
+    return Scan(bool(right), bool(right and certain), bool(state[_INSIDE]), int(state[_ROWS]), int(state[_WIDTH]))
 
 
 @njit(cache=True)

@@ -1,0 +1,163 @@
+"""Malformed project files: a small right one, and ways to break it, drawn from a seed."""
+
+import random
+
+RIGHT = """\
+[data]
+file = "mine.csv"
+engine = "pandas"
+missing = "raise"
+empty = ["?"]
+
+[columns."zip"]
+role = "quasi-identifier"
+hierarchy = "trees/zip.csv"
+
+[columns."sex"]
+role = "quasi-identifier"
+hierarchy = "trees/sex.csv"
+
+[columns."diagnosis"]
+role = "sensitive"
+
+[columns."paid"]
+role = "keep"
+
+[columns."note"]
+role = "drop"
+
+[search]
+objectives = ["k", "GLM"]
+require = ["k>=2"]
+suppression = 0.1
+algorithm = "pbgea"
+generations = 2
+pop-size = 4
+seed = 1
+output = "out"
+
+[release]
+file = "released.csv"
+suppressed = "mark"
+"""
+
+VALUES = [
+    *("0", "-1", "1e400", "nan", "true", '""', '"x"', "[]", "{}", "[1, 'a']", "[[]]", '"\\u0000"', "1979-05-27"),
+    *(
+        "99999999999999999999",
+        "'''\n'''",
+        '"a\\nb"',
+        "{a = 1}",
+        '["k", 5]',
+        "5.5",
+        '"other"',
+        '"identifier"',
+        '"person"',
+    ),
+    *('"label"', '"k>=5"', '"../x"', '"/"', '"duckdb:x"', '"spark:"', '"mine.parquet"', '["?", "yes"]', '"drop"'),
+    *('"keep"', '"dask"', "'\U0001f600'", "[", "]", '"', "=", "", "1 2"),
+]
+
+KEYS = [
+    *("file", "engine", "role", "hierarchy", "seed", "strip", "names", "Role", "pop_size", "epsilon", "time-limit"),
+    *("x.y", '""', "ä"),
+]
+
+TABLES = [
+    *("data", "columns", "search", "release", 'columns."zip"', "columns.new", "report", "data.x", '""', "[search]"),
+    "columns.zip.x",
+]
+
+
+def _changed_value(chosen, lines):
+    place = chosen.choice([i for i, line in enumerate(lines) if "=" in line])
+    lines[place] = f"{lines[place].split('=')[0]}= {chosen.choice(VALUES)}"
+
+
+def _dropped_line(chosen, lines):
+    lines.pop(chosen.randrange(len(lines)))
+
+
+def _new_key(chosen, lines):
+    lines.insert(chosen.randrange(len(lines) + 1), f"{chosen.choice(KEYS)} = {chosen.choice(VALUES)}")
+
+
+def _new_table(chosen, lines):
+    lines.insert(chosen.randrange(len(lines) + 1), f"[{chosen.choice(TABLES)}]")
+
+
+def _repeated_line(chosen, lines):
+    lines.insert(chosen.randrange(len(lines) + 1), chosen.choice(lines))
+
+
+def _renamed_key(chosen, lines):
+    place = chosen.choice([i for i, line in enumerate(lines) if "=" in line])
+    lines[place] = f"{chosen.choice(KEYS)} ={lines[place].split('=', 1)[1]}"
+
+
+def _strange_sign(chosen, lines):
+    place = chosen.randrange(len(lines))
+    at = chosen.randrange(len(lines[place]) + 1)
+    sign = chosen.choice("\"\\[]{}=#.\0\r\x1b\u202e\ufeff,'")
+    lines[place] = lines[place][:at] + sign + lines[place][at:]
+
+
+_WAYS = [
+    _changed_value,
+    _changed_value,
+    _dropped_line,
+    _new_key,
+    _new_table,
+    _repeated_line,
+    _renamed_key,
+    _strange_sign,
+]
+
+
+def project_files(seed):
+    """The bytes of a project file that is broken in one to three ways, or in none that matters."""
+    chosen = random.Random(seed)
+    lines = RIGHT.splitlines()
+    for _ in range(chosen.randint(1, 3)):
+        if any("=" in line for line in lines):
+            chosen.choice(_WAYS)(chosen, lines)
+    content = "\n".join(lines).encode("utf-8", "surrogatepass")
+    if chosen.random() < 0.1:
+        place = chosen.randrange(len(content) + 1)
+        content = chosen.choice(
+            [content[:place], content[:place] + b"\xff" + content[place:], content.decode().encode("utf-16")]
+        )
+    return content
+
+
+_CELLS = [
+    *("0", "F", "M", "02139", "flu", "", "?", '"', '""', '"a', 'a"b', "\r", "\0", "é", "=1+1", "@x", " ", "\t", ";"),
+    *('"x,y"', '"\n"'),
+]
+
+
+def tables(seed):
+    """The bytes of a CSV file with the columns of the project, broken in some way, or in none that matters."""
+    chosen = random.Random(seed)
+    rows = [["zip", "sex", "diagnosis", "paid", "note"]]
+    rows += [[f"0213{i % 10}", "FM"[i % 2], "flu", "no", str(i)] for i in range(chosen.randint(0, 8))]
+    for _ in range(chosen.randint(1, 3)):
+        row = chosen.choice(rows)
+        action = chosen.randrange(4)
+        if action == 0 and row:
+            row[chosen.randrange(len(row))] = chosen.choice(_CELLS)
+        elif action == 1 and row:
+            row.pop(chosen.randrange(len(row)))
+        elif action == 2:
+            row.insert(chosen.randrange(len(row) + 1), chosen.choice(_CELLS))
+        else:
+            rows.insert(chosen.randrange(len(rows) + 1), [])
+    content = chosen.choice(["\n", "\r\n", "\r"]).join(",".join(row) for row in rows).encode()
+    way = chosen.random()
+    if way < 0.1:
+        content = content.decode().encode(chosen.choice(["utf-16", "utf-8-sig", "utf-16-le", "utf-32"]))
+    elif way < 0.2:
+        content = content.replace(b"M", b"\xe9")
+    elif way < 0.3:
+        content = content[: chosen.randrange(len(content) + 1)]
+    return content

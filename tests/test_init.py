@@ -1,0 +1,342 @@
+"""init: a project file and drafts that a search runs with, what is guessed, and nothing half written."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command import record, search
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.guesses import guess, words_of
+from pymoo_anon.cli.profiles import MOST_VALUES, Profile, profiles_of
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.project_text import file_names
+from pymoo_anon.cli.results import read_results
+
+ROWS = 60
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def init(*arguments):
+    return CliRunner().invoke(app, ["init", *arguments])
+
+
+def patients():
+    """Several rows a patient, dates, zip codes, ICD codes, missing values, and columns that nothing tells of."""
+    return pd.DataFrame(
+        {
+            "patient_id": [f"p{i % 40}" for i in range(ROWS)],
+            "name": [f"Name {i}" for i in range(ROWS)],
+            "birth date": [f"19{50 + i % 40}-0{1 + i % 9}-1{i % 10}" for i in range(ROWS)],
+            "zip": [f"0{2100 + i % 30}" for i in range(ROWS)],
+            "sex": ["F", "M", None] * (ROWS // 3),
+            "icd": [f"J{10 + i % 5}" for i in range(ROWS)],
+            "ward": [f"w{i % 4}" for i in range(ROWS)],
+        }
+    )
+
+
+def write_patients(path="patients.csv"):
+    patients().to_csv(path, index=False)
+
+
+def decided(project):
+    path = Path(project)
+    path.write_text(path.read_text(encoding="utf-8").replace('"other"', '"keep"'), encoding="utf-8")
+    return read_project(path)
+
+
+def test_from_a_file_to_a_front():
+    write_patients()
+    result = init("patients.csv")
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    assert sorted(os.listdir()) == ["hierarchies", "patients.csv", "patients.toml"]
+    assert sorted(os.listdir("hierarchies")) == ["birth_date.csv", "sex.csv", "zip.csv"]
+    assert "Written: patients.toml, 3 drafts in hierarchies\n" in result.stdout
+    assert "Nothing tells what 'ward' is" in result.stdout
+    assert result.stdout.endswith("  pymoo-anon search patients.toml\n")
+    stopped = search("patients.toml")
+    assert stopped.exit_code == 2
+    assert stopped.stderr.startswith("Error: patients.toml: what becomes of 'ward' is not decided: write role = ")
+    own = decided("patients.toml")
+    assert {name: column.role for name, column in own.columns.items()} == {
+        "patient_id": "person",
+        "name": "identifier",
+        "birth date": "quasi-identifier",
+        "zip": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "icd": "sensitive",
+        "ward": "keep",
+    }
+    assert own.missing == "keep"
+    found = search("patients.toml", "--generations", "5")
+    assert found.exit_code == 0, found.output
+    assert (own.output / "front.csv").is_file()
+
+
+def test_the_file_holds_no_value():
+    """Names, counts, and the mark of what is missing; nothing that stands in a row."""
+    frame = patients().assign(ward=["?", "secret ward"] * (ROWS // 2))
+    frame.to_csv("patients.csv", index=False)
+    assert init("patients.csv").exit_code == 0
+    text = Path("patients.toml").read_text()
+    assert 'empty = ["?"]' in text
+    for name in frame:
+        for value in frame[name].dropna().unique():
+            # "F" and "M" stand in other words.
+            assert len(value) < 3 or value not in text, (name, value)
+
+
+def test_nothing_is_overwritten_without_force():
+    write_patients()
+    assert init("patients.csv").exit_code == 0
+    Path("patients.toml").write_text("mine")
+    Path("hierarchies/zip.csv").unlink()
+    result = init("patients.csv")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: . must not hold what init writes, got 'patients.toml', 'hierarchies/birth_date.csv', "
+        "'hierarchies/sex.csv'; --force replaces these files\n"
+    )
+    assert Path("patients.toml").read_text() == "mine"
+    assert not Path("hierarchies/zip.csv").exists()
+    Path("hierarchies/mine.csv").write_text("stays")
+    assert init("patients.csv", "--force").exit_code == 0
+    assert sorted(os.listdir("hierarchies")) == ["birth_date.csv", "mine.csv", "sex.csv", "zip.csv"]
+    assert decided("patients.toml").table().n_rows == ROWS
+
+
+@pytest.mark.parametrize("failing", range(4))
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_all_files_or_none(monkeypatch, failing, force):
+    write_patients()
+    before = {}
+    if force:
+        assert init("patients.csv").exit_code == 0
+        Path("hierarchies/zip.csv").write_text("mine")
+        before = {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()}
+    replace, calls = os.replace, []
+
+    def fail(source, target):
+        calls.append(target)
+        if len(calls) == failing + 1:
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    result = init("patients.csv", *force)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.endswith(": No space left on device\n")
+    if force:
+        assert {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()} == before
+    else:
+        assert os.listdir() == ["patients.csv"]
+
+
+def test_another_folder(folder):
+    write_patients()
+    result = init("patients.csv", "--output", "made/project")
+    assert result.exit_code == 0, result.output
+    own = decided("made/project/patients.toml")
+    assert own.table().n_rows == ROWS
+    assert 'file = "../../patients.csv"' in Path("made/project/patients.toml").read_text()
+
+
+def test_the_table_is_never_overwritten():
+    Path("hierarchies").mkdir()
+    pd.DataFrame({"age": [20, 30, 20], "note": ["a", "b", "c"]}).to_csv("hierarchies/age.csv", index=False)
+    result = init("hierarchies/age.csv", "--force")
+    assert result.exit_code == 2
+    assert "age.csv is read by" in result.stderr
+    assert Path("hierarchies/age.csv").read_text().startswith("age,note\n")
+
+
+def test_a_file_without_names_and_with_blanks():
+    Path("adult.data").write_text("39, State-gov, <=50K\n50, ?, >50K\n39, Private, <=50K\n\n")
+    result = init("adult.data")
+    assert result.exit_code == 0, result.output  # one number may be a name
+    os.remove("adult.toml")
+    Path("adult.data").write_text("39, State-gov, 5, <=50K\n50, ?, 6, >50K\n39, Private, 5, <=50K\n\n")
+    result = init("adult.data", "--force")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: adult.data must name its columns in its first row, got '39', '5' there; --names NAME,NAME,... names "
+        "the columns of a file without such a row\n"
+    )
+    result = init("adult.data", "--names", 'age,workclass,"work, years",salary', "--force")
+    assert result.exit_code == 0, result.output
+    own = decided("adult.toml")
+    assert (own.names, own.strip, own.empty) == (("age", "workclass", "work, years", "salary"), True, ("?",))
+    assert own.open()["workclass"].tolist() == ["State-gov", None, "Private"]
+    assert own.table().domain_of("salary") == ("<=50K", ">50K")
+
+
+NAMES = [
+    *('a"b', "c'd", "e\nf", "g;h", "i,j", "ünï", "../k", "K", "k", "[l]", "#m", "n.o", " p ", "q=r", "\U0001f600"),
+    *("\\", "con"),
+]
+
+
+def test_any_name_survives(folder):
+    age, person = range(len(NAMES)), ["sex", "Sex"]
+    frame = pd.DataFrame({name: [f"{i % 3}.5" for i in age] for name in [f"{name} age" for name in NAMES]})
+    frame = frame.assign(**{name: ["F", "M", "F"] * (len(NAMES) // 3) + ["M"] * (len(NAMES) % 3) for name in person})
+    frame.to_csv("my 'odd\" [file].csv", index=False)
+    result = init("my 'odd\" [file].csv")
+    assert result.exit_code == 0, result.output
+    (project,) = Path().glob("*.toml")
+    own = decided(project)
+    assert list(own.columns) == list(frame)
+    assert {column.role for column in own.columns.values()} == {"quasi-identifier"}
+    assert len({path.name.lower() for path in own.quasi_identifiers.values()}) == len(frame.columns)
+    assert own.table().n_rows == len(frame)
+    assert own.open().to_numpy().tolist() == frame.to_numpy().tolist()
+
+
+def test_names_of_files():
+    found = file_names([*NAMES, "x" * 500, "x" * 500, "aux.h", "", "."])
+    assert len({name.lower() for name in found}) == len(found)
+    for name in found:
+        assert name.isascii()
+        assert name.removesuffix(".csv").replace("_", "").replace("-", "").isalnum(), name
+        assert len(name) < 80
+    assert "con_.csv" in found
+
+
+@pytest.mark.filterwarnings("ignore:Dask support is moving")
+@pytest.mark.parametrize("engine", ["pandas", "polars", "duckdb", "dask"])
+def test_engines_write_the_same(engine):
+    write_patients()
+    patients().to_parquet("typed.parquet")
+    for data in ("patients.csv", "typed.parquet"):
+        for name, output in (("pandas", "one"), (engine, "two")):
+            assert init(data, "--engine", name, "--output", output).exit_code == 0
+        files = sorted(path.relative_to("one") for path in Path("one").rglob("*.*"))
+        for file in files:
+            one, two = (Path(output, file).read_text() for output in ("one", "two"))
+            assert two.replace(f'engine = "{engine}"', 'engine = "pandas"') == one, file
+        for output in ("one", "two"):
+            (project,) = Path(output).glob("*.toml")
+            assert decided(project).table().n_rows == ROWS
+            project.unlink()
+            for path in Path(output, "hierarchies").iterdir():
+                path.unlink()
+
+
+def test_a_table_of_duckdb():
+    import duckdb
+
+    frame = patients()
+    with duckdb.connect("my.duckdb") as connection:
+        connection.register("frame", frame)
+        connection.execute("CREATE TABLE people AS SELECT *, DATE '2020-01-01' + CAST(zip AS INT) AS day FROM frame")
+    result = init("duckdb:my.duckdb:people", "--output", "project")
+    assert result.exit_code == 0, result.output
+    own = decided("project/people.toml")
+    assert str(own.data).startswith("duckdb:")
+    assert own.columns["day"].role == "quasi-identifier"
+    found = search("project/people.toml", "--generations", "5")
+    assert found.exit_code == 0, found.output
+    # Nobody knows whether a table of a database changed.
+    assert record(own.output)["inputs"]["sha256"][str(own.data)] is None
+    assert len(read_results(own).X) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.csv"], "none.csv must be a file, got none of this name"),
+        (["spark:"], "a table of Spark is named by spark:TABLE, got 'spark:'"),
+        (["empty.csv"], "empty.csv must be a CSV file whose first row names its columns, got an empty row"),
+        (["names.csv"], "the table must have at least one row, got none"),
+        (["nameless.csv"], "nameless.csv must name every column, got no name for column 2"),
+        (
+            ["names.csv", "--engine", "R"],
+            "engine must be one of auto, pandas, polars, duckdb, dask, spark, got 'R'",
+        ),
+        (["names.csv", "--names", "a,a,b"], "names must name each column once, got more than once: 'a'"),
+        (["names.csv", "--names", "a,,b"], "names must name each column once, got an empty name"),
+    ],
+)
+def test_error_messages(arguments, message):
+    Path("empty.csv").write_text("")
+    Path("names.csv").write_text("a,b,c\n")
+    Path("nameless.csv").write_text("a,,c\n1,2,3\n")
+    result = init(*arguments)
+    assert (result.exit_code, result.stderr) == (2, f"Error: {message}\n")
+    assert sorted(os.listdir()) == ["empty.csv", "nameless.csv", "names.csv"]
+
+
+def profile(name, n_distinct=5, n_rows=100, n_missing=0, values=("a",)):
+    return Profile(name, n_rows, n_distinct, n_missing, values, (1,) * len(values))
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "role"),
+    [
+        (profile("Patienten-ID"), "codes", "person"),
+        (profile("patientID", 100), "codes", "identifier"),
+        (profile("patient age"), "numbers", "quasi-identifier"),
+        (profile("id", 100), "numbers", "identifier"),
+        (profile("eMail"), "categories", "identifier"),
+        (profile("Straße"), "categories", "identifier"),
+        (profile("PLZ"), "codes", "quasi-identifier"),
+        (profile("Geburtsdatum"), "dates", "quasi-identifier"),
+        (profile("Hauptdiagnose"), "codes", "sensitive"),
+        (profile("Monatseinkommen"), "numbers", "sensitive"),
+        (profile("zipper"), "categories", "other"),
+        (profile("when"), "dates", "quasi-identifier"),
+        (profile("x", 100), "codes", "identifier"),
+        (profile("x", 100), "numbers", "other"),
+        (profile("x", 90, n_missing=10), "codes", "identifier"),
+        (profile("x", 1), "categories", "keep"),
+        (profile("x", 0, n_missing=100, values=()), None, "drop"),
+        (profile("x"), "categories", "other"),
+        (profile("city", MOST_VALUES + 1, 10**6, values=()), None, "other"),
+    ],
+)
+def test_guesses(given, kind, role):
+    found = guess(given, kind, person_is_known=False)
+    assert (found.role, bool(found.reason)) == (role, True)
+
+
+def test_one_person_at_most():
+    assert guess(profile("customer id"), "codes", person_is_known=True).role == "other"
+
+
+def test_words():
+    assert words_of("patientID2_näher") == ["patient", "id", "naeher"]
+
+
+def test_profiles():
+    frame = pd.DataFrame({"a": ["x", "x", None, "y"], "b": [1.5, float("nan"), 2.5, 1.5]})
+    text, number = profiles_of(frame, ["a", "b"])
+    assert (text.n_rows, text.n_distinct, text.n_missing, text.is_unique) == (4, 2, 1, False)
+    assert dict(zip(text.values, text.counts, strict=True)) == {"x": 2, "y": 1, None: 1}
+    assert (number.n_distinct, number.n_missing) == (2, 1)
+    assert str(text) == "2 distinct values, 1 missing"
+
+
+def test_values_that_are_too_many_are_not_fetched(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.cli.profiles.MOST_VALUES", 3)
+    (found,) = profiles_of(pd.DataFrame({"a": list("abcd")}), ["a"])
+    assert (found.n_distinct, found.values) == (4, [])
+
+
+def test_values_that_no_hierarchy_file_holds_are_said(monkeypatch):
+    def fail(*args):
+        raise ValueError("no")
+
+    write_patients()
+    monkeypatch.setattr("pymoo_anon.table.hierarchy.Hierarchy.to_csv", fail)
+    result = init("patients.csv")
+    assert result.exit_code == 0, result.output
+    assert "but its values fit into no hierarchy file" in Path("patients.toml").read_text()
+    assert not Path("hierarchies").exists()

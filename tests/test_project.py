@@ -1,0 +1,256 @@
+"""The project file: what it says, what is refused and how, and a search that reads it."""
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command import FILES, front, record, search, write_own_table
+from malformed_projects import RIGHT, project_files, tables
+
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.results import read_results
+from pymoo_anon.table import Microdata
+
+#: Files that are broken; more by hand.
+N_BROKEN = 300
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    Path("my.toml").write_text(RIGHT, encoding="utf-8")
+    return tmp_path
+
+
+def written(text):
+    Path("my.toml").write_text(text, encoding="utf-8")
+    return read_project(Path("my.toml"))
+
+
+def refused(text):
+    with pytest.raises(ValueError, match=r"^my\.toml") as error:
+        written(text)
+    return str(error.value).removeprefix("my.toml").removeprefix(": ")
+
+
+def test_what_a_project_says(folder):
+    own = read_project(folder / "my.toml")
+    assert own.data.path == folder / "mine.csv"
+    assert own.quasi_identifiers == {"zip": folder / "trees/zip.csv", "sex": folder / "trees/sex.csv"}
+    assert (own.sensitive, own.label, own.person) == (["diagnosis"], None, None)
+    assert (own.with_role("keep"), own.with_role("drop", "identifier")) == (["paid"], ["note"])
+    assert (own.missing, own.engine, own.empty, own.names, own.strip) == ("raise", "pandas", ("?",), None, False)
+    assert (own.output, own.release, own.suppressed) == (folder / "out", folder / "released.csv", "mark")
+    assert dict(own.search) == {
+        "objectives": "k,GLM",
+        "require": ["k>=2"],
+        "suppression": "0.1",
+        "algorithm": "pbgea",
+        "generations": 2,
+        "pop_size": 4,
+        "seed": 1,
+    }
+
+
+def test_the_table_of_a_project():
+    own = read_project(Path("my.toml"))
+    frame = own.open()
+    assert list(frame) == ["zip", "sex", "diagnosis", "paid", "note"]
+    assert frame.loc[1].tolist() == ["02131", "M", "cold", "yes", "1"]
+    table = own.table()
+    assert isinstance(table, Microdata)
+    assert (list(table.quasi_identifiers), table.sensitive, table.n_rows) == (["zip", "sex"], ("diagnosis",), 40)
+
+
+def test_what_is_not_written_is_as_usual():
+    own = written('[data]\nfile = "mine.csv"\n[columns.zip]\nrole = "quasi-identifier"\nhierarchy = "z.csv"\n')
+    assert (own.engine, own.missing, own.empty, own.names, own.strip) == ("auto", "raise", (), None, False)
+    assert (own.output, own.release, dict(own.search)) == (Path("my-front"), Path("my-release.csv"), {})
+
+
+def test_texts_of_options_may_be_lists():
+    own = written(RIGHT.replace('["k", "GLM"]', '["k", "l:a,b"]').replace("seed = 1", "epsilon = [1, 0.5]"))
+    assert (own.search["objectives"], own.search["epsilon"]) == ('k,"l:a,b"', "1,0.5")
+    assert written(RIGHT.replace('["k>=2"]', '"k>=2"')).search["require"] == ["k>=2"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('file = "mine.csv"', "", "[data] must have a key file, which names the table"),
+        ('file = "mine.csv"', "file = 5", "[data] file must be text, got 5"),
+        (
+            '"pandas"',
+            '"excel"',
+            "[data] engine must be one of auto, pandas, polars, duckdb, dask, spark, got 'excel'",
+        ),
+        ('["?"]', '"?"', "[data] empty must be a list of texts such as [\"a\", \"b\"], got '?'"),
+        ("seed = 1", "seed = true", "[search] seed must be a whole number from 0, got True"),
+        ("suppression = 0.1", "suppression = []", "[search] suppression must be a share (0.01), a number of rows (301) "
+         'or a text such as "violating:0.01", got []'),
+        ("seed = 1", "sead = 1", "[search] may have objectives, require, suppression, algorithm, generations, "
+         "pop-size, epsilon, time-limit, seed, output, got 'sead'"),
+        ("[release]", "[publish]", "the file may have data, columns, search, release, got 'publish'"),
+        ('"sensitive"', '"secret"', "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "
+         "person, identifier, keep, drop, other, got 'secret'"),
+        ('role = "sensitive"', "", "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "
+         "person, identifier, keep, drop, other, got none"),
+        ('"drop"', '"other"', "what becomes of 'note' is not decided: write role = \"keep\" or role = \"drop\" in "
+         'place of "other"'),
+        ('hierarchy = "trees/sex.csv"', "", '[columns."sex"] is a quasi-identifier and must have a hierarchy, the name '
+         "of a CSV file"),
+        ('"mine.csv"', '"duckdb:mine"', "[data] file: a table of DuckDB is named by duckdb:FILE:TABLE, got "
+         "'duckdb:mine'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(old, new, message):
+    assert old in RIGHT
+    assert refused(RIGHT.replace(old, new)) == message
+
+
+def test_roles_that_one_column_may_have():
+    two = RIGHT.replace('"keep"', '"person"').replace('"drop"', '"person"')
+    assert refused(two) == "one column at most may be the person, got 'paid', 'note'"
+    none = RIGHT.replace('"quasi-identifier"', '"keep"')
+    assert refused(none) == "at least one column must have the role quasi-identifier, got none"
+
+
+def test_what_is_no_toml():
+    assert refused("[data\n").startswith(" must be a TOML file: ")
+    Path("my.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"^my\.toml must be text in UTF-8, got the byte 0xff$"):
+        read_project(Path("my.toml"))
+
+
+def said(*arguments):
+    result = search(*arguments)
+    assert result.exit_code == 2, result.output
+    return result.stderr.removeprefix("Error: ").removesuffix("\n")
+
+
+def test_columns_that_nobody_decided_on_stop_a_search():
+    Path("my.toml").write_text(RIGHT.replace('[columns."note"]\nrole = "drop"\n', ""))
+    assert said("my.toml") == (
+        "the project file must say what becomes of the columns 'note' of mine.csv: write a table [columns.\"NAME\"] "
+        'with role = "keep" or role = "drop"'
+    )
+    Path("my.toml").write_text(RIGHT.replace('[columns."note"]', '[columns."nota"]'))
+    assert said("my.toml") == (
+        "mine.csv must have the columns 'nota', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'"
+    )
+    assert not Path("out").exists()
+
+
+def test_a_search_of_a_project():
+    result = search("my.toml")
+    assert result.exit_code == 0, result.output
+    assert sorted(os.listdir("out")) == FILES
+    assert record("out")["options"]["generations"] == 2
+    assert (front("out")["k"] >= 2).all()
+    results = read_results(read_project(Path("my.toml")))
+    pd.testing.assert_frame_equal(results.front, front("out"))
+    assert results.X.tolist() == front("out")[["zip", "sex"]].to_numpy().tolist()
+    again = results.problem.natural(results.problem.evaluate(results.X, return_values_of=["F"]))
+    assert again.tolist() == front("out")[["k", "GLM"]].to_numpy().tolist()
+    assert results.record["project"]["file"] == "my.toml"
+
+
+def test_options_win_over_the_file():
+    result = search("my.toml", "--seed", "7", "--output", "mine", "--algorithm", "bnb")
+    assert result.exit_code == 0, result.output
+    options = record("mine")["options"]
+    assert (options["seed"], options["algorithm"], options["suppression"]) == (7, "bnb", "0.1")
+    # The file's generations are for another algorithm.
+    assert options["generations"] == 100
+    assert said("my.toml", "--missing", "drop") == "--missing means nothing with my.toml, which says what the table is"
+    assert said("nowhere.toml") == "nowhere.toml: No such file or directory"
+
+
+def test_from_another_folder(monkeypatch, folder):
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert search("../my.toml").exit_code == 0
+    assert sorted(os.listdir("../out")) == FILES
+    assert len(read_results(read_project(folder / "my.toml")).X) > 0
+
+
+def test_a_project_file_is_never_overwritten():
+    Path("out").mkdir()
+    os.link("my.toml", "out/run.json")
+    assert said("my.toml") == "output must not be a folder where run.json is read by the search, got 'out'"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: Path("mine.csv").write_text(Path("mine.csv").read_text() + "02130,F,flu,no,41\n"), "since: mine.csv"),
+        (lambda: Path("trees/sex.csv").write_text("F;*\nM;*\nX;*\n"), "changed since: trees/sex.csv"),
+        (
+            lambda: Path("my.toml").write_text(RIGHT.replace('"raise"', '"drop"')),
+            "changed since: how my.toml reads it",
+        ),
+        (lambda: Path("my.toml").write_text(RIGHT.replace('"keep"', '"sensitive"')), "changed since: how my.toml"),
+        (lambda: Path("out/front.csv").write_text("k\n1\n"), r"out/front\.csv is not the front that out/run\.json"),
+        (lambda: Path("out/front.csv").unlink(), r"out/front\.csv is missing; pymoo-anon search my\.toml writes it"),
+        (lambda: Path("out/run.json").write_text("{}"), r"out/run\.json must be what pymoo-anon search wrote"),
+        (lambda: Path("out/run.json").write_text("[1"), r"out/run\.json must be what pymoo-anon search wrote"),
+    ],
+)
+def test_results_of_something_else_are_refused(change, message):
+    assert search("my.toml").exit_code == 0
+    change()
+    with pytest.raises(ValueError, match=message) as error:
+        read_results(read_project(Path("my.toml")))
+    assert "\n" not in str(error.value)
+
+
+def test_what_becomes_of_other_columns_changes_no_front():
+    assert search("my.toml").exit_code == 0
+    Path("my.toml").write_text(RIGHT.replace('"keep"', '"drop"').replace('"mark"', '"drop"'))
+    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+
+
+def test_every_key_of_a_record_is_checked():
+    assert search("my.toml").exit_code == 0
+    whole = json.loads(Path("out/run.json").read_text())
+    for key in ("options", "project", "front"):
+        Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
+        with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
+            read_results(read_project(Path("my.toml")))
+
+
+def is_one_sentence(result):
+    """Whether a command ran, or ended with one sentence and exit code 2."""
+    if result.exit_code == 0:
+        return True
+    error = result.stderr.removesuffix("\n")
+    return result.exit_code == 2 and error.startswith("Error: ") and "\n" not in error and len(error) < 700
+
+
+def test_broken_project_files_end_in_one_sentence(monkeypatch):
+    # The search itself is tested elsewhere.
+    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    ran = 0
+    for seed in range(N_BROKEN):
+        Path("my.toml").write_bytes(project_files(seed))
+        result = search("my.toml")
+        assert is_one_sentence(result), (seed, result.output, result.exception)
+        ran += result.exit_code == 0
+    # Some are broken in no way that matters, most are.
+    assert 0.02 * N_BROKEN < ran < 0.5 * N_BROKEN
+
+
+def test_broken_tables_end_in_one_sentence(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    ran = 0
+    for seed in range(N_BROKEN // 2):
+        Path("mine.csv").write_bytes(tables(seed))
+        result = search("my.toml")
+        assert is_one_sentence(result), (seed, result.output, result.exception)
+        ran += result.exit_code == 0
+    assert 0.02 * N_BROKEN < ran < 0.4 * N_BROKEN
