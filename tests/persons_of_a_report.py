@@ -73,6 +73,7 @@ CLAIMS = pd.DataFrame(
 EVIDENCE = {
     "software": {"pymoo_anon": "0.1.0", "<b>": "</script>"},
     "seed": 4711,
+    "reproduce": ["pymoo-anon search " + "x" * 400],
     "settings": {"require": ["k>=5", "l>=2"], "nothing": None, "yes": True},
     "front": [{"x": [0, i], "suppressed": i} for i in range(30)],
     "neighbours": [{"k": 2, "suppressed": 3}],

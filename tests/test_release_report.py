@@ -205,6 +205,7 @@ def test_claims_and_evidence_are_shown(made):
         "software › <b>": "</script>",
         "seed": "4711",
         "settings › require": "k>=5, l>=2",
+        "reproduce": "pymoo-anon search " + "x" * 400,
         "settings › nothing": "–",
         "settings › yes": "yes",
         "front": "30 parts, which the file of the evidence has",
@@ -427,6 +428,13 @@ def test_merged_rows_hide_small_ones_and_what_subtraction_would_find(rows, floor
 )
 def test_numbers_as_a_person_writes_them(cell, kind, expected):
     assert shown(cell, kind).replace("\N{NO-BREAK SPACE}", " ") == expected
+
+
+def test_long_texts_keep_their_ends():
+    assert text("v" * 200) == "v" * 200
+    ends = {text("v" * 5000 + str(i)) for i in range(100)}
+    assert len(ends) == 100
+    assert max(map(len, ends)) == 200
 
 
 def test_the_data_are_plain_json(data):

@@ -20,6 +20,9 @@ NOTHING = "–"
 #: What stands between a number and its percent sign: they stay in one line.
 _SPACE = "\N{NO-BREAK SPACE}"
 
+# Characters of a text of the data; of a longer one the beginning and the end are shown.
+_LONGEST = 200
+
 # Digits of a number that the file holds; more would only make it larger.
 _DIGITS = 6
 
@@ -73,14 +76,15 @@ class View:
 
 
 def text(label: Hashable) -> str:
-    r"""A value or label of the data as one printable line.
+    r"""A value or label of the data as one printable line, its middle left out where it is long.
 
     >>> text("a\nb"), text(17), text(None), text("")
     ('a\\nb', '17', '(missing)', '(empty)')
     """
     if label is None:
         return "(missing)"
-    return plain(str(label)) or "(empty)"
+    whole = plain(str(label)) or "(empty)"
+    return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 50]}…{whole[-49:]}"
 
 
 def number(value: Any) -> Cell:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pymoo_anon._messages import plain
 from pymoo_anon.publishing.report.cells import NOTHING, Cell, Column, Row, Table, View, number, text
 from pymoo_anon.publishing.report.subject import Subject
 
@@ -80,7 +81,7 @@ def _value(subject: Subject, name: str, value: Any) -> Cell:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if value is None or not isinstance(value, int | float | np.number):
-        return None if value is None else text(value)
+        return None if value is None else plain(str(value))
     if not subject.external:
         return number(value)
     n_suppressed = subject.suppressed[subject.chosen]
