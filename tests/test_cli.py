@@ -184,7 +184,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
         (["--require", "k=5"], "require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
         (["--require", "k>=five"], "require must be a number, got 'five'"),
         (["--require", "k>=inf"], "the bound of KAnonymity() must be finite, got inf"),
-        (["--objectives", "k:age"], "objectives: k reads no column, got 'k:age'"),
+        (["--objectives", "GLM:age"], "objectives: GLM reads no column, got 'GLM:age'"),
         (["--objectives", "k,k"], "objectives must differ, given more than once: KAnonymity()"),
         (
             ["--objectives", "CM"],

@@ -220,9 +220,7 @@ def test_the_data_is_never_overwritten(output, name):
     before = Path(name).read_bytes()
     result = search("--data", name, *MINE[2:], "--output", output)
     assert result.exit_code == 2
-    assert result.stderr == (
-        f"Error: output must not be a folder where {name} is read by the search, got {str(Path(output))!r}\n"
-    )
+    assert result.stderr == (f"Error: output must not be a folder where {name} is read, got {str(Path(output))!r}\n")
     assert Path(name).read_bytes() == before
     assert sorted(os.listdir()) == sorted([name, "trees"])
 

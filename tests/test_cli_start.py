@@ -43,6 +43,12 @@ MAIN = "from pymoo_anon.cli import main\nmain()"
         (["init"], 2),
         (["init", "mine.csv", "--engine", "wrong"], 2),
         (["search", "--algorithm", "bnb", "--epsilon", "1"], 2),
+        (["hierarchy"], 2),
+        (["hierarchy", "draft", "--help"], 0),
+        (["hierarchy", "draft", "nowhere.csv"], 2),
+        (["hierarchy", "draft", sys.executable, "--kind", "wrong"], 2),
+        (["hierarchy", "check", "nowhere"], 2),
+        (["hierarchy", "show", "nowhere.csv"], 2),
     ],
 )
 def test_what_needs_no_search_loads_nothing_for_one(arguments, code):

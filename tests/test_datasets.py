@@ -7,10 +7,11 @@ import numpy as np
 import pooch
 import pytest
 
-from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, load_hierarchy, load_taxonomy, make_census
+from pymoo_anon.datasets import census_rows, fetch_adult, fetch_adult_frame, load_hierarchy, load_taxonomy, make_census
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Microdata
 
 # Dewri et al. 2010, Table 1(a): number of values and length of the hierarchy.
 TABLE_1A = {
@@ -149,3 +150,19 @@ def test_a_file_that_is_not_ucis_is_refused_and_stays(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"adult\.data"):
         fetch_adult_frame()
     assert (tmp_path / "adult" / "adult.data").read_text() == "39, State-gov\n"
+
+
+def test_the_rows_of_the_census_are_those_that_it_counts():
+    rows = list(census_rows(1_050_000, seed=3))
+    assert [len(own) for own in rows] == [1 << 20, 1_050_000 - (1 << 20)]
+    (own,), table = census_rows(2000, seed=4), make_census(2000, seed=4)
+    again = Microdata.from_frame(own, table.quasi_identifiers, "occupation")
+    assert np.array_equal(
+        again.tuples.totals("occupation"), table.tuples.totals("occupation")[table.tuples.totals("occupation") > 0]
+    )
+    assert sorted(zip(map(tuple, again.tuples.codes.tolist()), again.tuples.counts.tolist(), strict=True)) == sorted(
+        zip(map(tuple, table.tuples.codes.tolist()), table.tuples.counts.tolist(), strict=True)
+    )
+    assert own.age.dtype.kind == "i"
+    with pytest.raises(ValueError, match="n_rows must be a positive whole number, got 0"):
+        census_rows(0)

@@ -90,6 +90,16 @@ def test_values_that_stand_in_the_domain_come_first():
         hierarchy = Hierarchy.flat(domain)
         assert hierarchy.encode(domain).tolist() == [0, 1]
         assert hierarchy.encode(["2021-03-05T11:00", datetime(2021, 3, 5, 11)]).tolist() == [-1, -1]
+    for other in ("2021-03-05T10:00", datetime(2021, 3, 5, 10), datetime(2021, 3, 5, tzinfo=EAST)):
+        assert (
+            Hierarchy.flat(["2021-03-06", other]).encode(["2021-03-05T11:00", "2021-03-06T11:00"]).tolist() == [-1] * 2
+        )
+
+
+def test_an_empty_text_is_missing_where_no_value_is_empty():
+    assert Hierarchy.flat(["a", None]).encode(["", None]).tolist() == [1, 1]
+    assert Hierarchy.flat(["", None]).encode(["", None]).tolist() == [0, 1]
+    assert Hierarchy.flat(["", "a"]).encode(["", None]).tolist() == [0, -1]
 
 
 @given(st.datetimes(timezones=st.none() | st.timezones()))

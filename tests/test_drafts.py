@@ -239,6 +239,7 @@ def test_days_of_a_year_or_so_get_a_row_each():
         (["02139", "02138", "02215", "10001"], "codes", "codes of 5 signs, redacted from the right"),
         (["007", "011", "1234", "1222"], "codes", "codes of 3 to 4 signs, redacted from the right"),
         (["SW1A 1AA", "SW1A 2AA", "M1 1AE"], "codes", "codes of 6 to 8 signs, redacted from the right"),
+        (["02138", "02139", "02137", "02136"], "codes", "codes of 5 signs, redacted from the right"),
         (["9th", "10th", "11th", "12th"], "categories", "4 categories; 2 groups"),
         (["A1", "B2", "C3", "D4"], "categories", "4 categories; 2 groups"),
         (["1" * 19, "2" * 19, "3" * 19, "4" * 19], "categories", "4 categories; 2 groups"),

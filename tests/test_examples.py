@@ -126,8 +126,10 @@ def test_the_guide_lists_every_objective():
 
 @pytest.mark.parametrize("page", [README, GUIDE], **by_name)
 def test_options_exist(page):
-    main = typer.main.get_command(app)
-    known = {name for command in (main, main.commands["search"]) for each in command.params for name in each.opts}
+    commands = [typer.main.get_command(app)]
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+    known = {name for command in commands for each in command.params for name in each.opts}
     assert set(re.findall(r"(?<!-)--[a-z][a-z-]*", read(page))) <= known | {"--help"}
 
 

@@ -82,6 +82,11 @@ def said(text, values=None):
             ],
         ),
         (
+            "a\nb;*\nc;*\n",
+            ["b", "c"],
+            ["error: rows that have not 2 columns like the others, by their numbers: 1"],
+        ),
+        (
             "age;young or old;all\n17;young;*\n18;young;*\n71;old;*\n",
             [17, 18, 71],
             [

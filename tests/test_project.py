@@ -180,7 +180,7 @@ def test_from_another_folder(monkeypatch, folder):
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert said("my.toml") == "output must not be a folder where run.json is read by the search, got 'out'"
+    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,13 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli.commands.hierarchy import hierarchy
 from pymoo_anon.cli.commands.init import init
+from pymoo_anon.cli.commands.pick import pick
+from pymoo_anon.cli.commands.release import release
+from pymoo_anon.cli.commands.report import report
 from pymoo_anon.cli.commands.search import search
+from pymoo_anon.cli.commands.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -30,3 +35,8 @@ def main(
 
 app.command()(init)
 app.command()(search)
+app.command()(pick)
+app.command()(release)
+app.command()(verify)
+app.command()(report)
+app.add_typer(hierarchy)

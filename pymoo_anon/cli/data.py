@@ -4,44 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon.cli.console import said_warnings
+from pymoo_anon.cli.folders import ARX, by_column, check_once, csv_files
 from pymoo_anon.cli.names import TABLES
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.sources import Inputs, Reading, source_of
-from pymoo_anon.cli.tables import table_of
+from pymoo_anon.cli.tables import columns_of, table_of
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.table.microdata import Microdata
 
 
 def find_inputs(settings: Settings) -> Inputs:
-    """What a search reads, nothing of it opened.
+    """What a search reads. Where files are named as ARX names them, the table's first row is read.
 
     Raises:
-        ValueError: There is no folder with hierarchies, or two files of it are for one quasi-identifier.
+        ValueError: There is no folder with hierarchies, two files of it are for one quasi-identifier, or it cannot be
+            told which table or column a file is of.
     """
     if settings.project is not None:
         return settings.project.inputs
     if settings.data in TABLES:
         return Inputs(None, {})
     source, folder = source_of(settings.data, Path()), settings.hierarchies
-    listed = [] if folder is None or not folder.is_dir() else sorted(folder.iterdir())
-    # What the system hides is no file of the user's, and the table may stand beside its hierarchies.
-    files = [
-        path
-        for path in listed
-        if path.suffix.lower() == ".csv"
-        and not path.name.startswith(".")
-        and not (source.path is not None and path.samefile(source.path))
-    ]
+    files = [] if folder is None else csv_files(folder, source.path)
     if not files:
         got = "none" if folder is None else f"{str(folder)!r}, which has no such file"
         raise ValueError(
             f"hierarchies must be a folder with a file NAME.csv for each quasi-identifier of {source}, got {got}"
         )
-    twice = repeated(path.stem for path in files)
-    if twice:
-        raise ValueError(f"hierarchies must hold one file for each quasi-identifier, got two for {examples(twice)}")
-    reading, hierarchies = Reading(source, settings.engine), {path.stem: path for path in files}
+    reading = Reading(source, settings.engine)
+    if source.kind == "csv" and source.path is not None and any(ARX in path.stem for path in files):
+        with said_warnings():
+            hierarchies = by_column(files, source.path, columns_of(source.path))
+    else:
+        check_once([path.stem for path in files])
+        hierarchies = {path.stem: path for path in files}
     return Inputs(reading, hierarchies, settings.sensitive, settings.label, missing=settings.missing)
 
 

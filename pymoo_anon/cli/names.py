@@ -19,9 +19,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-#: The objectives that --objectives names: module and class in `objectives`, and the role of the column that it reads.
+#: The objectives that --objectives names: module and class in `objectives`, and the role of the column that it reads. k
+#: counts rows where nothing tells whose they are.
 OBJECTIVES: dict[str, tuple[str, str, str | None]] = {
-    "k": ("privacy", "KAnonymity", None),
+    "k": ("privacy", "KAnonymity", "person"),
     "l": ("privacy", "DistinctLDiversity", "sensitive"),
     "S_k": ("privacy", "ClassSizeSum", None),
     "S_l": ("privacy", "SensitiveCountSum", "sensitive"),
@@ -85,3 +86,11 @@ FILES = ("front.csv", "front.png", "run.json")
 
 #: What a search has evaluated, in its output folder for as long as it has not ended.
 JOURNAL = "search.journal"
+#: The kinds of values that `hierarchy draft --kind` names, and what becomes of each.
+KINDS = {
+    "auto": "the kind that fits",
+    "numbers": "intervals",
+    "dates": "months, quarters, years, decades",
+    "codes": "redaction from the right",
+    "categories": "groups of similar weight",
+}

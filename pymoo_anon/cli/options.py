@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.names import OBJECTIVES, SUPPRESSIONS
@@ -52,7 +53,23 @@ def parts_of(text: str) -> list[str]:
     return [part.strip() for row in rows for part in row] or [""]
 
 
-def objective(option: str, name: str, table: Microdata) -> Objective:
+class Roles(Protocol):
+    """What says which columns a measure reads where its name does not: a table, for one."""
+
+    @property
+    def sensitive(self) -> Sequence[Any]:
+        """Names of the sensitive columns."""
+
+    @property
+    def label(self) -> Any:
+        """Name of the column with the class labels, or None."""
+
+    @property
+    def person(self) -> Any:
+        """Name of the column that tells whose row it is, or None: k counts persons where there is one."""
+
+
+def objective(option: str, name: str, table: Roles) -> Objective:
     """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave.
 
     Raises:
@@ -68,8 +85,9 @@ def objective(option: str, name: str, table: Microdata) -> Objective:
     elif column:
         columns = (column,)
     else:
-        columns = table.sensitive if role == "sensitive" else (table.label,) if table.label is not None else ()
-        if len(columns) != 1:
+        own = {"sensitive": table.sensitive, "label": [table.label], "person": [table.person]}[role]
+        columns = tuple(name for name in own if name is not None)
+        if len(columns) != 1 and role != "person":
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"
@@ -78,7 +96,7 @@ def objective(option: str, name: str, table: Microdata) -> Objective:
     return made
 
 
-def constraint(text: str, table: Microdata) -> Constraint:
+def constraint(text: str, table: Roles) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3".
 
     Raises:

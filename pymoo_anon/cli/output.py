@@ -1,4 +1,4 @@
-"""The folder that a search writes to: tried before the work, changed as a whole or not at all, inputs never touched."""
+"""The folder that a command writes to: tried before the work, changed as a whole or not at all, inputs untouched."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _PREFIX = ".pymoo_anon-"
 
 @contextlib.contextmanager
 def tried(
-    folder: Path, inputs: Sequence[Path], hierarchies: Path | None, names: Sequence[str] = FILES
+    folder: Path, inputs: Sequence[Path], hierarchies: Path | None = None, names: Sequence[str] = FILES
 ) -> Iterator[Path]:
-    """A temporary folder inside the output folder, for as long as a search lasts.
+    """A temporary folder inside the output folder, for as long as a command lasts.
 
     The output folder is made where it does not exist, and is removed again where nothing was put into it. Temporary
-    folders that killed searches left in it are removed.
+    folders that killed commands left in it are removed.
 
     Args:
         folder: The output folder.
-        inputs: The files that the search reads.
+        inputs: The files that the command reads.
         hierarchies: The folder with the hierarchies, or None.
         names: The files that are to be written, as paths in the folder.
 
     Raises:
-        ValueError: A file of the search would take the place of an input or of a folder, or would be read as a
+        ValueError: A new file would take the place of an input or of a folder, or would be read as a
             hierarchy by the next search.
         OSError: Nothing can be written there.
     """
@@ -63,7 +63,7 @@ def tried(
 
 
 def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
-    """Move files into the output folder, all of them or, on any failure and on Ctrl-C, none.
+    """Move new files into the output folder, all of them or, on any failure and on Ctrl-C, none.
 
     At every moment each name stands for a whole file, the old or the new one.
 
@@ -112,19 +112,17 @@ def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | Non
     if hierarchies is not None and folder.exists() and folder.samefile(hierarchies):
         raise ValueError(
             f"output must not be the folder of the hierarchies, got {str(folder)!r}: the next search would read "
-            f"{FILES[0]} as a hierarchy"
+            f"{names[0]} as a hierarchy"
         )
     for target in [folder / name for name in names]:
         if target.is_dir():
             raise ValueError(f"output must be a folder where {target.name} is no folder, got {str(folder)!r}")
         if target.exists() and any(target.samefile(path) for path in inputs):
-            raise ValueError(
-                f"output must not be a folder where {target.name} is read by the search, got {str(folder)!r}"
-            )
+            raise ValueError(f"output must not be a folder where {target.name} is read, got {str(folder)!r}")
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary folders of searches on this machine whose process has ended."""
+    """Remove the temporary folders of commands on this machine whose process has ended."""
     pattern = re.compile(re.escape(f"{_PREFIX}{_host()}-") + r"(\d+)-[a-z0-9_]{8}")
     for path in folder.iterdir():
         found = pattern.fullmatch(path.name)

@@ -149,3 +149,19 @@ def number(option: str, text: str) -> float:
         with suppress(ValueError):
             return kind(text)
     raise ValueError(f"{option} must be a number, got {text!r}")
+
+
+def check_path(option: str, path: Path, folder: bool = False) -> None:
+    """Refuse what is no file.
+
+    Args:
+        option: What messages call it.
+        path: The path.
+        folder: Whether a folder will do, too.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not (path.is_file() or (folder and path.is_dir())):
+        kinds = "a file or a folder" if folder else "a file"
+        raise ValueError(f"{option} must be {kinds}, got {str(path)!r}, which is {'neither' if folder else 'none'}")

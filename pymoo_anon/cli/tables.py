@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.sources import Inputs
+from pymoo_anon.cli.plain_csv import dialect_of
+from pymoo_anon.cli.sources import Inputs, Reading, Source
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
@@ -35,6 +37,34 @@ def table_of(inputs: Inputs) -> Microdata:
     return Microdata.from_frame(
         frame, hierarchies, inputs.sensitive, inputs.label, inputs.missing, person=inputs.person
     )
+
+
+def columns_of(path: Path) -> list[str]:
+    """The names of the columns of a CSV file; a column without a name has none.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ValueError: It is not what it has to be.
+        OSError: It cannot be read.
+    """
+    return [column for column in dialect_of(path, None).names if column]
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> Any:
+    """Some columns of a CSV file as pandas, all text.
+
+    Args:
+        path: The file.
+        columns: Their names.
+
+    Raises:
+        ValueError: The file is not what it has to be, or lacks a column.
+        OSError: It cannot be read.
+    """
+    inputs = Inputs(Reading(Source("csv", path), "pandas"), {})
+    return _opened(inputs, columns)
 
 
 def _opened(inputs: Inputs, wanted: Sequence[str]) -> Any:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Iterator, Sequence
 from importlib.resources import files
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, load_hierarchy
+from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
 _SENSITIVE = "occupation"
@@ -44,28 +47,75 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
     >>> make_census(1000)
     Microdata(1000 rows, 867 distinct tuples of 8 quasi-identifiers, sensitive 'occupation')
     """
-    if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
-        raise ValueError(f"n_rows must be a positive whole number, got {n_rows!r}")
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")
-    network = json.loads((files("pymoo_anon.datasets") / "census.json").read_text(encoding="utf-8"))
-    hierarchies = {name: load_hierarchy(name).with_numbers(int) for name in QUASI_IDENTIFIERS}
     columns = [*QUASI_IDENTIFIERS, _SENSITIVE]
-    sizes = [len(network["columns"][name]["counts"][0]) for name in columns]
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for start in range(0, int(n_rows), _CHUNK):
-        codes = _draw(network["columns"], min(_CHUNK, int(n_rows) - start), rng)
-        drawn.append(np.unique(np.ravel_multi_index([codes[name] for name in columns], sizes), return_counts=True))
+    hierarchies, domains = _hierarchies(), _domains()
+    sizes = [len(domains[name]) for name in columns]
+    drawn = [
+        np.unique(np.ravel_multi_index([codes[name] for name in columns], sizes), return_counts=True)
+        for codes in _chunks(n_rows, seed)
+    ]
     codes = dict(zip(columns, np.unravel_index(np.concatenate([keys for keys, _ in drawn]), sizes), strict=True))
     return Microdata.from_codes(
         hierarchies,
         [codes[name] for name in QUASI_IDENTIFIERS],
         np.concatenate([counts for _, counts in drawn]),
         {_SENSITIVE: codes[_SENSITIVE]},
-        {_SENSITIVE: network["occupations"]},
+        {_SENSITIVE: domains[_SENSITIVE]},
         [_SENSITIVE],
     )
+
+
+def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
+    """The rows that `make_census` counts, some at a time, for files of any size.
+
+    Args:
+        n_rows: Number of rows.
+        seed: Seed of the draws, a whole number from 0.
+
+    Returns:
+        An iterator of frames of at most 1,048,576 rows.
+
+    Raises:
+        ValueError: As `make_census`.
+
+    >>> (rows,) = census_rows(3)
+    >>> list(rows)[:3], len(rows)
+    (['age', 'workclass', 'education'], 3)
+    """
+    domains = {name: np.array(values, dtype=object) for name, values in _domains().items()}
+    chunks = _chunks(n_rows, seed)
+    return (
+        pd.DataFrame({name: domains[name][codes[name]] for name in (*QUASI_IDENTIFIERS, _SENSITIVE)}).infer_objects()
+        for codes in chunks
+    )
+
+
+def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, NDArray[np.int64]]]:
+    """Codes of the rows, column by column, some rows at a time.
+
+    Raises:
+        ValueError: `n_rows` is no positive whole number, or `seed` none from 0.
+    """
+    if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
+        raise ValueError(f"n_rows must be a positive whole number, got {n_rows!r}")
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")
+    network, rng = _network(), np.random.default_rng(seed)
+    return (_draw(network["columns"], min(_CHUNK, int(n_rows) - start), rng) for start in range(0, int(n_rows), _CHUNK))
+
+
+def _network() -> dict[str, Any]:
+    network: dict[str, Any] = json.loads((files("pymoo_anon.datasets") / "census.json").read_text(encoding="utf-8"))
+    return network
+
+
+def _hierarchies() -> dict[str, Hierarchy]:
+    return {name: load_hierarchy(name).with_numbers(int) for name in QUASI_IDENTIFIERS}
+
+
+def _domains() -> dict[str, Sequence[Hashable]]:
+    own: dict[str, Sequence[Hashable]] = {name: hierarchy.domain for name, hierarchy in _hierarchies().items()}
+    return {**own, _SENSITIVE: _network()["occupations"]}
 
 
 def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
-from numbers import Integral, Number
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -122,7 +122,7 @@ def day_of(value: Any) -> date | None:
     >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
     (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
     """
-    if is_missing(value) or isinstance(value, Number):
+    if is_missing(value):
         return None
     if isinstance(value, datetime):
         return value.date()

@@ -50,7 +50,8 @@ def search(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="FILE.csv: NAME.csv in the folder is the hierarchy of the quasi-identifier NAME, in ARX's layout.",
+            help="FILE.csv: NAME.csv in the folder, or TABLE_hierarchy_NAME.csv, is the hierarchy of the "
+            "quasi-identifier NAME, in ARX's layout.",
             rich_help_panel=_TABLE,
         ),
     ] = None,

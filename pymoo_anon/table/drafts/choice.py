@@ -129,7 +129,7 @@ def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> D
         note = note or _almost("numbers", values, lambda value: number_of(value) is not None)
     if all(map(looks_like_a_code, values)) and (leading or not spelled):
         draft = draft_codes(values)
-        if draft.hierarchy.length > 1:
+        if leading or draft.hierarchy.length > 1:
             return _because(note, draft)
     return _because(note, draft_categories(values, counts))
 

@@ -21,7 +21,7 @@ _MOST_LEVELS = 5
 _GAIN = 0.75
 # So many intervals are left below the root at most.
 _MOST_GROUPS = 5
-_LEADING_ZERO = re.compile(r"\s*[+-]?0\d.*", re.ASCII | re.DOTALL)
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
 # Exact for all of these numbers.
 _EXACT = Context(prec=700)
 

@@ -1,0 +1,47 @@
+"""The options of `pymoo-anon report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pymoo_anon.cli.interrupt import modules_are_loaded
+
+
+def report(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The project file that init wrote.")],
+    external: Annotated[
+        bool,
+        typer.Option(
+            "--external", help="For people outside: no raw value, no number of people below k, no other point."
+        ),
+    ] = False,
+    threshold: Annotated[
+        float,
+        typer.Option(metavar="RISK", help="The greatest risk to be found that is accepted: 0.09 asks for k >= 12."),
+    ] = 0.09,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="A table of the population with the same quasi-identifiers, for the journalist risk: a CSV or Parquet "
+            "file, duckdb:FILE:TABLE or spark:TABLE.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="The report.",
+            show_default="beside the release: NAME.report.html, with --external NAME.external.html",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a report of the same name.")] = False,
+) -> None:
+    """Write one HTML file about the chosen point and its release, which needs no network."""
+    from pymoo_anon.cli.reporting import Request, run
+
+    modules_are_loaded()
+    run(Request(file, external, threshold, population, output, force))

@@ -1,0 +1,54 @@
+"""The options of `pymoo-anon verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pymoo_anon.cli.interrupt import modules_are_loaded
+
+
+def verify(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE.toml|TABLE",
+            help="A project file, whose release is counted again, or any table: FILE.csv, FILE.parquet, "
+            "duckdb:FILE:TABLE, spark:TABLE.",
+        ),
+    ],
+    quasi_identifiers: Annotated[
+        list[str] | None,
+        typer.Option("--quasi-identifier", metavar="NAME", help="TABLE: a quasi-identifier; repeatable."),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="TABLE: a sensitive column; repeatable.")
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME>=N|NAME<=N",
+            help='TABLE: what has to hold, such as "k>=5" or "l:diagnosis>=3"; repeatable. Names are '
+            "those of search --objectives that need no hierarchy.",
+        ),
+    ] = None,
+    original: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE", help="TABLE: what was released, for measures that compare with it.", show_default="none"
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="auto|pandas|polars|duckdb|dask|spark", help="TABLE: what reads it.")
+    ] = "auto",
+) -> None:
+    """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
+    from pymoo_anon.cli.verifying import verify_project, verify_table
+
+    modules_are_loaded()
+    if file.lower().endswith(".toml"):
+        verify_project(Path(file))
+    else:
+        verify_table(file, quasi_identifiers or [], sensitive or [], require or [], original, engine)

@@ -1,0 +1,145 @@
+"""A choice from the first option to the last line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.choice_file import write_choice
+from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.options import constraint, objective
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.results import Results, read_results
+from pymoo_anon.cli.wishes import Wish
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.publishing.choosing import Choice, choose
+from pymoo_anon.publishing.evidence import neighbours
+from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.publishing.explaining import explain
+from pymoo_anon.publishing.tradeoffs import Step
+from pymoo_anon.publishing.wording import number, share
+from pymoo_anon.table.microdata import Microdata
+
+
+def run(wish: Wish) -> None:
+    """Choose, write, and then say what the choice means; or say what evidence holds.
+
+    Raises:
+        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        if wish.evidence is not None:
+            _show(console, wish.evidence)
+            return
+        assert wish.file is not None
+        project = read_project(wish.file)
+        with said_warnings():
+            results = read_results(project)
+            choice = chosen(results, wish)
+            explanation = explain(results.problem, results.X, choice)
+        path = write_choice(project, results, choice)
+        _say(console, f"Row {choice.row + 1} of {len(results.X)}: {choice.reason}.")
+        console.print(_points(choice.row, choice.values, explanation.steps), soft_wrap=False)
+        for line in str(explanation).splitlines():
+            _say(console, line)
+        _say(console, f"Written: {path}")
+
+
+def chosen(results: Results, wish: Wish) -> Choice:
+    """The point that is wished for.
+
+    Raises:
+        ValueError: An option names no measure or no row, or no point is as wished.
+    """
+    problem, table, n = results.problem, results.problem.table, len(results.X)
+    if wish.row is not None and not 1 <= wish.row <= n:
+        raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
+    best = None
+    for option, higher in (("least", False), ("most", True)):
+        name = getattr(wish, option)
+        best = best if name is None else _directed(option, name, higher, table)
+    weights = None
+    if wish.weights is not None:
+        weights = {objective("weights", name, table): weight for name, weight in wish.weighted().items()}
+    return choose(
+        problem,
+        results.X,
+        require=[constraint(text, table) for text in wish.require],
+        risk=wish.risk,
+        best=best,
+        row=None if wish.row is None else wish.row - 1,
+        knee=wish.knee,
+        weights=weights,
+    )
+
+
+def _directed(option: str, name: str, higher: bool, table: Microdata) -> Objective:
+    """The measure that is to be least or greatest, which has to be better so.
+
+    Raises:
+        ValueError: It would be the worst that is taken.
+    """
+    measure = objective(option, name, table)
+    if measure.maximize != higher:
+        better, other = ("higher", "most") if measure.maximize else ("lower", "least")
+        raise ValueError(
+            f"{option} must name a measure of which {'higher' if higher else 'lower'} is better, got {name}, of which "
+            f"{better} is better; --{other} {name} takes the best"
+        )
+    return measure
+
+
+def _show(console: Console, path: Path) -> None:
+    """Say what evidence holds of the choice."""
+    content = read_evidence(path)
+    values, steps = neighbours(content)
+    place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
+    _say(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
+    console.print(_points(place, values, steps), soft_wrap=False)
+    _say(console, "Levels:")
+    columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
+    for column, known in columns:
+        level = "" if column["level"] is None else f"level {column['level']} of {len(known['n_groups']) - 1}, "
+        _say(console, f"  {column['name']}: {level}{column['n_groups']:,} groups of {known['n_groups'][0]:,} values")
+    done = "marked" if hidden["how"] == "mark" else "dropped"
+    _say(console, f"Suppressed: {share(hidden['rows'], hidden['of'], 'rows')}, {done}.")
+    _say(console, "The next better ones:")
+    for line in [*map(str, steps)] or ["No point is better in anything."]:
+        _say(console, f"  {line}")
+    _say(console, _proof(content["search"]))
+
+
+def _proof(search: Mapping[str, Any]) -> str:
+    """Whether the front is proven."""
+    if search["certified"]:
+        return "The front is proven to be complete."
+    gap = "" if search["gap"] is None else f", and may be off by {number(search['gap'])}"
+    return f"The front is not proven to be complete{gap}."
+
+
+def _points(row: int, values: Mapping[str, float], steps: Sequence[Step]) -> Table:
+    """The choice and the next better points, side by side."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading in ("", "row", *values):
+        table.add_column(Text(plain(heading)), justify="right" if heading else "left", overflow="fold")
+    lines = {row: "the choice"}
+    for step in steps:
+        name = plain(step.better_in)
+        lines[step.row] = f"{lines[step.row]}, {name}" if step.row in lines else f"better in {name}"
+    known = {step.row: step.values for step in steps} | {row: values}
+    for place, words in lines.items():
+        cells = [number(known[place][name]) if name in known[place] else "" for name in values]
+        table.add_row(Text(words), f"{place + 1:,}", *cells, style="bold" if place == row else None)
+    return table
+
+
+def _say(console: Console, text: str) -> None:
+    """A line, which folds at the end of the terminal."""
+    console.print(plain(text), soft_wrap=False)

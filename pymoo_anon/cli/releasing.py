@@ -1,0 +1,195 @@
+"""A release from the project file to the last line: recoded, written, counted again as it is written, put in place."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import typer
+from rich.console import Console
+
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.choice_file import read_choice
+from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.engines import engine_of, open_frame
+from pymoo_anon.cli.names import FILES, ExitCode
+from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.project import Project, read_project
+from pymoo_anon.cli.results import Results, read_results
+from pymoo_anon.cli.sources import Reading, Source, checksum
+from pymoo_anon.cli.tabular import claims_table
+from pymoo_anon.cli.writing import as_text, kind_of, write_table
+from pymoo_anon.publishing.choosing import Choice, choose
+from pymoo_anon.publishing.evidence import evidence
+from pymoo_anon.publishing.evidence_format import write_evidence
+from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
+
+#: What is put behind the name of a release for its evidence.
+EVIDENCE = ".evidence.json"
+
+
+def run(file: Path, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
+    """Write a release and its evidence, both or neither.
+
+    Args:
+        file: The project file.
+        row: A row of the front, from 1, or None for the one that was picked.
+        suppressed: "mark" or "drop", or None for what the project file says.
+        output: The released table, or None for what the project file says.
+        force: Whether a release of this name is replaced.
+
+    Raises:
+        Exit: With 1 where the recount does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        project = read_project(file)
+        target = project.release if output is None else output
+        kind_of(target)
+        names = [target.name, target.name + EVIDENCE]
+        _check_free(target.parent, names, force)
+        with said_warnings():
+            results = read_results(project)
+            choice = _choice(project, results, row)
+        read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
+        try:
+            with tried(target.parent, read, names=names) as temporary:
+                written = temporary / target.name
+                with said_warnings():
+                    made = _written(project, results, choice, suppressed or project.suppressed, written)
+                sums = _checksums(project, results, target.name, checksum(written))
+                search = _search(results, [*_commands(file, choice, suppressed, output)])
+                now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+                content = evidence(
+                    results.problem,
+                    results.X,
+                    choice,
+                    claims=made.claims,
+                    suppressed=made.suppressed,
+                    checksums=sums,
+                    search=search,
+                    made=now,
+                )
+                write_evidence(temporary / names[1], content)
+                paths = put_in_place(temporary, target.parent, names)
+        except RecountError as error:
+            typer.echo(f"Error: {plain(str(error))}", err=True)
+            raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
+        _say(console, made, results.problem.table.n_rows)
+        console.print(plain("Written: " + ", ".join(map(str, paths))))
+
+
+def read_back(path: Path, engine: str) -> Any:
+    """A table that was written, read by an engine.
+
+    Args:
+        path: A CSV or Parquet file.
+        engine: The engine.
+
+    Raises:
+        ValueError: It cannot be read.
+        OSError: It cannot be read.
+    """
+    return open_frame(Reading(Source(kind_of(path), path), engine), list)
+
+
+def prepared(project: Project, kind: str) -> Any:
+    """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text.
+
+    Args:
+        project: The project.
+        kind: What the release is written to, "csv" or "parquet".
+
+    Raises:
+        ValueError: The table is not what it has to be.
+        OSError: It cannot be read.
+    """
+    frame = project.open()
+    if kind == "csv" and project.data.kind != "csv":
+        known = nw.from_native(frame).collect_schema().names()
+        frame = as_text(frame, [name for name in known if name not in project.quasi_identifiers])
+    return frame
+
+
+def recoded(project: Project, results: Results, row: int, suppressed: str, kind: str) -> Recoded:
+    """The table of a project, recoded by a row of its front.
+
+    Args:
+        project: The project.
+        results: What its search found.
+        row: The row, from 0.
+        suppressed: What becomes of suppressed rows, "mark" or "drop".
+        kind: What the release is written to, "csv" or "parquet".
+
+    Raises:
+        ValueError: The table is not what it has to be.
+        OSError: It cannot be read.
+    """
+    return recode(
+        prepared(project, kind),
+        results.problem,
+        results.X[row],
+        drop=project.with_role("drop", "identifier"),
+        keep=project.with_role("keep"),
+        suppressed=suppressed,
+    )
+
+
+def _written(project: Project, results: Results, choice: Choice, suppressed: str, path: Path) -> Release:
+    """The release as it is counted in the file that it was written to."""
+    made = recoded(project, results, choice.row, suppressed, kind_of(path))
+    write_table(made.frame, path)
+    engine = engine_of(project.inputs.reading) if project.inputs.reading is not None else "auto"
+    return made.counted_again(read_back(path, engine))
+
+
+def _choice(project: Project, results: Results, row: int | None) -> Choice:
+    if row is not None and row > len(results.X):
+        raise ValueError(f"row must be from 1 to {len(results.X)}, a row of the front, got {row}")
+    place = read_choice(project, results) if row is None else row - 1
+    return choose(results.problem, results.X, row=place)
+
+
+def _check_free(folder: Path, names: list[str], force: bool) -> None:
+    held = [str(folder / name) for name in names if (folder / name).exists()]
+    if held and not force:
+        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another file")
+
+
+def _checksums(project: Project, results: Results, name: str, output: str) -> Mapping[str, Mapping[str, str | None]]:
+    """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
+    known = results.record["project"]
+    return {
+        "input": {Path(str(project.data)).name: known["data"]},
+        "hierarchies": dict(known["hierarchies"]),
+        "output": {name: output},
+    }
+
+
+def _search(results: Results, commands: list[str]) -> dict[str, Any]:
+    record = results.record
+    return {
+        "algorithm": record["algorithm"]["name"],
+        "seed": record["options"]["seed"],
+        "certified": record["certified"],
+        "n_undecided": record["n_undecided"],
+        "stopped": record["stopped"],
+        "commands": commands,
+    }
+
+
+def _commands(file: Path, choice: Choice, suppressed: str | None, output: Path | None) -> list[str]:
+    """What is typed to make the same release again."""
+    again = ["pymoo-anon", "release", str(file), "--row", str(choice.row + 1)]
+    again += [] if suppressed is None else ["--suppressed", suppressed]
+    again += [] if output is None else ["--output", str(output)]
+    return [shlex.join(["pymoo-anon", "search", str(file)]), shlex.join(again)]
+
+
+def _say(console: Console, made: Release, n_rows: int) -> None:
+    console.print(claims_table(made.claims), soft_wrap=False)
+    done = {"mark": "marked with *", "drop": "left out"}[made.suppressed]
+    console.print(f"Counted again in the written file: all holds. {made.n_suppressed:,} of {n_rows:,} rows are {done}.")

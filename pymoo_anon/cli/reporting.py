@@ -1,0 +1,134 @@
+"""A report from the project file to the last line: the chosen point, its evidence, and one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.choice_file import read_choice
+from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.project import Project, read_project
+from pymoo_anon.cli.releasing import EVIDENCE
+from pymoo_anon.cli.results import Results, read_results
+from pymoo_anon.cli.sources import checksum, source_of
+from pymoo_anon.cli.tables import table_of
+from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.publishing.report.subject import Findings
+from pymoo_anon.publishing.report.writing import write_report
+from pymoo_anon.table.microdata import Microdata
+
+_ENDINGS = (".html", ".htm")
+
+
+class Request(NamedTuple):
+    """What is asked for.
+
+    Attributes:
+        file: The project file.
+        external: Whether the report is for people outside.
+        threshold: The greatest risk that is accepted.
+        population: What names a table of the population, or None.
+        output: The report, or None for a name beside the release.
+        force: Whether a report of this name is replaced.
+    """
+
+    file: Path
+    external: bool
+    threshold: float
+    population: str | None
+    output: Path | None
+    force: bool
+
+
+def run(request: Request) -> None:
+    """Write the report of the point that was picked.
+
+    Args:
+        request: What is asked for.
+
+    Raises:
+        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        project = read_project(request.file)
+        target = _target(project, request)
+        with said_warnings():
+            results = read_results(project)
+            chosen = read_choice(project, results)
+            population = None if request.population is None else _population(project, results, request.population)
+        findings = _findings(project, results, chosen)
+        read = [project.path, project.release, _evidence_of(project), *project.inputs.paths]
+        read += [project.output / name for name in FILES]
+        with tried(target.parent, read, names=[target.name]) as temporary:
+            write_report(
+                temporary / target.name,
+                results.problem,
+                results.X,
+                chosen,
+                findings=findings,
+                threshold=request.threshold,
+                population=population,
+                external=request.external,
+            )
+            paths = put_in_place(temporary, target.parent, [target.name])
+        if findings.evidence is None:
+            console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {request.file} writes them."))
+        console.print(plain(f"Written: {paths[0]}"))
+
+
+def _target(project: Project, request: Request) -> Path:
+    """The file that is written."""
+    target = request.output
+    if target is None:
+        target = project.release.with_suffix(".external.html" if request.external else ".report.html")
+    if target.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"output must be a file that ends in .html, got {str(target)!r}")
+    if target.exists() and not request.force:
+        raise ValueError(f"{target} is there already; --force replaces it, --output names another file")
+    return target
+
+
+def _findings(project: Project, results: Results, chosen: int) -> Findings:
+    """What is known of the release: its evidence, where it is of the chosen point and of the file that is there."""
+    path, certified = _evidence_of(project), results.record["certified"]
+    if not path.is_file():
+        return Findings(certified=certified, suppressed=project.suppressed)
+    content = read_evidence(path)
+    point = content["front"][content["chosen"]["place"]]
+    if point["x"] != results.X[chosen].tolist():
+        raise ValueError(
+            f"{path} is the evidence of another point than the one that is chosen; pymoo-anon release {project.path} "
+            "--force writes that of the chosen one"
+        )
+    known = content["checksums"]["output"].get(project.release.name)
+    if project.release.is_file() and known is not None and checksum(project.release) != known:
+        raise ValueError(f"{project.release} is not the release that {path} speaks of: it was changed since")
+    return Findings(
+        claims=pd.DataFrame(content["claims"], columns=["measure", "promised", "recounted", "holds"]),
+        evidence=_told(content),
+        certified=certified,
+        suppressed=content["suppressed"]["how"],
+    )
+
+
+def _told(content: dict[str, Any]) -> dict[str, Any]:
+    """The evidence without what other views of the report show."""
+    return {key: value for key, value in content.items() if key not in ("claims", "front")}
+
+
+def _evidence_of(project: Project) -> Path:
+    return project.release.with_name(project.release.name + EVIDENCE)
+
+
+def _population(project: Project, results: Results, named: str) -> Microdata:
+    """A table of the population, with the domains of the table."""
+    inputs = project.inputs
+    assert inputs.reading is not None
+    reading = inputs.reading._replace(source=source_of(named, Path()))
+    table = table_of(inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
+    return table.recoded(dict(results.problem.table.quasi_identifiers))

@@ -1,0 +1,124 @@
+"""A released table counted again: that of a project, or any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import typer
+from rich.console import Console
+
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.engines import engine_of, open_frame
+from pymoo_anon.cli.names import ExitCode
+from pymoo_anon.cli.options import constraint, objective
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.releasing import EVIDENCE, read_back, recoded
+from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.sources import Reading, checksum, source_of
+from pymoo_anon.cli.tabular import claims_table
+from pymoo_anon.cli.writing import kind_of
+from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.publishing.verify import verify
+
+
+class _Roles(NamedTuple):
+    sensitive: tuple[str, ...]
+    label: str | None = None
+    person: str | None = None
+
+
+def verify_project(file: Path) -> None:
+    """Count the release of a project again, and hold it against what its evidence promises.
+
+    Raises:
+        Exit: With 1 where something does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        project = read_project(file)
+        path = project.release
+        known = path.with_name(path.name + EVIDENCE)
+        for one in (path, known):
+            if not one.is_file():
+                raise ValueError(f"there is no release of {file}: {one} is missing; pymoo-anon release writes it")
+        content = read_evidence(known)
+        if checksum(path) != content["checksums"]["output"].get(path.name):
+            typer.echo(plain(f"Error: {path} is not the file that was released: its checksum is another one"), err=True)
+            raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+        with said_warnings():
+            results = read_results(project)
+            x = content["front"][content["chosen"]["place"]]["x"]
+            rows = [row for row, own in enumerate(results.X.tolist()) if own == x]
+            if not rows:
+                raise ValueError(f"{known} must be of a point of the front in {project.output}, got {x}; search again")
+            assert project.inputs.reading is not None
+            again = recoded(project, results, rows[0], content["suppressed"]["how"], kind_of(path))
+            claims = again.claims(read_back(path, engine_of(project.inputs.reading)))
+        _say(console, claims)
+        agree = _agree(claims, [row["promised"] for row in content["claims"]])
+        if not agree:
+            console.print(plain(f"{known} promises something else than the search of {file} found."))
+        _end(console, claims, agree)
+
+
+def verify_table(
+    table: str,
+    quasi_identifiers: list[str],
+    sensitive: list[str],
+    require: list[str],
+    original: str | None,
+    engine: str,
+) -> None:
+    """Count any table again, and hold it against bounds.
+
+    Args:
+        table: What names the table.
+        quasi_identifiers: Names of its quasi-identifiers.
+        sensitive: Names of its sensitive columns.
+        require: Bounds such as "k>=5"; without any, k and l are counted.
+        original: What names the table that was released, or None.
+        engine: What reads them.
+
+    Raises:
+        Exit: With 1 where something does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
+    """
+    with clear_errors(), standard_output() as console:
+        if not quasi_identifiers:
+            raise ValueError("--quasi-identifier must name at least one column, got none")
+        roles = _Roles(tuple(sensitive))
+        measures: list[Any] = [constraint(text, roles) for text in require]
+        if not measures:
+            names = ["k", *(f"l:{name}" for name in sensitive)]
+            measures = [objective("require", name, roles) for name in names]
+        with said_warnings():
+            whole = None if original is None else _opened(original, engine)
+            claims = verify(_opened(table, engine), quasi_identifiers, measures, original=whole)
+        _say(console, claims)
+        _end(console, claims, True)
+
+
+def _opened(table: str, engine: str) -> Any:
+    return open_frame(Reading(source_of(table, Path()), engine), list)
+
+
+def _agree(claims: pd.DataFrame, promised: list[Any]) -> bool:
+    """Whether evidence promises what the search found."""
+    found = [value if isinstance(value, str) else float(value) for value in promised]
+    return len(found) == len(claims) and all(
+        isinstance(one, str) or abs(one - other) <= 1e-9 * max(abs(other), 1.0)
+        for one, other in zip(found, claims.promised, strict=True)
+    )
+
+
+def _say(console: Console, claims: pd.DataFrame) -> None:
+    console.print(claims_table(claims), soft_wrap=False)
+
+
+def _end(console: Console, claims: pd.DataFrame, same: bool) -> None:
+    holds = same and not (claims.holds == False).any()  # noqa: E712
+    console.print("All holds." if holds else "Not all holds.")
+    if not holds:
+        console.file.flush()
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD)

@@ -1,0 +1,104 @@
+"""Tables written to one CSV or Parquet file by the engine that holds them, in the order that they have."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+
+#: The files that a table can be written to, by the ending of their names.
+ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def kind_of(path: Path) -> str:
+    """What kind of file a name stands for: "csv" or "parquet".
+
+    Args:
+        path: The file.
+
+    Raises:
+        ValueError: Neither.
+    """
+    kind = ENDINGS.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
+    return kind
+
+
+def write_table(frame: Any, path: Path) -> None:
+    """Write a table to one file. A CSV file has commas, a header, and quotes only where a field needs them.
+
+    Args:
+        frame: A table of any engine, its rows in order.
+        path: The file. It is not there yet, and its folder has room for a folder of the same name.
+
+    Raises:
+        ValueError: The name is neither of a CSV nor of a Parquet file.
+        OSError: It cannot be written.
+    """
+    kind = kind_of(path)
+    table = nw.from_native(frame)
+    engine = table.implementation
+    if engine.is_duckdb():
+        _said(frame.write_csv if kind == "csv" else frame.write_parquet, str(path))
+    elif engine.is_pyspark():
+        _write_spark(frame, path, kind)
+    elif engine.is_polars() and isinstance(table, nw.LazyFrame):
+        _said(frame.sink_csv if kind == "csv" else frame.sink_parquet, path)
+    else:
+        native = frame.compute() if engine.is_dask() else frame
+        if not isinstance(native, pd.DataFrame):
+            _said(nw.from_native(native).write_csv if kind == "csv" else nw.from_native(native).write_parquet, path)
+        elif kind == "csv":
+            # A carriage return ends a row for a reader, and is no reason to quote for this writer.
+            texts = [native[name] for name in native if native[name].dtype.kind in "OT" or native[name].dtype == "str"]
+            returns = any(own.astype("str").str.contains("\r", regex=False, na=False).any() for own in texts)
+            native.to_csv(
+                path, index=False, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+            )
+        else:
+            native.to_parquet(path, index=False)
+
+
+def as_text(frame: Any, names: Sequence[str]) -> Any:
+    """A frame with some columns as text, as its engine writes them.
+
+    Args:
+        frame: A table of any engine.
+        names: The columns.
+    """
+    return nw.from_native(frame).with_columns([nw.col(name).cast(nw.String) for name in names]).to_native()
+
+
+def _write_spark(frame: Any, path: Path, kind: str) -> None:
+    """One file of one partition, which Spark writes into a folder: sorted in it, as partitions have no order."""
+    folder = path.with_name(f"{path.name}.parts")
+    columns = [frame[f"`{name.replace('`', '``')}`"].asc_nulls_last() for name in frame.columns]
+    writer = frame.repartition(1).sortWithinPartitions(*columns).write
+    # Left to itself it takes blanks away.
+    options = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+    try:
+        if kind == "csv":
+            _said(lambda: writer.options(**options).csv(str(folder)))
+        else:
+            _said(lambda: writer.parquet(str(folder)))
+        (part,) = folder.glob("part-*")
+        part.rename(path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _said(write: Callable[..., Any], *arguments: Any) -> None:
+    """Call a writer whose errors are of its engine, such as a disk that is full."""
+    try:
+        write(*arguments)
+    except (OSError, MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise OSError(f"the release could not be written: {line}") from None

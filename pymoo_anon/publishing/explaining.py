@@ -1,0 +1,195 @@
+"""What a choice means: its levels in words, who is suppressed, what the people say, what the next better ones cost."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon._messages import plain
+from pymoo_anon.comparison.bias import gains, worst_off
+from pymoo_anon.comparison.comparators import Gainers, Spread
+from pymoo_anon.comparison.compare import Comparison, compare
+from pymoo_anon.comparison.properties import ClassSize, TupleUtility
+from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.publishing.choosing import Choice
+from pymoo_anon.publishing.members import Members
+from pymoo_anon.publishing.tradeoffs import Step, next_steps
+from pymoo_anon.publishing.wording import listed, measure_names, number, share
+from pymoo_anon.table.domain_values import ROOT
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.microdata import Microdata
+
+# So many labels are examples enough.
+_LABELS = 3
+
+# Who gains is told by attributes of at most so many groups, of groups with at least such a share of the rows, and only
+# where their shares differ by more than this.
+_GROUPS = 12
+_SHARE = 0.02
+_DIFFERENCE = 0.05
+
+_SIZE, _UTILITY = ClassSize(), TupleUtility()
+_GAINERS, _SPREAD = Gainers(), Spread()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a choice means, in words. It quotes labels of the hierarchies, so values of the data.
+
+    Attributes:
+        levels: A line for each quasi-identifier.
+        suppressed: How many rows are suppressed.
+        steps: What the next better points of the front cost, at most one for each objective.
+        people: Who is worst off, and for each step a line or two on who would gain and who would lose.
+    """
+
+    levels: tuple[str, ...]
+    suppressed: str
+    steps: tuple[Step, ...]
+    people: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = {
+            "Levels": self.levels,
+            "Suppressed": (self.suppressed,),
+            "The next better ones": tuple(map(str, self.steps)) or ("No point is better in anything.",),
+            "The people": self.people,
+        }
+        return "\n".join(
+            line for title, lines in parts.items() for line in (f"{title}:", *(f"  {each}" for each in lines))
+        )
+
+
+def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanation:
+    """Say what a choice means.
+
+    Args:
+        problem: The problem.
+        res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from.
+        choice: What `choose` returned.
+
+    Raises:
+        ValueError: The choice is none of the points.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    >>> from pymoo_anon.publishing import choose
+    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
+    >>> front = problem.pareto_set()
+    >>> explanation = explain(problem, front, choose(problem, front, require=[KAnonymity() >= 5]))
+    >>> explanation.levels[5], str(explanation.steps[0])
+    ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM')
+    """
+    members = Members(problem, res)
+    place = members.place_of(choice.row, choice.x)
+    names = list(measure_names(problem.objectives).values())
+    found = next_steps(names, members.objectives, members.maximize, place)
+    steps = [replace(step, row=int(members.rows[step.row])) for step in found]
+    return Explanation(
+        tuple(_levels(problem, choice)),
+        share(choice.n_suppressed, problem.table.n_rows, _rows(problem.table)),
+        tuple(steps),
+        tuple(_people(problem, members, choice, steps)),
+    )
+
+
+def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
+    """A line for each quasi-identifier: its level, and the labels that most rows have."""
+    table, generalization = problem.table, problem.decode(np.array(choice.x))
+    lines = []
+    for j, (name, groups) in enumerate(generalization.groups.items()):
+        labels, totals = generalization.labels[name], table.tuples.totals(name)
+        rows = np.bincount(groups, totals, len(labels))
+        held = int(np.count_nonzero(rows))
+        # The most frequent first, equals in the order of the hierarchy.
+        shown = [str(labels[group]) for group in np.argsort(-rows, kind="stable")[: min(_LABELS, held)]]
+        kind = "values" if held == np.count_nonzero(totals) else "groups"
+        words = f"{held:,} {kind} such as {listed(shown)}" if held > 1 else f"everybody has {shown[0]}"
+        level = ""
+        if isinstance(problem, LatticeProblem):
+            level = f"level {choice.x[j]} of {problem.lengths[j]}, "
+        lines.append(plain(f"{name}: {level}{words}"))
+    return lines
+
+
+def _people(problem: AnonymizationProblem, members: Members, choice: Choice, steps: Sequence[Step]) -> list[str]:
+    """What the people say: who is worst off, and who would gain or lose by the next better points."""
+    table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
+    generalizations: dict[Hashable, Generalization] = {row: problem.decode(members.X[row]) for row in rows}
+    worst = worst_off(table, generalizations[choice.row], _SIZE, problem.suppression, problem.constraints)
+    lines = [_worst(table, worst, choice)]
+    if len(rows) == 1:
+        return lines
+    found = compare(
+        table, generalizations, [_SIZE, _UTILITY], [_GAINERS, _SPREAD], problem.suppression, problem.constraints
+    )
+    for row in list(rows)[1:]:
+        better = listed(
+            f"{step.better_in} = {number(step.values[step.better_in])}" for step in steps if step.row == row
+        )
+        lines.append(_verdict(table, found, row, better))
+        who = _who(table, found, row)
+        lines += [who] if who else []
+    return lines
+
+
+def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
+    """Who stands in the smallest class."""
+    n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
+    if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
+        return f"Worst off are the {n:,} {_rows(table)} that are suppressed, a class of their own."
+    where = f"a class of {size:,}" if classes == 1 else f"{classes:,} classes of {size:,}"
+    return f"Worst off are {share(n, table.n_rows, _rows(table))}, in {where}."
+
+
+def _verdict(table: Microdata, found: Comparison, row: int, better: str) -> str:
+    """How many would gain and how many would lose, in the size of their class and in what is known of them."""
+    counts = []
+    for measured in (_SIZE, _UTILITY):
+        chosen, other = _two(found, measured.label, row)
+        counts.append((int(_GAINERS.index(other, chosen)), int(_GAINERS.index(chosen, other))))
+    (larger, smaller), (more, less) = counts
+    chosen, other = _two(found, _SIZE.label, row)
+    mean = (_SPREAD.index(other, chosen) - _SPREAD.index(chosen, other)) / table.n_rows
+    return (
+        f"With {better}, {share(larger, table.n_rows, _rows(table))} would stand in a larger class and {smaller:,} in "
+        f"a smaller one, of {number(round(abs(mean), 1))} {'more' if mean >= 0 else 'fewer'} on average; {more:,} "
+        f"would keep more of their information and {less:,} less."
+    )
+
+
+def _who(table: Microdata, found: Comparison, row: int) -> str:
+    """By which attribute those who would stand in a larger class differ most, or nothing where none tells."""
+    chosen, other = _two(found, _SIZE.label, row)
+    best: tuple[float, str] = (_DIFFERENCE, "")
+    for name, hierarchy in table.quasi_identifiers.items():
+        few = [level for level in range(hierarchy.length + 1) if 2 <= hierarchy.n_groups[level] <= _GROUPS]
+        if not few:
+            continue
+        people = gains(table, other, chosen, name, few[0])
+        people = people[people["tuples"] >= _SHARE * table.n_rows]
+        shares = people["better"] / people["tuples"]
+        if len(shares) > 1 and shares.max() - shares.min() > best[0]:
+            fewest, most = (
+                f"{100 * shares.iloc[place]:.0f} % of {people.index[place]}"
+                for place in (int(np.argmin(shares)), int(np.argmax(shares)))
+            )
+            text = plain(f"By {name}, from {fewest} to {most} would stand in a larger class.")
+            best = (float(shares.max() - shares.min()), text)
+    return best[1]
+
+
+def _two(found: Comparison, label: str, row: int) -> tuple[Any, Any]:
+    """The vectors of the choice, which is the first, and of another point."""
+    vectors = found.vectors[label]
+    return vectors[0], vectors[found.names.index(row)]
+
+
+def _rows(table: Microdata) -> str:
+    """What a row of the table is: a person, unless a person may have several."""
+    return "people" if table.person is None else "rows"

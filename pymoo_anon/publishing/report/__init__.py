@@ -1,0 +1,3 @@
+"""The report of a release: one HTML file that needs no network, for the people who decide and for those outside."""
+
+__all__: list[str] = []

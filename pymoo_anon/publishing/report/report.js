@@ -1,0 +1,169 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement;
+  const one = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  root.classList.remove("still");
+
+  // Twins of `shown` of cells.py: half up in decimals, as a person rounds.
+  const fixed = (value, digits) => (Math.round(value * 10 ** digits + 1e-7) / 10 ** digits).toFixed(digits);
+  const trimmed = (digits) => (digits.includes(".") ? digits.replace(/0+$/, "").replace(/\.$/, "") : digits);
+  const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+  const signed = (value, words) => (value < 0 ? "-" : "") + words(Math.abs(value));
+  function shown(cell, kind) {
+    if (cell === null) return "–";
+    if (typeof cell === "string") return cell;
+    if (kind === "share") {
+      const percent = Number((cell * 100).toPrecision(12));
+      if (percent > 0 && percent < 0.01) return "<\u00a00.01\u00a0%";
+      return trimmed(fixed(percent, percent > 0 && percent < 1 ? 2 : 1)) + "\u00a0%";
+    }
+    if (Number.isInteger(cell)) return signed(cell, (value) => grouped(String(value)));
+    return signed(cell, (value) => {
+      if (value >= 1000) return grouped(fixed(value, 0));
+      const digits = 3 - Math.floor(Math.log10(value));
+      return trimmed(fixed(value, digits));
+    });
+  }
+
+  const labels = new Map();
+  const records = (rows) => rows.map((row) => Object.fromEntries(row.map((cell, i) => ["c" + i, cell])));
+  data.fixed.front.forEach((row, i) => labels.set(row[0], data.labels[i]));
+  const members = new Map(data.members.map((member) => [member.point, member]));
+  const rowsOf = (member, name) => (name in data.fixed ? data.fixed[name] : data.pool[member.tables[name]]);
+  let current = data.chosen;
+  const charts = new Map();
+
+  function fillTable(body, rows) {
+    const kinds = data.kinds[body.dataset.table];
+    body.replaceChildren(...rows.map((row) => {
+      const line = document.createElement("tr");
+      row.forEach((cell, i) => {
+        const place = document.createElement(i === 0 ? "th" : "td");
+        if (i === 0) place.scope = "row";
+        if (kinds[i] !== "text") place.className = "n";
+        place.textContent = shown(cell, kinds[i]);
+        line.append(place);
+      });
+      return line;
+    }));
+  }
+
+  function fillWords(list, sentences) {
+    list.replaceChildren(...sentences.map((sentence) => {
+      const item = document.createElement("li");
+      item.textContent = sentence;
+      return item;
+    }));
+  }
+
+  function select(row) {
+    const member = members.get(row);
+    if (member === undefined) return;
+    current = row;
+    for (const body of all("tbody[data-table]")) {
+      if (body.dataset.table in member.tables) fillTable(body, rowsOf(member, body.dataset.table));
+    }
+    for (const list of all("[data-words]")) {
+      if (list.dataset.words in member.words) fillWords(list, member.words[list.dataset.words]);
+    }
+    for (const [name, view] of charts) {
+      if (name === "front") view.signal("shown", row).runAsync();
+      else if (name in member.tables) {
+        view.data("rows", records(rowsOf(member, name))).resize().runAsync();
+      }
+    }
+    const verdict = one("[data-verdict]");
+    verdict.textContent = member.verdict;
+    verdict.className = "badge " + member.verdict;
+    if (!one("[data-label]")) return;
+    one("[data-label]").textContent = labels.get(row);
+    one("[data-fate]").textContent = row === data.chosen ? "This is the release." : "This is not the release.";
+    one(".shown").classList.toggle("other", row !== data.chosen);
+    for (const line of all("tr[data-row]")) {
+      const own = Number(line.dataset.row) === row;
+      line.classList.toggle("current", own);
+      line.querySelector("input").checked = own;
+      const box = line.closest(".scroll");
+      if (own && (line.offsetTop < box.scrollTop + 40 || line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight)) {
+        box.scrollTop = line.offsetTop - box.clientHeight / 2;
+      }
+    }
+  }
+
+  const listed = () => all("tr[data-row]").filter((line) => !line.hidden).map((line) => Number(line.dataset.row));
+  function step(by) {
+    const rows = listed().filter((row) => members.has(row));
+    if (rows.length) select(rows[(rows.indexOf(current) + by + rows.length) % rows.length]);
+  }
+
+  function brush(area) {
+    const sides = Object.entries(area || {}).filter(([, range]) => Array.isArray(range) && range[0] !== range[1]);
+    const inside = new Set(records(data.fixed.front).filter((point) => sides.every(([name, range]) =>
+      point[name] >= Math.min(...range) && point[name] <= Math.max(...range))).map((point) => point.c0));
+    for (const line of all("tr[data-row]")) line.hidden = !inside.has(Number(line.dataset.row));
+    const rows = listed().filter((row) => members.has(row));
+    one("[data-brushed]").textContent = sides.length ? `${rows.length} of ${data.fixed.front.length} points are kept.` : "";
+    if (sides.length && rows.length && !rows.includes(current)) select(rows[0]);
+  }
+
+  // A click chooses the nearest point that is not far, also for fingers; the end of a drag is no click.
+  function choose(view, inside) {
+    let from = [0, 0];
+    inside.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
+    inside.addEventListener("click", (event) => {
+      if (Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 5) return;
+      const box = inside.querySelector("svg").getBoundingClientRect();
+      const [left, top] = view.origin();
+      const { left: padLeft, top: padTop } = view.padding();
+      const [x, y] = [event.clientX - box.x - left - padLeft, event.clientY - box.y - top - padTop];
+      const far = (row) => Math.hypot(view.scale("x")(row[data.axes[0]]) - x, view.scale("y")(row[data.axes[1]]) - y);
+      const points = records(data.fixed.front).filter((row) => members.has(row.c0));
+      const nearest = points.reduce((best, row) => (far(row) < far(best) ? row : best));
+      if (far(nearest) <= 22) select(nearest.c0);
+    });
+  }
+
+  async function draw(place) {
+    const name = place.dataset.of;
+    const spec = structuredClone(data.charts[place.dataset.chart]);
+    spec.config.axis.labelLimit = window.innerWidth < 640 ? 120 : 260;
+    spec.data.find((source) => source.name === "rows").values = records(rowsOf(members.get(current), name))
+      .map((record) => (name === "front" ? { ...record, label: labels.get(record.c0) } : record));
+    // Inside an element of its own, as Vega would describe the place itself anew.
+    const inside = document.createElement("div");
+    inside.setAttribute("aria-hidden", "true");
+    place.append(inside);
+    const made = await window.vegaEmbed(inside, spec, {
+      mode: "vega", renderer: "svg", actions: false, ast: true,
+      loader: { load: () => Promise.reject(new Error("nothing is loaded")) },
+    });
+    charts.set(name, made.view);
+    if (name !== "front" || !one("[data-label]")) return;
+    choose(made.view, inside);
+    made.view.addSignalListener("brush", (_, area) => brush(area));
+  }
+
+  for (const line of all("tr[data-row]")) {
+    const input = line.querySelector("input");
+    if (!members.has(Number(line.dataset.row))) input.disabled = true;
+    input.addEventListener("change", () => select(Number(input.value)));
+  }
+  for (const button of all("[data-step]")) button.addEventListener("click", () => step(Number(button.dataset.step)));
+  for (const button of all("[data-back]")) button.addEventListener("click", () => select(data.chosen));
+
+  // On paper every table is open.
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = all("details:not([open])");
+    for (const table of closed) table.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const table of closed) table.open = false;
+  });
+
+  select(current);
+  window.report = { select, charts, ready: Promise.all(all(".chart").map(draw)) };
+  window.report.ready.then(() => root.classList.add("ready"));
+})();

@@ -1,0 +1,192 @@
+"""Fronts as plain numbers: what a point falls short of, which point comes first, what the next better ones cost.
+
+Nothing here knows a table, so that a front on paper serves as well as one of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon.publishing.wording import listed, number
+
+Matrix = NDArray[np.float64]
+
+# Positive values that span more than two decades count in logarithms, as pictures of fronts draw them.
+_DECADES = 100
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one point of a front to the next one that is better in an objective.
+
+    Attributes:
+        better_in: The name of the objective.
+        row: The row of the next point.
+        values: By name of an objective, what the next point has; a mapping that cannot be written.
+        gains: By name of an objective, how much better the next point is than the first; negative where it is worse, 0
+            where both have the same. A mapping that cannot be written.
+    """
+
+    better_in: str
+    row: int
+    values: Mapping[str, float]
+    gains: Mapping[str, float]
+
+    def __str__(self) -> str:
+        parts: dict[str, list[str]] = {"costs": [], "gives": []}
+        for name, gain in self.gains.items():
+            if gain and name != self.better_in:
+                parts["gives" if gain > 0 else "costs"].append(f"{number(abs(gain))} of {name}")
+        said = [f"{verb} {listed(each)}" for verb, each in parts.items() if each]
+        return f"{self.better_in} = {number(self.values[self.better_in])} {' and '.join(said) or 'costs nothing'}"
+
+
+def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+    """How far every point falls short of the best, objective by objective: 0 is the best of all, 1 the worst.
+
+    Positive values that span more than two decades count in logarithms: a k of 10 instead of 5 is worth as much as one
+    of 1,000 instead of 500. Infinite values are 0 or 1, and the others are spread as if these were not there.
+
+    Args:
+        values: (n, n_obj) array, natural signs.
+        maximize: Whether higher is better, for each objective.
+
+    Returns:
+        (n, n_obj) float array; 0 throughout where all points have one value.
+
+    >>> shortfalls([[2, 0.0], [4, 0.1], [6, 0.4]], [True, False]).tolist()
+    [[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]]
+    >>> shortfalls([[1], [100], [10_000]], [True]).tolist()
+    [[1.0], [0.5], [0.0]]
+    """
+    given = np.asarray(values, dtype=float)
+    found = np.zeros_like(given)
+    for j, higher in enumerate(maximize):
+        own = given[:, j]
+        finite = np.isfinite(own)
+        # Both infinities are the worst or the best that there is.
+        found[~finite, j] = (own[~finite] < 0) == higher
+        if finite.any():
+            column = own[finite]
+            if column.min() > 0 and column.max() > _DECADES * column.min():
+                column = np.log(column)
+            low, high = column.min(), column.max()
+            if high > low:
+                found[finite, j] = ((high - column) if higher else (column - low)) / (high - low)
+    return found
+
+
+def first_of(*keys: ArrayLike) -> int:
+    """The row that is least by the first key, among those by the second, and so on; the first one of equals.
+
+    Args:
+        *keys: (n,) arrays, or (n, m) arrays, whose columns are keys one after the other.
+
+    >>> first_of([1, 0, 0, 0], [[0, 0], [1, 2], [1, 1], [1, 1]])
+    2
+    """
+    columns = [column for key in keys for column in np.atleast_2d(np.asarray(key, dtype=float).T)]
+    # The last key of lexsort counts most, and equals stay in their order.
+    return int(np.lexsort(columns[::-1])[0])
+
+
+def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[int, int]:
+    """For every objective the next point that is better in it.
+
+    That is the one that is better by least; among several, the one that falls short by least in all others together.
+
+    Args:
+        values: (n, n_obj) array, natural signs.
+        maximize: Whether higher is better, for each objective.
+        row: The point from which is looked.
+
+    Returns:
+        By objective a row; objectives in which no point is better are left out.
+
+    >>> next_better([[5, 10], [7, 30], [9, 20], [2, 4]], [True, False], 0)
+    {0: 1, 1: 3}
+    """
+    return _next(_minimised(values, maximize), shortfalls(values, maximize), row)
+
+
+def next_steps(names: Sequence[str], values: ArrayLike, maximize: Sequence[bool], row: int) -> list[Step]:
+    """What the next better points cost: `next_better` with the differences in all objectives.
+
+    Args:
+        names: Name of every objective.
+        values: (n, n_obj) array, natural signs.
+        maximize: Whether higher is better, for each objective.
+        row: The point from which is looked.
+
+    >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
+    >>> str(step), dict(step.gains)
+    ('k = 7 costs 20 of GLM', {'k': 2.0, 'GLM': -20.0})
+    """
+    given, costs = np.asarray(values, dtype=float), _minimised(values, maximize)
+    steps = []
+    for j, other in next_better(values, maximize, row).items():
+        # Two infinities are alike.
+        gains = [
+            0.0 if mine == theirs else mine - theirs
+            for mine, theirs in zip(costs[row].tolist(), costs[other].tolist(), strict=True)
+        ]
+        steps.append(
+            Step(
+                names[j],
+                other,
+                MappingProxyType(dict(zip(names, given[other].tolist(), strict=True))),
+                MappingProxyType(dict(zip(names, gains, strict=True))),
+            )
+        )
+    return steps
+
+
+def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+    """What every point loses at least for what it gains where one goes on to a next better point.
+
+    The trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable focus on
+    the knees of the Pareto front*), sum of the losses / sum of the gains in `shortfalls`, to the points of
+    `next_better`. Above 1, every step costs more than it gains.
+
+    Args:
+        values: (n, n_obj) array, natural signs.
+        maximize: Whether higher is better, for each objective.
+
+    Returns:
+        (n,) float array; infinity for a point that is best in everything.
+
+    >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
+    [0.3333333333333333, 3.0, 0.3333333333333333]
+    """
+    costs, short = _minimised(values, maximize), shortfalls(values, maximize)
+    found = np.full(len(costs), np.inf)
+    for row in range(len(costs)):
+        for other in _next(costs, short, row).values():
+            step = short[other] - short[row]
+            gain = -np.minimum(step, 0).sum()
+            if gain > 0:
+                found[row] = min(found[row], np.maximum(step, 0).sum() / gain)
+    return found
+
+
+def _minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+    """(n, n_obj) float array: lower is better throughout."""
+    costs: Matrix = np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
+    return costs
+
+
+def _next(costs: Matrix, short: Matrix, row: int) -> dict[int, int]:
+    """What `next_better` finds, of minimised values and shortfalls."""
+    found = {}
+    for j in range(costs.shape[1]):
+        better = np.flatnonzero(costs[:, j] < costs[row, j])
+        if len(better):
+            nearest = better[costs[better, j] == costs[better, j].max()]
+            others = np.delete(short[nearest], j, axis=1).sum(axis=1)
+            found[j] = int(nearest[first_of(others, costs[nearest])])
+    return found

@@ -1,0 +1,143 @@
+"""Verify: every measure of a released table counted again, as its definition reads, and held against its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon._messages import examples
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.publishing.loss_recounts import LOSSES
+from pymoo_anon.publishing.privacy_recounts import PRIVACY
+from pymoo_anon.publishing.recount import Recount
+from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.roles import names_of
+
+_RECOUNTS = {**PRIVACY, **LOSSES}
+
+# Sums of floats in another order differ in their last digits.
+_TOLERANCE = 1e-9
+
+
+def verify(
+    frame: Any,
+    quasi_identifiers: Name | Sequence[Name],
+    measures: Sequence[Objective | Constraint],
+    *,
+    original: Any = None,
+    hierarchies: Mapping[Name, Hierarchy] | None = None,
+    generalization: Generalization | None = None,
+) -> pd.DataFrame:
+    """Count a released table again, with plain dataframe operations and without the engine of a search.
+
+    The table may come from anywhere. Rows with `*` in every quasi-identifier are one class of their own: an attacker
+    who knows that a person is in no other class looks for them there. So k counts them, too.
+
+    Args:
+        frame: The released table: pandas, polars, pyarrow, DuckDB, Dask or Spark.
+        quasi_identifiers: Names of its quasi-identifiers.
+        measures: Objectives, `KAnonymity()`, and constraints, `KAnonymity() >= 5`.
+        original: The table that was released, of any kind. Rows that the release lacks count as suppressed, and
+            measures that compare with the whole table (t, beta, delta) take its distribution. None takes the release
+            for the whole table.
+        hierarchies: The hierarchy of every quasi-identifier. Losses that go by levels or original values need them.
+        generalization: What the release was recoded by, `problem.decode(x)`. Losses by cells need it.
+
+    Returns:
+        A row per measure: `measure`, its name; `recounted`, its value with natural sign; `required`, the bound of a
+        constraint as text, else empty; `holds`, True or False for a constraint, else None.
+
+    Raises:
+        TypeError: `frame` is no frame, or a measure is none.
+        KeyError: The frame lacks a column.
+        ValueError: The frame has no row, a measure is not known here, or needs an argument that was not given.
+
+    >>> from pymoo_anon.objectives.privacy.identity import KAnonymity
+    >>> released = pd.DataFrame({"age": ["20–29", "20–29", "30–39"], "sex": ["F", "F", "*"]})
+    >>> verify(released, ["age", "sex"], [KAnonymity() >= 2])
+      measure recounted required  holds
+    0       k         1     >= 2  False
+    """
+    objectives = _objectives(measures)
+    columns = [objective.column for objective in objectives if objective.column is not None]
+    recount = Recount(frame, names_of(quasi_identifiers), columns, original, hierarchies, generalization)
+    rows = []
+    for objective, measure in zip(objectives, measures, strict=True):
+        value, required, holds = recounted(recount, objective), "", None
+        if isinstance(measure, Constraint):
+            required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
+            holds = at_least_as_good(value, measure.bound, measure.at_least)
+        rows.append((name_of(objective), value, required, holds))
+    return object_frame(("measure", "recounted", "required", "holds"), rows)
+
+
+def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Rows as a frame that keeps every value as it is: whole numbers whole, and None None.
+
+    Args:
+        columns: Names of the columns.
+        rows: The rows.
+    """
+    return pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=object) for i, name in enumerate(columns)})
+
+
+def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
+    """The objectives among measures, and those that constraints bound.
+
+    Raises:
+        TypeError: A measure is none.
+        ValueError: One is not known here.
+    """
+    if isinstance(measures, Objective | Constraint):
+        raise TypeError(f"measures must be a list of them, got {measures!r}; [{measures!r}] is one")
+    objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in measures]
+    for objective in objectives:
+        if not isinstance(objective, Objective):
+            raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
+    unknown = [objective for objective in objectives if not is_known(objective)]
+    if unknown:
+        raise ValueError(f"measures must be among those of pymoo_anon.objectives, got {examples(unknown)}")
+    return objectives
+
+
+def is_known(objective: Objective) -> bool:
+    """Whether an objective can be counted again: it is one of this package's, and not one that derives from them."""
+    return type(objective) in _RECOUNTS
+
+
+def recounted(recount: Recount, objective: Objective) -> float:
+    """The value of an objective, whole where all of its values are.
+
+    Args:
+        recount: The released table.
+        objective: One that `is_known`.
+
+    Raises:
+        KeyError: The release lacks the column that it reads.
+        ValueError: It needs what was not given.
+    """
+    value = _RECOUNTS[type(objective)](recount, objective)
+    return int(value) if objective.whole and np.isfinite(value) else float(value)
+
+
+def at_least_as_good(value: float, bound: float, higher: bool) -> bool:
+    """Whether a value keeps a bound, but for the rounding of floats.
+
+    Args:
+        value: The value.
+        bound: The bound.
+        higher: Whether higher is better.
+    """
+    slack = _TOLERANCE * max(abs(bound), 1.0) if np.isfinite(bound) else 0.0
+    return bool(value >= bound - slack if higher else value <= bound + slack)
+
+
+def name_of(objective: Objective) -> str:
+    """The name of a measure, with the column that it reads."""
+    return objective.name if objective.column is None else f"{objective.name} of {objective.column}"

@@ -1,0 +1,213 @@
+"""Pictures of the lattice: its nodes in layers by height, the front among them, and what a search visited."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, save, tick
+
+Ints = NDArray[np.int64]
+
+# Up to so many nodes are drawn one by one, and up to so many with the lines between neighbours.
+_NODES = 600
+_LINES = 200
+
+_PALE, _MIDDLE = "#dddddd", "#8fb8d8"
+
+
+@dataclass(frozen=True)
+class LatticePicture:
+    """All that a picture of a lattice shows.
+
+    The height of a node is the sum of its levels; layer 0 holds the table as it is.
+
+    Attributes:
+        title: The heading.
+        counts: How many nodes each layer has; whole numbers of any size.
+        front: How many of them are in the front.
+        visited: How many of them were visited, or None where that is not known.
+        nodes: (n, n_var) int64 array, all nodes layer by layer, or None where they are more than 600.
+        places: (n, 2) float array, where each of them is drawn: beside its layer's middle, and its height.
+        is_front: (n,) Boolean array.
+        is_visited: (n,) Boolean array.
+        lines: (m, 2) int64 array, pairs of places of nodes that differ in one level by one; none where there are more
+            than 200 nodes.
+    """
+
+    title: str
+    counts: tuple[int, ...]
+    front: tuple[int, ...]
+    visited: tuple[int, ...] | None
+    nodes: Ints | None
+    places: NDArray[np.float64]
+    is_front: NDArray[np.bool_]
+    is_visited: NDArray[np.bool_]
+    lines: Ints
+
+
+def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLike | None = None) -> LatticePicture:
+    """Collect what a picture of a lattice shows.
+
+    Args:
+        problem: The problem.
+        front: (n, n_var) array of the nodes of a front, such as `res.X`.
+        visited: (m, n_var) array of the nodes that a search visited; they may repeat. None where that is not known.
+
+    Raises:
+        ValueError: Something is no node of the lattice.
+    """
+    marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
+    seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
+    counts = _layer_sizes(problem.lengths)
+    n_layers = len(counts)
+    title = f"{problem.n_nodes:,} nodes in {n_layers} layers, {len(marked):,} in the front"
+    if seen is not None:
+        title += f", {len(seen):,} visited"
+    nodes, places, lines = None, np.empty((0, 2)), np.empty((0, 2), dtype=np.int64)
+    is_front = is_visited = np.empty(0, dtype=bool)
+    if problem.n_nodes <= _NODES:
+        nodes = problem.nodes(0, problem.n_nodes)
+        nodes = nodes[np.argsort(nodes.sum(axis=1), kind="stable")]
+        places = _places(nodes, counts)
+        is_front, is_visited = _is_in(nodes, marked), _is_in(nodes, marked[:0] if seen is None else seen)
+        if len(nodes) <= _LINES:
+            lines = _lines(nodes)
+    return LatticePicture(
+        title,
+        tuple(counts),
+        _by_layer(marked, n_layers),
+        None if seen is None else _by_layer(seen, n_layers),
+        nodes,
+        places,
+        is_front,
+        is_visited,
+        lines,
+    )
+
+
+def plot_lattice(
+    problem: LatticeProblem,
+    front: ArrayLike,
+    path: str | os.PathLike[str] | None = None,
+    visited: ArrayLike | None = None,
+) -> Figure:
+    """Draw a lattice in layers, the front marked: every node of a small one, of a large one the width of each layer.
+
+    Args:
+        problem: The problem.
+        front: As in `lattice_picture`.
+        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+        visited: As in `lattice_picture`.
+
+    Raises:
+        ValueError: As `lattice_picture`.
+    """
+    picture = lattice_picture(problem, front, visited)
+    figure = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
+    figure.suptitle(picture.title)
+    ax = figure.add_subplot()
+    if picture.nodes is None:
+        _draw_layers(ax, picture)
+    else:
+        _draw_nodes(ax, picture)
+    ax.set_ylabel("height (sum of the levels)")
+    tick(ax.yaxis, False, True, len(picture.counts), 12)
+    ax.set_ylim(-0.8, len(picture.counts) - 0.2)
+    for side in ("top", "right", "bottom"):
+        ax.spines[side].set_visible(False)
+    save(figure, path)
+    return figure
+
+
+def _layer_sizes(lengths: Ints) -> list[int]:
+    """How many nodes each layer has, in whole numbers of any size."""
+    sizes = [1]
+    for length in lengths.tolist():
+        # Layer h of the product takes from the layers h - length to h of what there was.
+        sizes = [sum(sizes[max(h - length, 0) : h + 1]) for h in range(len(sizes) + length)]
+    return sizes
+
+
+def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
+    return tuple(np.bincount(nodes.sum(axis=1), minlength=n_layers).tolist())
+
+
+def _places(nodes: Ints, counts: list[int]) -> NDArray[np.float64]:
+    """Where nodes in the order of their layers are drawn: side by side, in the middle of their layer."""
+    within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
+    return np.column_stack([within, nodes.sum(axis=1)])
+
+
+def _is_in(nodes: Ints, some: Ints) -> NDArray[np.bool_]:
+    known = set(map(tuple, some.tolist()))
+    return np.array([tuple(node) in known for node in nodes.tolist()], dtype=bool)
+
+
+def _lines(nodes: Ints) -> Ints:
+    """Pairs of nodes that differ in one level by one, the lower one first."""
+    number = {tuple(node): place for place, node in enumerate(nodes.tolist())}
+    pairs = []
+    for node, place in number.items():
+        for j in range(len(node)):
+            above = number.get((*node[:j], node[j] + 1, *node[j + 1 :]))
+            if above is not None:
+                pairs.append((place, above))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:
+    """Every node, a front's large, what was visited dark."""
+    size = float(np.clip(6000 / max(picture.counts) ** 2, 8, 90))
+    ax.add_collection(LineCollection(list(picture.places[picture.lines]), colors=_PALE, linewidths=0.6, zorder=1))
+    other = ~picture.is_front & ~picture.is_visited
+    marks: list[Artist] = []
+    names: list[str] = []
+    for chosen, name, colour, scale in (
+        (other, "node" if picture.visited is None else "not visited", _PALE, 1.0),
+        (picture.is_visited & ~picture.is_front, "visited", _MIDDLE, 1.0),
+        (picture.is_front, "front", COLOURS[1], 1.6),
+    ):
+        if chosen.any():
+            x, y = picture.places[chosen].T
+            marks.append(ax.scatter(x, y, s=scale * size, color=colour, zorder=2))
+            names.append(name)
+    ax.margins(x=0.05)
+    ax.set_xticks([])
+    legend(ax, marks, names, loc="upper right")
+
+
+def _draw_layers(ax: Axes, picture: LatticePicture) -> None:
+    """A bar for each layer, as wide as it has nodes, and the members of the front on it."""
+    heights = np.arange(len(picture.counts))
+    # Shares of the widest layer: numbers of any size become floats here.
+    widest = max(picture.counts)
+    widths = np.array([count / widest for count in picture.counts])
+    marks: list[Artist] = []
+    ax.barh(heights, widths, left=-widths / 2, height=0.7, color=_PALE)
+    marks.append(Patch(color=_PALE))
+    names = [f"nodes, {widest:,} in the widest layer" if widest < 10**15 else "nodes"]
+    if picture.visited is not None:
+        seen = np.array([count / widest for count in picture.visited])
+        ax.barh(heights, seen, left=-seen / 2, height=0.7, color=_MIDDLE)
+        marks.append(Patch(color=_MIDDLE))
+        names.append("visited")
+    for height, count in enumerate(picture.front):
+        # Side by side, however narrow the layer is.
+        room = min(0.012 * (count - 1), 0.5)
+        x = np.linspace(-room, room, count) if count > 1 else np.zeros(count)
+        dots = ax.scatter(x, np.full(count, height), s=16, color=COLOURS[1], zorder=3)
+    marks.append(dots)
+    names.append("front")
+    ax.set_xlim(-0.55, 0.55)
+    ax.set_xticks([])
+    legend(ax, marks, names, loc="upper right")

@@ -1,0 +1,153 @@
+"""A table whose names and values try to break out of a page, problems about it, and a report as a reader sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import Findings, write_report
+from pymoo_anon.table import Below, Hierarchy, Microdata
+
+SCRIPT, BRACES, DOTTED = "<script>window.broken=1</script>", "{{7*7}}", 'a.b["c"]\'\\'
+HOSTILE = [
+    "</script><script>window.broken=1</script>",
+    "<img src=x onerror=window.broken=1>",
+    "=cmd|' /C calc'!A0",
+    "{{7*7}}${7*7}",
+    "a \"b\" 'c' & <!-- ",
+    "line\nbreak",
+    "日本語",
+    "",
+]
+RULE = Below(5)
+
+
+def frame(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            SCRIPT: rng.choice(HOSTILE, n, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02]),
+            BRACES: rng.choice(["yes", "no"], n, p=[0.8, 0.2]),
+            DOTTED: rng.integers(0, 40, n),
+            "illness": rng.choice(["flu", "cold", "<b>ulcer</b>"], n),
+        }
+    )
+
+
+def hierarchies():
+    halves = [HOSTILE, ["<i>front</i>"] * 4 + ["back & forth"] * 4, ["*"] * 8]
+    return {
+        SCRIPT: Hierarchy.from_levels(halves),
+        BRACES: Hierarchy.flat(["yes", "no"]),
+        DOTTED: Hierarchy.intervals(0, 40, widths=[10, 20]),
+    }
+
+
+def table(rows=None):
+    return Microdata.from_frame(frame() if rows is None else rows, hierarchies(), sensitive="illness")
+
+
+def problem(rows=None, suppression=RULE, constraints=()):
+    goals = [KAnonymity(), DistinctLDiversity("illness"), GeneralLossMetric()]
+    return LatticeProblem(table(rows), goals, suppression, constraints)
+
+
+#: Points of the lattice; the third is the release.
+X = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 2], [2, 1, 2], [0, 1, 1], [2, 1, 3]])
+CHOSEN = 2
+
+CLAIMS = pd.DataFrame(
+    {
+        "measure": ["k", "GLM", "own"],
+        "promised": [12, 1000.5, 3],
+        "recounted": [12, 1000.5, None],
+        "holds": [True, False, None],
+    }
+)
+EVIDENCE = {
+    "software": {"pymoo_anon": "0.1.0", "<b>": "</script>"},
+    "seed": 4711,
+    "settings": {"require": ["k>=5", "l>=2"], "nothing": None, "yes": True},
+    "front": [{"x": [0, i], "suppressed": i} for i in range(30)],
+    "neighbours": [{"k": 2, "suppressed": 3}],
+}
+
+
+def report(path, own=None, points=X, chosen=CHOSEN, **options):
+    options.setdefault("findings", Findings(claims=CLAIMS, evidence=EVIDENCE, certified=True))
+    write_report(path, problem() if own is None else own, points, chosen, **options)
+    return path.read_text(encoding="utf-8")
+
+
+class _Page(HTMLParser):
+    """The tables, the sentences and all text of a page, scripts and styles left out."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.tables, self.sentences, self.texts, self.tags, self.attributes = {}, {}, [], [], []
+        self._table = self._words = self._cell = None
+        self._silent = False
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag in ("script", "style"):
+            self._silent = True
+        if "data-table" in given:
+            self._table = self.tables.setdefault(given["data-table"], [])
+        if "data-words" in given:
+            self._words = self.sentences.setdefault(given["data-words"], [])
+        if tag == "tr" and self._table is not None:
+            self._table.append([])
+        if tag in ("td", "th") and self._table is not None:
+            self._cell = []
+        if tag == "li" and self._words is not None:
+            self._cell = []
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self._silent = False
+        if tag in ("td", "th") and self._table:
+            self._table[-1].append("".join(self._cell))
+            self._cell = None
+        if tag == "li" and self._words is not None:
+            self._words.append("".join(self._cell))
+            self._cell = None
+        if tag == "tbody":
+            self._table = None
+        if tag == "ul":
+            self._words = None
+
+    def handle_data(self, data):
+        if self._silent:
+            return
+        self.texts.append(data)
+        if self._cell is not None:
+            self._cell.append(data)
+
+
+def read(text):
+    page = _Page()
+    page.feed(text)
+    return page
+
+
+def payload(text):
+    """The data that the script of a page reads."""
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found)
+
+
+def rows_of(data, name, row=CHOSEN):
+    """The rows of a table as the script has them, for one member of the front."""
+    if name in data["fixed"]:
+        return data["fixed"][name]
+    (member,) = (member for member in data["members"] if member["point"] == row + 1)
+    return data["pool"][member["tables"][name]]

@@ -1,0 +1,455 @@
+"""Choosing a point of a front: what has to hold, which of the rest, and how it is said."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.core.result import Result
+from pymoo.decomposition.asf import ASF
+from tasks import KINDS, invented, tasks
+
+from pymoo_anon.objectives import (
+    ClassSizeSum,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    GeneralLossMetric,
+    KAnonymity,
+    MaximumRisk,
+    Precision,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.publishing import Choice, choose, risk_at_most
+from pymoo_anon.publishing.members import Members
+from pymoo_anon.publishing.tradeoffs import first_of, next_better, shortfalls, steadiness
+from pymoo_anon.table import Hierarchy, Microdata, Violating
+
+K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
+
+# Random tables have hierarchies without a root, too.
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of")
+
+PROBLEM = LatticeProblem(invented(1), [K, L, GLM], suppression=3)
+FRONT = PROBLEM.pareto_set()
+VALUES = PROBLEM.natural(PROBLEM.pareto_front())
+
+
+def plain_best(problem, X, keep, key):
+    """The row that a loop over all finds: the least key, then the objectives, then the row."""
+    F = problem.evaluate(X, return_values_of=["F"])
+    rows = [row for row in range(len(X)) if keep(row)]
+    return min(rows, key=lambda row: (key(row), *F[row], row))
+
+
+def test_the_least_loss_of_those_that_satisfy_what_is_required():
+    choice = choose(PROBLEM, FRONT, require=[K >= 5, L >= 3], best=GLM)
+    row = plain_best(PROBLEM, FRONT, lambda r: VALUES[r, 0] >= 5 and VALUES[r, 1] >= 3, lambda r: VALUES[r, 2])
+    assert choice.row == row
+    assert choice.x == tuple(FRONT[row].tolist())
+    assert all(type(level) is int for level in choice.x)
+    assert choice.values == {"k": VALUES[row, 0], "l": VALUES[row, 1], "GLM": VALUES[row, 2]}
+    assert [type(value) for value in choice.values.values()] == [int, int, float]
+    assert choice.n_suppressed == PROBLEM.equivalence_classes(choice.x).n_suppressed[0]
+    left = ((VALUES[:, 0] >= 5) & (VALUES[:, 1] >= 3)).sum()
+    assert choice.reason == f"the least GLM of the {left} points with k >= 5 and l >= 3, of {len(FRONT)}"
+
+
+def test_without_a_way_it_is_the_least_loss():
+    assert choose(PROBLEM, FRONT, require=[K >= 5]) == choose(PROBLEM, FRONT, require=[K >= 5], best=GLM)
+    assert choose(PROBLEM, FRONT).row == VALUES[:, 2].argmin()
+    # Lower is better of t as well, but the least of it is no release of use.
+    problem = LatticeProblem(invented(1), [T, Precision(), GLM])
+    nodes = problem.nodes(0, problem.n_nodes)
+    assert choose(problem, nodes).reason == "the greatest precision of all 625 points"
+    with pytest.raises(ValueError, match=r"no objective is one of objectives.loss, got k, l and t$"):
+        choose(LatticeProblem(invented(1), [K, L, T]), FRONT)
+
+
+def test_a_loss_of_ones_own_class_is_a_loss():
+    class Mine(GeneralLossMetric):
+        name = "mine"
+
+    assert choose(LatticeProblem(invented(1), [K, Mine()]), FRONT).reason.startswith("the least mine of")
+
+
+def test_the_best_of_a_measure_of_which_higher_is_better_is_the_greatest():
+    choice = choose(PROBLEM, FRONT, best=K)
+    assert choice.values["k"] == VALUES[:, 0].max()
+    assert choice.reason == f"the greatest k of all {len(FRONT)} points"
+
+
+def test_a_result_serves_as_well_as_its_points():
+    res = Result()
+    res.X = FRONT
+    assert choose(PROBLEM, res, knee=True) == choose(PROBLEM, FRONT, knee=True)
+    res.X = FRONT[0]
+    assert choose(PROBLEM, res).row == 0
+    assert choose(PROBLEM, res).reason == "the least GLM of the front's only point"
+
+
+@pytest.mark.parametrize("measure", [each for each in KINDS if each not in PROBLEM.objectives], ids=repr)
+def test_measures_that_are_no_objectives_are_measured(measure):
+    """As a problem with that objective measures them, suppression by the problem's constraints included."""
+    problem = LatticeProblem(invented(1), [K, GLM], suppression=3, constraints=[L >= 2])
+    X = problem.nodes(0, problem.n_nodes)[1::3]
+    members = Members(problem, X)
+    other = LatticeProblem(invented(1), [measure], suppression=3)
+    np.testing.assert_array_equal(members.values(measure), other.natural(other.compute(X[members.rows]))[:, 0])
+    choice = choose(problem, X, best=measure)
+    best = members.values(measure).max() if measure.maximize else members.values(measure).min()
+    assert best in choice.values.values()
+
+
+@pytest.mark.parametrize("measure", [T, GLM, ClassSizeSum(), KAnonymity(person="s1")], ids=repr)
+def test_who_is_suppressed_is_what_the_problem_says(measure):
+    """Classes that break a constraint, which only the rule knows, not the engine."""
+    asked = {"suppression": Violating(20), "constraints": [L >= 3]}
+    problem = LatticeProblem(invented(1), [K], **asked)
+    X = problem.nodes(0, problem.n_nodes)
+    members = Members(problem, X)
+    suppressed = [problem.equivalence_classes(x).n_suppressed[0] for x in X[members.rows]]
+    assert members.n_suppressed.tolist() == suppressed
+    assert len(members) < len(X)
+    assert any(suppressed)
+    other = LatticeProblem(invented(1), [measure], **asked)
+    np.testing.assert_array_equal(members.values(measure), other.natural(other.compute(X[members.rows]))[:, 0])
+
+
+@given(tasks(), tasks(violating=True), st.data())
+def test_any_choice_is_what_a_loop_over_all_points_finds(plainly, violating, data):
+    task = data.draw(st.sampled_from([plainly, violating]))
+    problem = task.problem
+    X = problem.nodes(0, problem.n_nodes)
+    F, G = (problem.evaluate(X, return_values_of=["F", "G"])) if problem.n_ieq_constr else (task.F, None)
+    feasible = np.ones(len(X), dtype=bool) if G is None else (G <= 0).all(axis=1)
+    measure = data.draw(st.sampled_from(problem.measured))
+    values = Members(problem, X).values(measure) if feasible.any() else np.empty(0)
+    finite = values[np.isfinite(values)].tolist()
+    if not finite:
+        return
+    edge = data.draw(st.sampled_from(finite))
+    constraint = measure >= edge if data.draw(st.booleans()) else measure <= edge
+    whole = np.full(len(X), np.nan)
+    whole[feasible] = values
+    keep = feasible & ((whole >= edge) if constraint.at_least else (whole <= edge))
+    choice = choose(problem, X, require=[constraint], best=problem.objectives[0])
+    assert choice.row == plain_best(problem, X, lambda row: keep[row], lambda row: F[row, 0])
+
+
+def test_points_that_break_a_constraint_of_the_problem_are_no_members():
+    problem = LatticeProblem(invented(1), [GLM], constraints=[K >= 4])
+    X = problem.nodes(0, problem.n_nodes)
+    choice = choose(problem, X)
+    assert choice.values["k"] >= 4
+    assert choice.row > 0
+    assert choose(problem, X, row=choice.row).row == choice.row
+    with pytest.raises(ValueError, match="row must be a point that satisfies the constraints of its problem, got 0"):
+        choose(problem, X, row=0)
+    with pytest.raises(ValueError, match=r"satisfies all constraints of its problem, got 2 points and none that does"):
+        choose(problem, X[:2])
+
+
+# --- risk ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("risk", "k"), [(0.09, 12), (0.2, 5), (0.05, 20), (1, 1), (1.0, 1), (0.1, 10), (1 / 3, 3), (0.333, 4), (0.0909, 12)]
+)
+def test_the_k_of_a_risk(risk, k):
+    assert risk_at_most(PROBLEM.table, risk) == (KAnonymity() >= k)
+
+
+def test_every_risk_that_a_k_has_allows_that_k():
+    """Also where the decimal of 1 / k rounds up or down, and one step below that risk does not."""
+    for k in range(1, 3000):
+        assert risk_at_most(PROBLEM.table, 1 / k).bound == k
+        assert risk_at_most(PROBLEM.table, float(np.nextafter(1 / k, 0))).bound == k + 1
+
+
+@given(st.integers(1, 10_000))
+def test_the_k_of_a_decimal_is_exact(thousandths):
+    risk = Fraction(thousandths, 10_000)
+    k = risk_at_most(PROBLEM.table, float(f"{thousandths / 10_000:.4f}")).bound
+    assert Fraction(1, k) <= risk
+    assert k == 1 or Fraction(1, k - 1) > risk
+
+
+def test_a_risk_is_required():
+    choice = choose(PROBLEM, FRONT, risk=0.2)
+    assert choice == choose(PROBLEM, FRONT, require=[K >= 5])
+    assert choice.values["k"] >= 5
+
+
+def test_the_risk_of_persons_counts_persons():
+    frame = pd.DataFrame({"q": [0, 0, 0, 1, 1, 1], "who": [1, 1, 2, 3, 4, 5]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, person="who")
+    problem = LatticeProblem(table, [KAnonymity(), GLM])
+    # Three rows in each class, but two persons in one of them.
+    assert choose(problem, [[0], [1]], risk=0.5).x == (0,)
+    assert choose(problem, [[0], [1]], risk=0.34).x == (1,)
+    assert choose(problem, [[0], [1]], risk=0.34).values["k in persons"] == 5
+
+
+@pytest.mark.parametrize("risk", [0, -0.1, 1.5, float("nan"), float("inf")])
+def test_a_risk_is_a_chance(risk):
+    with pytest.raises(ValueError, match="risk must be above 0 and at most 1"):
+        choose(PROBLEM, FRONT, risk=risk)
+
+
+# --- knee and weights ---------------------------------------------------------------------------------------------
+
+
+def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():
+    np.testing.assert_allclose(shortfalls([[1], [10], [1000]], [True])[:, 0], [1, 2 / 3, 0])
+    np.testing.assert_allclose(shortfalls([[1], [50.5], [100]], [True])[:, 0], [1, 0.5, 0])
+    np.testing.assert_allclose(shortfalls([[2], [101], [200]], [True])[:, 0], [1, 0.5, 0])
+    np.testing.assert_allclose(shortfalls([[0], [500], [1000]], [False])[:, 0], [0, 0.5, 1])
+
+
+def test_shortfalls_of_infinite_values_are_the_ends():
+    np.testing.assert_array_equal(shortfalls([[np.inf], [1], [3]], [False])[:, 0], [1, 0, 1])
+    np.testing.assert_array_equal(shortfalls([[np.inf], [1], [3], [-np.inf]], [True])[:, 0], [0, 1, 0, 1])
+    np.testing.assert_array_equal(shortfalls([[2], [2]], [True])[:, 0], [0, 0])
+    np.testing.assert_array_equal(shortfalls([[np.inf], [np.inf]], [False])[:, 0], [1, 1])
+
+
+@given(st.lists(st.tuples(*[st.integers(1, 5)] * 3), min_size=1, max_size=9), st.tuples(*[st.booleans()] * 3))
+def test_steadiness_is_the_least_loss_for_a_gain_over_all_steps(rows, maximize):
+    values = np.array(rows, dtype=float)
+    short = shortfalls(values, maximize)
+    for row, found in enumerate(steadiness(values, maximize)):
+        expected = np.inf
+        for other in next_better(values, maximize, row).values():
+            gain = sum(max(short[row, j] - short[other, j], 0) for j in range(3))
+            loss = sum(max(short[other, j] - short[row, j], 0) for j in range(3))
+            expected = min(expected, loss / gain)
+        assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("ks", "losses", "knee"),
+    [
+        # A bend towards the ideal, and one in a front that bends away from it.
+        ([2, 18, 20], [0, 1, 10], 1),
+        ([10, 20, 60, 70, 80], [0, 40, 45, 85, 95], 2),
+    ],
+)
+def test_from_a_knee_every_step_costs_much(ks, losses, knee):
+    values = np.column_stack([ks, losses])
+    assert np.argmax(steadiness(values, [True, False])[1:-1]) + 1 == knee
+
+
+def test_the_knee_is_the_steadiest_point_that_is_the_worst_in_nothing():
+    choice = choose(PROBLEM, FRONT, knee=True)
+    inner = [row for row in range(len(FRONT)) if not any(_is_worst(VALUES[row, j], j) for j in range(3))]
+    steady = steadiness(VALUES, [True, True, False])
+    assert choice.row == plain_best(PROBLEM, FRONT, lambda row: row in inner, lambda row: -steady[row])
+    assert choice.reason == f"the knee of all {len(FRONT)} points"
+
+
+def _is_worst(value, j):
+    return value == (VALUES[:, j].max() if j == 2 else VALUES[:, j].min())
+
+
+def test_two_ends_have_no_knee_between_them():
+    ends = [VALUES[:, 0].argmax(), VALUES[:, 2].argmin()]
+    with pytest.raises(ValueError, match="must have a knee, and each of its 2 points is the worst in one of the"):
+        choose(PROBLEM, FRONT[ends], knee=True)
+    assert choose(PROBLEM, FRONT[ends[:1]], knee=True).row == 0
+
+
+def test_the_knee_is_of_what_is_left():
+    ks = sorted(VALUES[:, 0])
+    least = float(ks[len(ks) // 2]) <= K
+    choice = choose(PROBLEM, FRONT, require=[least], knee=True)
+    left = VALUES[:, 0] >= least.bound
+    assert choice == choose_again(FRONT[left], choice, knee=True)
+
+
+def choose_again(X, like, **way):
+    """A choice from other points, with the row and the reason of one from the front."""
+    again = choose(PROBLEM, X, **way)
+    return Choice(like.row, again.x, again.values, again.n_suppressed, like.reason)
+
+
+@pytest.mark.parametrize("weights", [{K: 1, GLM: 2}, {K: 1, L: 1, GLM: 1}, {L: 3, GLM: 1}, {GLM: 1}, {T: 1, GLM: 4}])
+def test_weights_are_an_achievement_function(weights):
+    """pymoo's, which divides by its weights."""
+    choice = choose(PROBLEM, FRONT, weights=weights)
+    short = Members(PROBLEM, FRONT).shortfalls(list(weights))
+    achieved = ASF().do(short, 1 / np.array(list(weights.values()), dtype=float))
+    assert achieved[choice.row] == pytest.approx(achieved.min())
+
+
+def test_more_weight_is_never_worse_in_what_it_weighs():
+    values = [choose(PROBLEM, FRONT, weights={K: 1, GLM: weight}).values["GLM"] for weight in (0.01, 0.1, 1, 10, 100)]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > values[-1]
+
+
+def test_what_weights_say():
+    choice = choose(PROBLEM, FRONT, require=[K >= 2], weights={K: 1, GLM: 2.5})
+    left = (VALUES[:, 0] >= 2).sum()
+    expected = f"the least weighted shortfall by k = 1 and GLM = 2.5 of the {left} points with k >= 2, of {len(FRONT)}"
+    assert choice.reason == expected
+
+
+# --- ties ---------------------------------------------------------------------------------------------------------
+
+
+def test_among_equals_the_best_in_the_objectives_and_then_the_first():
+    X = np.concatenate([FRONT[::-1], FRONT])
+    values = np.concatenate([VALUES[::-1], VALUES])
+    choice = choose(PROBLEM, X, best=L)
+    assert choice.row == plain_best(PROBLEM, X, lambda row: True, lambda row: -values[row, 1])
+    assert choice.row < len(FRONT)
+    assert (values[:, 1] == choice.values["l"]).sum() > 2
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=12))
+def test_the_first_of_rows(rows):
+    values = np.array(rows)
+    expected = min(range(len(rows)), key=lambda row: (rows[row], row))
+    assert first_of(values) == expected
+    assert first_of(values[:, 0], values[:, 1:]) == expected
+
+
+# --- what comes next ----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10), st.data())
+def test_the_next_better_points(rows, data):
+    values = np.array(rows, dtype=float)
+    maximize = data.draw(st.tuples(*[st.booleans()] * 3))
+    row = data.draw(st.integers(0, len(rows) - 1))
+    short = shortfalls(values, maximize)
+    expected = {}
+    for j in range(3):
+        sign = -1 if maximize[j] else 1
+        better = [r for r in range(len(rows)) if sign * values[r, j] < sign * values[row, j]]
+        if better:
+            others = [i for i in range(3) if i != j]
+            costs = values * np.where(maximize, -1, 1)
+            expected[j] = min(
+                better,
+                key=lambda r: (-sign * values[r, j], short[r][others].sum(), *costs[r], r),
+            )
+    assert next_better(values, maximize, row) == expected
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_satisfies_the_nearest_is_named():
+    """Each bound is missed by a share of what it is missed by at most; the sum is least for the nearest."""
+    k, diversity, _ = VALUES.T
+    missed_k, missed_l = np.maximum(40 - k, 0), 9 - diversity
+    sums = missed_k / missed_k.max() + missed_l / missed_l.max()
+    nearest = min(range(len(sums)), key=lambda row: (sums[row], -k[row]))
+    has = f"k = {k[nearest]:.0f}, l = {diversity[nearest]:.0f} and GLM = {VALUES[nearest, 2]:.6g}"
+    with pytest.raises(ValueError) as caught:
+        choose(PROBLEM, FRONT, require=[K >= 40, L >= 9])
+    assert str(caught.value) == f"no point of the front's {len(FRONT)} has k >= 40 and l >= 9; the nearest has {has}"
+
+
+def test_the_nearest_does_not_hang_on_units():
+    """A loss is missed by hundreds, l by few: each counts from 0 to 1."""
+    _, diversity, loss = VALUES.T
+    missed_l, missed_loss = np.maximum(5 - diversity, 0), loss + 1
+    sums = missed_l / missed_l.max() + missed_loss / missed_loss.max()
+    assert np.argmin(sums) != np.argmin(missed_l + missed_loss)
+    nearest = VALUES[np.argmin(sums)]
+    with pytest.raises(ValueError, match=f"the nearest has l = {nearest[1]:.0f}, GLM = {nearest[2]:.6g} and k = "):
+        choose(PROBLEM, FRONT, require=[L >= 5, GLM <= -1])
+
+
+def test_the_nearest_is_the_one_that_misses_by_least():
+    with pytest.raises(ValueError, match=r"has k >= 500; the nearest has k = 60, l = 4 and GLM = 240$"):
+        choose(PROBLEM, FRONT, require=[K >= 500])
+
+
+def test_the_nearest_of_infinite_values():
+    problem = LatticeProblem(invented(1), [K, GLM])
+    beta = EnhancedBetaLikeness("s0")
+    values = Members(problem, problem.pareto_set()).values(beta)
+    assert np.isinf(values).any()
+    with pytest.raises(ValueError, match="the nearest has enhanced beta = 0, k = 60"):
+        choose(problem, problem.pareto_set(), require=[beta <= 0.5, K >= 61])
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "message"),
+    [
+        ({"row": 0, "knee": True}, ValueError, "one of best, row, knee and weights must say .* got row and knee"),
+        ({"best": GLM, "weights": {K: 1}}, ValueError, "got best and weights"),
+        ({"best": "GLM"}, TypeError, "best must be an Objective such as .* got 'GLM'"),
+        ({"row": 1.0}, TypeError, r"row must be a whole number, got 1\.0"),
+        ({"row": True}, TypeError, "row must be a whole number, got True"),
+        ({"row": -1}, ValueError, f"row must be from 0 to {len(FRONT) - 1}, a row of the front, got -1"),
+        ({"row": len(FRONT)}, ValueError, f"row must be from 0 to .* got {len(FRONT)}"),
+        ({"weights": {"k": 1}}, TypeError, "weights must be a dict of Objective and number"),
+        ({"weights": [1, 2]}, TypeError, "weights must be a dict of Objective and number"),
+        ({"weights": {}}, ValueError, "weights must be positive numbers, at least one"),
+        ({"weights": {K: 0}}, ValueError, "weights must be positive numbers"),
+        ({"weights": {K: float("nan")}}, ValueError, "weights must be positive numbers"),
+        ({"weights": {K: "1"}}, TypeError, "weights must be numbers"),
+        ({"require": K >= 5}, TypeError, "constraints must be a list of them"),
+        ({"require": ["k>=5"]}, TypeError, "constraints must be such as"),
+        ({"require": [DistinctLDiversity("nobody") >= 2]}, ValueError, "nobody"),
+        ({"best": TCloseness("nobody")}, ValueError, "nobody"),
+        ({"risk": "0.09"}, TypeError, "risk must be a number, got '0.09'"),
+        ({"row": 5, "require": [K >= 60]}, ValueError, "row must be a point with k >= 60, got one with k = "),
+    ],
+)
+def test_what_is_refused(asked, kind, message):
+    with pytest.raises(kind, match=message):
+        choose(PROBLEM, FRONT, **asked)
+
+
+@pytest.mark.parametrize(
+    ("res", "kind", "message"),
+    [
+        (Result(), ValueError, "res must hold at least one point, got none"),
+        (np.empty((0, 4), dtype=int), ValueError, "res must hold at least one point, got none"),
+        (None, TypeError, "res must be what minimize returned or an array of points, got NoneType"),
+        ("front", TypeError, "got str"),
+        ([[0, 0]], ValueError, "nodes of 4 levels"),
+        ([[0, 0, 0, 9]], ValueError, "levels from 0 to"),
+    ],
+)
+def test_what_is_no_front(res, kind, message):
+    with pytest.raises(kind, match=message):
+        choose(PROBLEM, res)
+
+
+def test_a_choice_does_not_change():
+    choice = choose(PROBLEM, FRONT)
+    with pytest.raises(TypeError):
+        choice.values["k"] = 100
+    with pytest.raises(AttributeError):
+        choice.row = 3
+
+
+def test_a_choice_in_words():
+    choice = choose(PROBLEM, FRONT, require=[K >= 60])
+    assert str(choice) == f"k = 60, l = 4 and GLM = 240: the least GLM of the only point with k >= 60, of {len(FRONT)}"
+
+
+def test_bit_strings_are_chosen_as_well():
+    table = invented(1)
+    problem = PartitionProblem(table, [K, GLM])
+    X = np.array([np.zeros(problem.n_var), np.ones(problem.n_var)], dtype=bool)
+    choice = choose(problem, X, require=[MaximumRisk() <= 0.5])
+    assert choice.row == 0
+    assert choice.values["maximum risk"] == 1 / 60
+    assert problem.decode(np.array(choice.x)) == problem.decode(X[0])
+
+
+def test_one_objective():
+    problem = LatticeProblem(invented(1), [GLM], constraints=[K >= 3])
+    X = problem.pareto_set()
+    assert choose(problem, X) == choose(problem, X, best=GLM)
+    assert choose(problem, X, knee=True).row == 0

@@ -1,0 +1,376 @@
+"""`pymoo-anon hierarchy`: drafts are written whole or not at all, checks say everything, and exit codes say which."""
+
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command import MINE, front, refused, search, write_own_table
+from malformed import hierarchy_files
+from typer.testing import CliRunner
+
+from pymoo_anon.cli import drafting, names
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.data import find_inputs
+from pymoo_anon.cli.folders import by_column
+from pymoo_anon.cli.tables import table_of
+from pymoo_anon.table import Hierarchy
+from pymoo_anon.table.drafts.choice import KINDS
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    return tmp_path
+
+
+def hierarchy(*arguments):
+    return CliRunner().invoke(app, ["hierarchy", *arguments])
+
+
+def error(*arguments):
+    """What a command says that is refused."""
+    result = hierarchy(*arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("Error: ").removesuffix("\n")
+
+
+def read(data, folder="hierarchies"):
+    """The quasi-identifiers of a table, as a search finds and reads them."""
+    asked = {"engine": "pandas", "project": None, "sensitive": [], "label": None, "missing": "raise"}
+    inputs = find_inputs(SimpleNamespace(data=data, hierarchies=Path(folder), **asked))
+    return list(table_of(inputs).quasi_identifiers)
+
+
+def files(folder="."):
+    return sorted(os.listdir(folder))
+
+
+def test_kinds_are_those_of_the_drafts():
+    assert list(names.KINDS) == ["auto", *KINDS]
+
+
+def test_every_column_gets_a_draft():
+    result = hierarchy("draft", "mine.csv")
+    assert result.exit_code == 0, result.output
+    assert files("hierarchies") == ["diagnosis.csv", "note.csv", "paid.csv", "sex.csv", "zip.csv"]
+    assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
+    assert Path("hierarchies/zip.csv").read_text().startswith("02130;*\n02131;*\n")
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert ["zip", "codes", "10", "→", "1", "codes", "of", "5", "signs,", "redacted", "from", "the", "right"] in rows
+    assert result.stdout.endswith(
+        "Written: hierarchies/zip.csv, hierarchies/sex.csv, hierarchies/diagnosis.csv, hierarchies/paid.csv, "
+        "hierarchies/note.csv\nRead and edit them; then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
+    )
+    assert hierarchy("check", "hierarchies", "--data", "mine.csv").exit_code == 0
+
+
+def test_columns_may_be_named():
+    hierarchy("draft", "mine.csv", "--column", "zip", "--column", "sex", "--output", "drafts")
+    assert files("drafts") == ["sex.csv", "zip.csv"]
+    assert read("mine.csv", "drafts") == ["sex", "zip"]
+
+
+def test_a_kind_may_be_named():
+    hierarchy("draft", "mine.csv", "--column", "note", "--column", "zip", "--kind", "codes")
+    assert Hierarchy.from_csv("hierarchies/note.csv").labels[1][0] == "0*"
+    assert error("draft", "mine.csv", "--column", "sex", "--kind", "dates", "--output", "other") == (
+        "column 'sex': dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'F', 'M'"
+    )
+    assert error("draft", "mine.csv", "--kind", "tree") == (
+        "kind must be one of auto, numbers, dates, codes, categories, got 'tree'"
+    )
+    assert not Path("other").exists()
+
+
+def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
+    rows = [f"id{i},x," for i in range(20)]
+    Path("t.csv").write_text("\n".join(["name,same,empty", *rows]))
+    assert error("draft", "t.csv") == "t.csv must have a column that a hierarchy helps; --column names one all the same"
+    Path("t.csv").write_text("\n".join(["name,same,two", *(f"id{i},x,{i % 2}" for i in range(20))]))
+    result = hierarchy("draft", "t.csv")
+    assert files("hierarchies") == ["two.csv"]
+    assert "No draft for same: it has one value; --column same makes one all the same.\n" in result.stdout
+    assert "No draft for name: its 20 values are all different, as in an identifier; --column name" in result.stdout
+    hierarchy("draft", "t.csv", "--column", "name", "--column", "same")
+    assert files("hierarchies") == ["name.csv", "same.csv", "two.csv"]
+    assert Path("hierarchies/same.csv").read_text() == '"x"\n'
+
+
+def test_a_column_without_a_name_gets_no_draft():
+    Path("t.csv").write_text("sex,\n" + "F,x\nM,y\n")
+    assert hierarchy("draft", "t.csv").exit_code == 0
+    assert files("hierarchies") == ["sex.csv"]
+
+
+def test_drafts_replace_files_only_by_force():
+    hierarchy("draft", "mine.csv", "--column", "sex")
+    Path("hierarchies/sex.csv").write_text("edited")
+    message = "output must be a folder without these files, or --force be given, got 'hierarchies/sex.csv'"
+    assert error("draft", "mine.csv") == message
+    assert files("hierarchies") == ["sex.csv"]
+    assert Path("hierarchies/sex.csv").read_text() == "edited"
+    assert hierarchy("draft", "mine.csv", "--force").exit_code == 0
+    assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_the_table_is_never_replaced(force):
+    shutil.copy("mine.csv", "zip.csv")
+    before = Path("zip.csv").read_bytes()
+    message = "output must not be a folder where a draft would replace the table, got '.'"
+    assert error("draft", "zip.csv", "--output", ".", *force) == message
+    assert Path("zip.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_drafts_are_written_whole_or_not_at_all(monkeypatch, at):
+    Path("hierarchies").mkdir()
+    Path("hierarchies/zip.csv").write_text("old")
+    moves, replace = [], os.replace
+
+    def failing(source, target):
+        if Path(target).parent.name == "hierarchies":
+            moves.append(target)
+            if len(moves) == at:
+                raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    result = hierarchy("draft", "mine.csv", "--column", "sex", "--column", "zip", "--force")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "No space left on device" in result.stderr
+    assert files("hierarchies") == ["zip.csv"]
+    assert Path("hierarchies/zip.csv").read_text() == "old"
+
+
+def test_ctrl_c_writes_nothing(monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(drafting, "put_in_place", interrupt)
+    assert hierarchy("draft", "mine.csv").exit_code == 130
+    assert not Path("hierarchies").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("a/b,c", "columns must have names that files can have, got 'a/b'; --column names the others"),
+        (".a,c\\d", "columns must have names that files can have, got '.a', 'c\\\\d'; --column names the others"),
+        (
+            "é" * 120 + ",c",
+            f"columns must have names that files can have, got '{'é' * 120}'; --column names the others",
+        ),
+        ("c,c", "t.csv must name each of its columns once, got more than once: 'c'"),
+    ],
+)
+def test_names_that_no_file_can_have(header, message):
+    Path("t.csv").write_text(header + "\n1,x\n2,y\n")
+    assert error("draft", "t.csv") == message
+    assert not Path("hierarchies").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["two words", 'quo"te', "se;mi", "new\nline", "größe", "=1+1", "-1", "[x]", "b_hierarchy_a"]
+)
+def test_any_other_name_survives_the_round_trip(name):
+    quoted = '"' + name.replace('"', '""') + '"'
+    Path("t.csv").write_text(f"{quoted},s\n" + "1,x\n2,y\n" * 20)
+    result = hierarchy("draft", "t.csv", "--column", name)
+    assert result.exit_code == 0, result.output
+    assert files("hierarchies") == [f"{name}.csv"]
+    assert read("t.csv") == [name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["draft", "none.csv"], "data must be a file, got 'none.csv', which is none"),
+        (["draft", "trees"], "data must be a file, got 'trees', which is none"),
+        (
+            ["draft", "mine.csv", "--column", "age"],
+            "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
+        ),
+        (
+            ["draft", "mine.csv", "--column", "zip", "--column", "zip"],
+            "column must name each column once, got more than once: 'zip'",
+        ),
+        (["draft", "header.csv"], "header.csv must have at least one row below its header, got none"),
+        (["draft", "mine.csv", "--output", "mine.csv"], "output must be a folder, got 'mine.csv', which is a file"),
+        (["check", "none"], "hierarchies must be a file or a folder, got 'none', which is neither"),
+        (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
+        (["check", "trees", "--data", "none.csv"], "data must be a file, got 'none.csv', which is none"),
+        (
+            ["check", "header.csv", "--data", "mine.csv"],
+            "hierarchies must be of columns of mine.csv, got files of other names: 'header.csv'; the columns are "
+            "'zip', 'sex', 'diagnosis', 'paid', 'note'",
+        ),
+        (["show", "trees"], "hierarchy must be a file, got 'trees', which is none"),
+        (["show", "broken.csv"], "broken.csv: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
+    ],
+)
+def test_bad_use(arguments, message):
+    Path("header.csv").write_text("a,b\n")
+    Path("broken.csv").write_text("a;x;1\nb;x;2\n")
+    Path("empty").mkdir()
+    assert error(*arguments) == message
+
+
+def test_check_says_everything_of_every_file():
+    Path("trees/sex.csv").write_text("F;x;*\nM;y;*\nm ;x;*\nF;x\n")
+    result = hierarchy("check", "trees", "--data", "mine.csv")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "trees/sex.csv: error: rows that have not 3 columns like the others, by their numbers: 4",
+        "trees/sex.csv: warning: values that differ only in case, spaces or the width of their signs: 'M' and 'm '",
+        "trees/sex.csv: note: values that the column does not hold: 'm '",
+        "trees/zip.csv: no findings",
+        "1 error, 1 warning, 1 note.",
+    ]
+    Path("trees/sex.csv").write_text("F;*\n")
+    result = hierarchy("check", "trees/sex.csv", "--data", "mine.csv")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[0] == "trees/sex.csv: error: values of the column without a row: 'M'"
+    assert (
+        hierarchy("check", "trees").stdout.splitlines()[0]
+        == "trees/sex.csv: warning: level 1 gains nothing: it has as many groups as the one below, 1"
+    )
+    assert hierarchy("check", "trees").exit_code == 0
+
+
+def test_show():
+    Path("zip.csv").write_text("".join(f"{i:03};{i // 10:02}*;*\n" for i in range(34)) + ";;*\n")
+    result = hierarchy("show", "zip.csv")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert lines[0] == ["zip.csv:", "35", "values,", "2", "levels", "above", "them."]
+    assert lines[4:7] == [
+        ["0", "35", "1", "000,", "001,", "002,", "003,", "…,", "(missing)"],
+        ["1", "5", "1", "to", "10", "00*,", "01*,", "02*,", "03*,", "(missing)"],
+        ["2", "1", "35", "*"],
+    ]
+
+
+def test_levels_fit_the_terminal(monkeypatch):
+    Path("long.csv").write_text("".join(f"{'x' * 300}{i};\x1b[31m{i // 2};*\n" for i in range(6)))
+    result = hierarchy("show", "long.csv")
+    assert max(map(len, result.stdout.splitlines())) <= 160
+    assert "\x1b" not in result.stdout
+    assert "\\x1b[31m0, \\x1b[31m1, \\x1b[31m2" in result.stdout
+
+
+@pytest.mark.parametrize("start", range(0, 100, 25))
+def test_malformed_files_end_in_one_sentence(start):
+    for seed in range(start, start + 25):
+        Path("trees/sex.csv").write_bytes(hierarchy_files(seed))
+        loads = True
+        try:
+            Hierarchy.from_csv("trees/sex.csv")
+        except ValueError:
+            loads = False
+        checked, shown = hierarchy("check", "trees/sex.csv"), hierarchy("show", "trees/sex.csv")
+        assert (checked.exit_code, shown.exit_code) == ((0, 0) if loads else (1, 2)), seed
+        assert isinstance(checked.exception, SystemExit | None)
+        assert checked.stderr == ""
+        assert "\x1b" not in checked.stdout + shown.stdout
+        if not loads:
+            assert error("show", "trees/sex.csv").startswith("trees/sex.csv")
+            assert refused(*MINE).startswith("Error: trees/sex.csv")
+
+
+ARX = {"zip": "mine_hierarchy_zip.csv", "sex": "mine_hierarchy_sex.csv"}
+
+
+def as_arx():
+    for column, name in ARX.items():
+        os.rename(f"trees/{column}.csv", f"trees/{name}")
+
+
+def test_folders_of_arx_load_as_they_are():
+    """As ARX ships them: the table beside its hierarchies, and other tables with theirs."""
+    as_arx()
+    text = Path("mine.csv").read_text().replace(",", ";")
+    Path("trees/mine.csv").write_text(text)
+    for name in ("other.csv", "other_config.csv", "other_hierarchy_age.csv", "other_hierarchy_sex.csv"):
+        Path("trees", name).write_text("x;*\n")
+    result = search("--data", "trees/mine.csv", "--hierarchies", "trees", "--generations", "5")
+    assert result.exit_code == 0, result.output
+    assert list(front())[:2] == ["sex", "zip"]
+    warning = (
+        "Warning: no column of trees/mine.csv has the name of these files, passed over: 'other.csv', "
+        "'other_config.csv', 'other_hierarchy_age.csv'\n"
+    )
+    assert result.stderr == warning
+    checked = hierarchy("check", "trees", "--data", "trees/mine.csv")
+    assert [line.split(":")[0] for line in checked.stdout.splitlines()[:-1]] == [
+        f"trees/{ARX[c]}" for c in ("sex", "zip")
+    ]
+
+
+def test_a_file_of_the_table_that_is_of_no_column_is_refused():
+    as_arx()
+    shutil.copy("trees/mine_hierarchy_sex.csv", "trees/mine_hierarchy_Sex.csv")
+    assert refused(*MINE).startswith(
+        "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/mine_hierarchy_Sex.csv'; "
+    )
+
+
+def test_one_table_of_another_name_may_have_files_of_arx():
+    as_arx()
+    os.rename("mine.csv", "yours.csv")
+    assert read("yours.csv", "trees") == ["sex", "zip"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("sex.csv", "hierarchies must hold one file for each quasi-identifier, got two for 'sex'"),
+        ("mine_hierarchy_sex.CSV", "hierarchies must hold one file for each quasi-identifier, got two for 'sex'"),
+    ],
+)
+def test_two_files_for_a_column(more, message):
+    as_arx()
+    Path("trees", more).write_text("F;*\nM;*\n")
+    assert refused(*MINE) == f"Error: {message}"
+
+
+def test_files_of_several_tables_are_refused_where_none_is_the_table():
+    os.rename("trees/zip.csv", "trees/a_hierarchy_zip.csv")
+    os.rename("trees/sex.csv", "trees/b_hierarchy_sex.csv")
+    assert refused(*MINE) == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
+
+
+COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c"]
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["zip.csv", "sex.csv"], {"zip": "zip.csv", "sex": "sex.csv"}),
+        (["mine_hierarchy_zip.csv", "sex.csv"], {"zip": "mine_hierarchy_zip.csv", "sex": "sex.csv"}),
+        (["q_hierarchy_zip.csv", "sex.csv"], {"zip": "q_hierarchy_zip.csv", "sex": "sex.csv"}),
+        # Of no column: left for whoever reads to refuse, unless ARX's own files of the table show that it is another's.
+        (["q_hierarchy_zip.csv", "age.csv"], {"zip": "q_hierarchy_zip.csv", "age": "age.csv"}),
+        (["mine_hierarchy_zip.csv", "q_hierarchy_sex.csv"], {"zip": "mine_hierarchy_zip.csv"}),
+        (
+            ["mine_hierarchy_zip.csv", "mine_hierarchy_age.csv"],
+            {"zip": "mine_hierarchy_zip.csv", "mine_hierarchy_age": "mine_hierarchy_age.csv"},
+        ),
+        (["q_hierarchy_age.csv"], {"q_hierarchy_age": "q_hierarchy_age.csv"}),
+        (["_hierarchy_zip.csv"], {"_hierarchy_zip": "_hierarchy_zip.csv"}),
+        (["x_hierarchy_sex.csv"], "'x_hierarchy_sex.csv', which may be of 'x_hierarchy_sex' or 'sex'"),
+        (["a_hierarchy_b_hierarchy_c.csv"], "'a_hierarchy_b_hierarchy_c.csv', which may be of 'b_hierarchy_c' or 'c'"),
+    ],
+)
+def test_which_file_is_of_which_column(names, found):
+    paths = [Path(name) for name in names]
+    if isinstance(found, str):
+        with pytest.raises(ValueError) as caught:
+            by_column(paths, Path("mine.csv"), COLUMNS)
+        assert str(caught.value) == f"hierarchies must be of one column each, got {found}"
+    else:
+        assert by_column(paths, Path("mine.csv"), COLUMNS) == {name: Path(path) for name, path in found.items()}

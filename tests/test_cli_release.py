@@ -1,0 +1,342 @@
+"""`pymoo-anon release` and `verify`: what is written, counted again, refused, and left alone."""
+
+import csv
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from command import search
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.writing import kind_of, write_table
+from pymoo_anon.publishing import read_evidence
+
+PROJECT = """
+[data]
+file = "{data}"
+engine = "{engine}"
+[columns]
+zip = {{role = "quasi-identifier", hierarchy = "trees/zip.csv"}}
+sex = {{role = "quasi-identifier", hierarchy = "trees/sex.csv"}}
+diagnosis = {{role = "sensitive"}}
+patient = {{role = "person"}}
+name = {{role = "identifier"}}
+note = {{role = "keep"}}
+[search]
+objectives = ["k", "l", "GLM"]
+suppression = 5
+output = "front"
+[release]
+file = "{release}"
+suppressed = "{suppressed}"
+"""
+
+NOTES = ["=1+1", "-2", "+3", "@x", 'say "yes"', "a,b", "semi;colon", "two\nlines", "ä ö ß", " lead", "", "NA"]
+
+RELEASE = Path("out.csv")
+EVIDENCE = Path("out.csv.evidence.json")
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def write_project(data="mine.csv", engine="pandas", release="out.csv", suppressed="drop", name="mine.toml"):
+    text = PROJECT.format(data=data, engine=engine, release=release, suppressed=suppressed)
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def write_data():
+    rows = [
+        (f"0213{i % 10}", "FM"[i // 3 % 2], ["flu", "cold", "asthma"][i % 3], f"p{i // 2}", f"Ms {i}", NOTES[i % 12])
+        for i in range(48)
+    ]
+    rows.append(("99999", "F", "flu", "p99", "Ms 99", "last"))
+    with Path("mine.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["zip", "sex", "diagnosis", "patient", "name", "note"])
+        writer.writerows(rows)
+    Path("trees").mkdir()
+    zips = sorted({row[0] for row in rows})
+    Path("trees/zip.csv").write_text("".join(f"{z};{z[:3]}**;*\n" for z in zips), encoding="utf-8")
+    Path("trees/sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A folder with a table, its project, its front and a choice."""
+    folder, before = tmp_path_factory.mktemp("searched"), Path.cwd()
+    os.chdir(folder)
+    try:
+        write_data()
+        write_project()
+        assert search("mine.toml").exit_code == 0
+        assert command("pick", "mine.toml", "--require", "k>=4").exit_code == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(searched, monkeypatch):
+    monkeypatch.chdir(searched)
+    write_project()
+    yield searched
+    for path in Path().glob("out*"):
+        path.unlink()
+
+
+def test_a_release_is_written_with_its_evidence_and_verified():
+    done = command("release", "mine.toml")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "Counted again in the written file: all holds. 1 of 49 rows are left out." in done.stdout
+    assert done.stdout.endswith("Written: out.csv, out.csv.evidence.json\n")
+    header, *rows = rows_of(RELEASE)
+    assert header == ["zip", "sex", "diagnosis", "note"]
+    assert len(rows) == 48
+    # What is missing comes last.
+    assert rows == sorted(rows, key=lambda row: [(cell == "", cell) for cell in row])
+    assert {row[0] for row in rows} == {"021**"}
+    assert {row[3] for row in rows} == set(NOTES)
+    content = read_evidence(EVIDENCE)
+    assert content["checksums"]["output"] == {"out.csv": hashlib.sha256(RELEASE.read_bytes()).hexdigest()}
+    assert content["checksums"]["input"] == {"mine.csv": hashlib.sha256(Path("mine.csv").read_bytes()).hexdigest()}
+    assert content["suppressed"] == {"rows": 1, "of": 49, "how": "drop"}
+    assert [claim["holds"] for claim in content["claims"]] == [True] * 3
+    assert content["search"]["certified"] is True
+    assert content["reproduce"][0] == "pymoo-anon search mine.toml"
+    checked = command("verify", "mine.toml")
+    assert (checked.exit_code, checked.stderr) == (0, "")
+    assert checked.stdout.endswith("All holds.\n")
+
+
+def test_the_commands_of_the_evidence_make_the_same_release():
+    assert command("release", "mine.toml").exit_code == 0
+    before, (_, again) = RELEASE.read_bytes(), read_evidence(EVIDENCE)["reproduce"]
+    RELEASE.unlink()
+    EVIDENCE.unlink()
+    assert command(*again.split()[1:]).exit_code == 0
+    assert RELEASE.read_bytes() == before
+
+
+def test_evidence_holds_no_value_of_the_data():
+    assert command("release", "mine.toml").exit_code == 0
+    text = EVIDENCE.read_text(encoding="utf-8")
+    for value in ["0213", "99999", "flu", "asthma", "Ms ", "p99", "semi;colon"]:
+        assert value not in text
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_every_engine_writes_the_same_file(engine):
+    assert command("release", "mine.toml").exit_code == 0
+    expected = rows_of(RELEASE)
+    write_project(engine=engine, release="out2.csv")
+    done = command("release", "mine.toml")
+    assert done.exit_code == 0, done.stderr
+    assert rows_of(Path("out2.csv")) == expected
+
+
+def test_a_parquet_file_and_a_table_of_duckdb_are_released_too():
+    assert command("release", "mine.toml").exit_code == 0
+    header, *expected = rows_of(RELEASE)
+    frame = pd.read_csv("mine.csv", dtype=str, keep_default_na=False, na_values=[""])
+    frame.to_parquet("out_mine.parquet")
+    with duckdb.connect("out.duckdb") as connection:
+        connection.execute("CREATE TABLE persons AS SELECT * FROM frame")
+    for data, engine, release in (
+        ("out_mine.parquet", "polars", "out3.parquet"),
+        ("out_mine.parquet", "pandas", "out3.csv"),
+        ("duckdb:out.duckdb:persons", "duckdb", "out4.csv"),
+    ):
+        write_project(data=data, engine=engine, release=release, name="out.toml")
+        text = Path("out.toml").read_text(encoding="utf-8").replace('output = "front"', f'output = "out_{release}"')
+        Path("out.toml").write_text(text, encoding="utf-8")
+        assert search("out.toml").exit_code == 0
+        done = command("release", "out.toml", "--row", "1")
+        assert done.exit_code == 0, done.stderr
+        assert command("verify", "out.toml").exit_code == 0
+        row = [int(part) for part in Path(f"out_{release}", "front.csv").read_text().splitlines()[1].split(",")[:2]]
+        assert row != []
+        for path in Path(f"out_{release}").iterdir():
+            path.unlink()
+        Path(f"out_{release}").rmdir()
+    assert header == list(pd.read_parquet("out3.parquet"))
+    one, other = (pd.read_csv(name, dtype=str) for name in ("out3.csv", "out4.csv"))
+    pd.testing.assert_frame_equal(one, other)
+    assert len(expected) == 48
+
+
+def test_marked_rows_that_are_too_few_end_with_code_1_and_leave_nothing():
+    done = command("release", "mine.toml", "--suppressed", "mark")
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: nothing is released: counted again, k in persons of patient is 1 where ")
+    assert "suppressed='drop' leaves them out" in done.stderr
+    assert not RELEASE.exists()
+    assert not EVIDENCE.exists()
+    assert not list(Path().glob(".pymoo_anon*"))
+
+
+def test_a_release_is_replaced_only_by_force():
+    assert command("release", "mine.toml").exit_code == 0
+    before = RELEASE.stat().st_mtime_ns
+    done = command("release", "mine.toml")
+    assert done.exit_code == 2
+    assert done.stderr == "Error: out.csv is there already; --force replaces it, --output names another file\n"
+    assert RELEASE.stat().st_mtime_ns == before
+    assert command("release", "mine.toml", "--force").exit_code == 0
+
+
+R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["release", "nowhere.toml"], "nowhere.toml: No such file or directory"),
+        ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
+        ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
+        ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another file"),
+        ([*R, "--output", "mine.csv", "--force"], "output must not be a folder where mine.csv is read, got '.'"),
+        ([*R, "--suppressed", "star"], "suppressed must be 'mark' or 'drop', got 'star'"),
+        (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
+        (V[:2], "--quasi-identifier must name at least one column, got none"),
+        ([*V, "town"], "frame must have the columns 'town', got columns"),
+        (["verify", "nowhere.csv", *V[2:], "zip"], "nowhere.csv must be a file, got none of this name"),
+        ([*V, "zip", "--require", "GLM<=3"], "generalization must be what 'zip' were recoded by"),
+        ([*V, "zip", "--require", "l>=3"], "require: l reads one sensitive column and the table has none"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(arguments, message):
+    done = command(*arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"Error: {message}"), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_was_changed_does_not_hold():
+    assert command("release", "mine.toml").exit_code == 0
+    RELEASE.write_text(RELEASE.read_text(encoding="utf-8").replace("flu", "flu ", 1), encoding="utf-8")
+    done = command("verify", "mine.toml")
+    message = "Error: out.csv is not the file that was released: its checksum is another one\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", message)
+
+
+def test_other_evidence_does_not_hold():
+    assert command("release", "mine.toml").exit_code == 0
+    content = json.loads(EVIDENCE.read_text(encoding="utf-8"))
+    content["claims"][0]["promised"] = 2
+    EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
+    done = command("verify", "mine.toml")
+    assert done.exit_code == 1
+    assert "out.csv.evidence.json promises something else than the search of mine.toml found." in done.stdout
+    assert done.stdout.endswith("Not all holds.\n")
+
+
+def test_a_release_that_is_worse_than_its_evidence_does_not_hold():
+    """The file and its checksum agree, and the table is not what was promised."""
+    assert command("release", "mine.toml").exit_code == 0
+    header, *rows = rows_of(RELEASE)
+    with RELEASE.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *([*row[:2], "flu", row[3]] for row in rows)])
+    content = json.loads(EVIDENCE.read_text(encoding="utf-8"))
+    content["checksums"]["output"]["out.csv"] = hashlib.sha256(RELEASE.read_bytes()).hexdigest()
+    EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
+    done = command("verify", "mine.toml")
+    assert done.exit_code == 1
+    assert done.stdout.count("NO") == 1
+
+
+def test_any_table_is_counted():
+    Path("out5.csv").write_text("age;illness\n20-29;flu\n20-29;cold\n30-39;flu\n30-39;flu\n", encoding="utf-8")
+    usual = ["verify", "out5.csv", "--quasi-identifier", "age", "--sensitive", "illness"]
+    assert command(*usual).exit_code == 0
+    assert command(*usual, "--require", "k>=2", "--require", "t<=0.3").exit_code == 0
+    failed = command(*usual, "--require", "k>=2", "--require", "l>=2")
+    assert failed.exit_code == 1
+    assert failed.stdout.endswith("Not all holds.\n")
+    assert command(*usual, "--require", "t<=0.2", "--original", "out5.csv").exit_code == 1
+
+
+KILLED = """
+import os, signal, sys
+from pymoo_anon.cli import {module} as module
+usual = module.{name}
+def killed(*arguments, **kwargs):
+    {before}os.kill(os.getpid(), signal.{signal})
+    return usual(*arguments, **kwargs)
+module.{name} = killed
+from pymoo_anon.cli import main
+sys.argv = ["pymoo-anon", "release", "mine.toml"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("releasing", "write_table"), ("releasing", "read_back"), ("releasing", "put_in_place")]
+)
+@pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, number):
+    code = KILLED.format(module=module, name=name, signal=number, before="")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == (-signal.SIGKILL if number == "SIGKILL" else 130), done.stderr
+    assert not RELEASE.exists()
+    assert not EVIDENCE.exists()
+    left = list(Path().glob(".pymoo_anon*"))
+    assert bool(left) == (number == "SIGKILL")
+    # The next one clears away what was left, and ends as if nothing had been.
+    assert command("release", "mine.toml").exit_code == 0
+    assert not list(Path().glob(".pymoo_anon*"))
+
+
+def test_a_full_disk_is_one_sentence(monkeypatch):
+    def full(*arguments, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    done = command("release", "mine.toml")
+    assert done.exit_code == 2
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+    assert not list(Path().glob("out*"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_cells_come_out_of_every_writer_unharmed(kind, tmp_path):
+    import dask.dataframe as dd
+    import polars as pl
+    import pyarrow as pa
+
+    cells = sorted([*filter(None, NOTES), "a\rb", "\\", '"', "'", "None", "nan", "1e5", "0123"])
+    frame = pd.DataFrame({'we"ird, name': [*cells, None], "Größe": "x"})
+    kinds = {
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "lazy": pl.from_pandas(frame).lazy(),
+        "arrow": pa.Table.from_pandas(frame),
+        "duckdb": duckdb.sql("SELECT * FROM frame"),
+        "dask": dd.from_pandas(frame, npartitions=3),
+    }
+    for name, table in kinds.items():
+        path = tmp_path / f"{name}.{kind}"
+        write_table(table, path)
+        if kind == "csv":
+            assert rows_of(path) == [list(frame), *([cell, "x"] for cell in cells), ["", "x"]], name
+        else:
+            own = pd.read_parquet(path)
+            assert own.iloc[:-1, 0].tolist() == cells, name
+            assert pd.isna(own.iloc[-1, 0])
+    assert kind_of(Path("a.CSV")) == "csv"

@@ -1,0 +1,130 @@
+"""`pymoo-anon report`: what it writes of a project, and what it refuses."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from persons_of_a_report import payload, read
+from test_cli_release import EVIDENCE, RELEASE, command, write_data, write_project
+
+REPORT, EXTERNAL = Path("out.report.html"), Path("out.external.html")
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A folder with a table, its project, its front, a choice, and its release."""
+    folder = tmp_path_factory.mktemp("released")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        write_data()
+        write_project()
+        for arguments in (
+            ("search", "mine.toml"),
+            ("pick", "mine.toml", "--require", "k>=5", "--least", "GLM"),
+            ("release", "mine.toml"),
+        ):
+            result = command(*arguments)
+            assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def folder(released, tmp_path, monkeypatch):
+    shutil.copytree(released, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(*arguments):
+    result = command("report", *arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert not REPORT.exists()
+    return result.stderr.removesuffix("\n")
+
+
+def test_the_report_is_that_of_the_chosen_point(folder):
+    result = command("report", "mine.toml")
+    assert (result.exit_code, result.stdout) == (0, f"Written: {REPORT}\n"), result.output
+    page, data = read(REPORT.read_text(encoding="utf-8")), payload(REPORT.read_text(encoding="utf-8"))
+    content = json.loads(EVIDENCE.read_text(encoding="utf-8"))
+    assert data["chosen"] == json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
+    assert [row[0] for row in page.tables["claims"]] == [claim["measure"] for claim in content["claims"]]
+    assert {row[-1] for row in page.tables["claims"]} == {"yes"}
+    told = dict(map(tuple, page.tables["evidence"]))
+    assert told["checksums › output › out.csv"] == content["checksums"]["output"]["out.csv"]
+    assert told["search › seed"] == "1"
+    assert "front is proven" in page.sentences["front"][0]
+    # Rows are dropped: what is shown are the rows of the released file.
+    sizes = data["pool"][next(m for m in data["members"] if m["point"] == data["chosen"])["tables"]["sizes"]]
+    assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
+
+
+def test_outsiders_get_a_report_of_their_own(folder):
+    assert command("report", "mine.toml", "--external").exit_code == 0
+    assert not REPORT.exists()
+    made = EXTERNAL.read_text(encoding="utf-8")
+    assert "What was left out" in made
+    assert "99999" not in "".join(read(made).texts)
+    assert "99999" not in json.dumps({**payload(made), "charts": None})
+
+
+def test_it_says_what_is_not_in_it(folder):
+    EVIDENCE.unlink()
+    result = command("report", "mine.toml", "--output", "mine.html", "--threshold", "0.2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "Not in it: claims and evidence. pymoo-anon release mine.toml writes them.",
+        "Written: mine.html",
+    ]
+    page = read(Path("mine.html").read_text(encoding="utf-8"))
+    assert page.tables.get("claims") is None
+    assert "20" in page.sentences["decision"][0]
+
+
+def test_a_population_is_read_like_the_table(folder):
+    rows = pd.read_csv("mine.csv", dtype=str)
+    pd.concat([rows] * 3).assign(more="x").to_csv("people.csv", index=False)
+    assert command("report", "mine.toml", "--population", "people.csv").exit_code == 0
+    data = payload(REPORT.read_text(encoding="utf-8"))
+    for member in data["members"]:
+        prosecutor, _, journalist = data["pool"][member["tables"]["risks"]]
+        assert journalist[2] == pytest.approx(prosecutor[2] / 3, rel=1e-5)
+
+
+def test_a_report_is_replaced_where_that_is_asked_for(folder):
+    REPORT.write_text("mine")
+    result = command("report", "mine.toml")
+    assert result.exit_code == 2
+    assert "is there already; --force replaces it" in result.stderr
+    assert REPORT.read_text() == "mine"
+    assert command("report", "mine.toml", "--force").exit_code == 0
+    assert REPORT.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_what_is_wrong_is_one_sentence(folder):
+    assert "ends in .html, got 'r.pdf'" in refused("mine.toml", "--output", "r.pdf")
+    assert "threshold must be a risk above 0 and at most 1, got 2.0" in refused("mine.toml", "--threshold", "2")
+    assert "nobody.csv must be a file" in refused("mine.toml", "--population", "nobody.csv")
+    with RELEASE.open("a", encoding="utf-8") as file:
+        file.write("one more\n")
+    assert "it was changed since" in refused("mine.toml")
+    assert "nowhere.toml" in refused("nowhere.toml")
+
+
+def test_evidence_of_another_point_is_refused(folder):
+    row = json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
+    assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
+    assert "is the evidence of another point than the one that is chosen" in refused("mine.toml")
+
+
+def test_nothing_is_left_behind_where_nothing_can_be_written(folder, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "out.report.html")
+
+    monkeypatch.setattr("pymoo_anon.cli.reporting.write_report", full)
+    before = sorted(folder.rglob("*"))
+    assert "No space left on device" in refused("mine.toml")
+    assert sorted(folder.rglob("*")) == before

@@ -1,0 +1,121 @@
+"""From a table without hierarchies to its classes: dates, zips, codes, gaps, several rows a person, on any frame."""
+
+import datetime
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Generalization, Hierarchy, Microdata, draft_hierarchy
+
+N_ROWS = 400
+QUASI = ["born", "seen", "zip", "icd", "age", "weight", "sex"]
+
+
+def rows():
+    """The table as plain Python values; None where a value is missing."""
+    rng = np.random.default_rng(3)
+    born = [datetime.date(1930, 1, 1) + datetime.timedelta(int(day)) for day in rng.integers(0, 30_000, N_ROWS)]
+    seen = [
+        datetime.datetime(2020, 6, 1) + datetime.timedelta(minutes=int(m)) for m in rng.integers(0, 525_600, N_ROWS)
+    ]
+    gaps = rng.random((N_ROWS, 3)) < 0.05
+    return {
+        "patient": [f"p{i}" for i in rng.integers(0, 150, N_ROWS)],
+        "born": [None if gap else day for day, gap in zip(born, gaps[:, 0], strict=True)],
+        "seen": seen,
+        "zip": [
+            None if gap else f"{z:05}" for z, gap in zip(rng.integers(2100, 2190, N_ROWS), gaps[:, 1], strict=True)
+        ],
+        "icd": rng.choice(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"], N_ROWS).tolist(),
+        "age": [None if gap else int(a) for a, gap in zip(rng.integers(18, 95, N_ROWS), gaps[:, 2], strict=True)],
+        "weight": [round(float(w), 1) for w in rng.normal(75, 12, N_ROWS)],
+        "sex": rng.choice(["F", "M"], N_ROWS).tolist(),
+        "illness": rng.choice(["flu", "cold", "asthma"], N_ROWS).tolist(),
+    }
+
+
+ROWS = rows()
+TEXT = {name: [None if v is None else str(v) for v in column] for name, column in ROWS.items()}
+FRAMES = {
+    "pandas": pd.DataFrame(ROWS).assign(born=pd.to_datetime(pd.Series(ROWS["born"]))),
+    "pandas objects": pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in ROWS.items()}),
+    "polars": pl.DataFrame(ROWS),
+    "polars lazy": pl.LazyFrame(ROWS),
+    "text": pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in TEXT.items()}),
+    "polars text": pl.DataFrame(TEXT),
+}
+
+
+def columns(frame):
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+
+
+def drafted(frame):
+    return {name: draft_hierarchy(columns(frame)[name]).hierarchy for name in QUASI}
+
+
+@pytest.fixture(scope="module")
+def files():
+    """The drafts of the text, as files."""
+    return {name: hierarchy.to_csv() for name, hierarchy in drafted(FRAMES["text"]).items()}
+
+
+def test_the_columns_have_gaps_times_and_persons_with_several_rows():
+    assert isinstance(FRAMES["polars"].schema["born"], pl.Date)
+    assert isinstance(FRAMES["polars"].schema["seen"], pl.Datetime)
+    assert pd.api.types.is_datetime64_any_dtype(FRAMES["pandas"]["born"])
+    assert FRAMES["pandas"].isna().any().to_dict() == {name: name in ("born", "zip", "age") for name in ROWS}
+    assert len(set(ROWS["patient"])) < N_ROWS / 2
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_drafts_of_every_frame_are_those_of_the_text(kind, files):
+    for name, hierarchy in drafted(FRAMES[kind]).items():
+        assert hierarchy.to_csv() == files[name]
+
+
+@pytest.mark.parametrize("source", ["its own", "files"])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_frame_has_the_same_classes(kind, source, files):
+    """Twin: pandas groups the rows by the labels in the files."""
+    frame = FRAMES[kind]
+    own = drafted(frame) if source == "its own" else {n: Hierarchy.from_csv(io.StringIO(f)) for n, f in files.items()}
+    table = Microdata.from_frame(frame, own, sensitive="illness", missing="keep", person="patient")
+    assert (table.n_rows, len(table.domain_of("patient"))) == (N_ROWS, len(set(ROWS["patient"])))
+    for node in ([1, 1, 1, 1, 1, 1, 1], [4, 3, 1, 2, 3, 2, 1], [5, 3, 2, 0, 4, 4, 0], [3, 2, 0, 3, 2, 3, 1]):
+        chosen = {
+            name: (hierarchy, min(level, hierarchy.length))
+            for (name, hierarchy), level in zip(table.quasi_identifiers.items(), node, strict=True)
+        }
+        generalization = Generalization(
+            {name: hierarchy.groups[level] for name, (hierarchy, level) in chosen.items()},
+            {name: hierarchy.labels[level] for name, (hierarchy, level) in chosen.items()},
+        )
+        plain = {}
+        for name, (_, level) in chosen.items():
+            lines = [line.split(";") for line in files[name].splitlines()]
+            label = {line[0]: line[level] for line in lines}
+            # A moment's text begins with its day.
+            texts = [("" if v is None else v)[: 10 if name == "seen" else None] for v in TEXT[name]]
+            plain[name] = [label[text] for text in texts]
+        plain = pd.DataFrame(plain).assign(patient=ROWS["patient"])
+        sizes = sorted(plain.groupby(QUASI).size())
+        assert sorted(table.equivalence_classes(generalization).sizes.tolist()) == sizes
+
+
+def test_a_search_with_drafts_finds_what_holds(files):
+    hierarchies = {name: Hierarchy.from_csv(io.StringIO(files[name])) for name in ("born", "zip", "icd", "sex")}
+    table = Microdata.from_frame(FRAMES["pandas"], hierarchies, "illness", missing="keep", person="patient")
+    five = KAnonymity(person="patient") >= 5
+    problem = LatticeProblem(table, [GeneralLossMetric()], constraints=[five], suppression=0.05)
+    res = minimize(problem, BranchAndBound(), seed=1)
+    front = problem.to_frame(res)
+    assert front["k in persons"].tolist() == [22]
+    assert res.algorithm.certified

@@ -1,0 +1,156 @@
+"""What a choice means in words: levels, suppressed rows, next better points, and what the people say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tasks import invented
+
+from pymoo_anon.comparison import ClassSize, TupleUtility
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.publishing import choose, explain
+from pymoo_anon.publishing.tradeoffs import next_steps
+from pymoo_anon.table import Hierarchy, Microdata
+
+K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
+
+# Ages in tens and twenties; of the six people one is alone in the first ten years.
+FRAME = pd.DataFrame({"age": [5, 12, 15, 22, 27, 28], "sex": list("FFFMMM")})
+HIERARCHIES = {"age": Hierarchy.intervals(0, 40, widths=[10, 20]), "sex": Hierarchy.flat(["F", "M", "X"])}
+
+
+def problem_of(frame=FRAME, suppression=0, **roles):
+    return LatticeProblem(Microdata.from_frame(frame, HIERARCHIES, **roles), [K, GLM], suppression)
+
+
+def test_the_whole_text():
+    problem = problem_of()
+    X = [[0, 0], [1, 0], [2, 0], [3, 1]]
+    assert str(explain(problem, X, choose(problem, X, row=1))) == "\n".join(
+        [
+            "Levels:",
+            "  age: level 1 of 3, 3 groups such as 20–29, 10–19 and 0–9",
+            "  sex: level 0 of 1, 2 values such as F and M",
+            "Suppressed:",
+            "  none of 6 people",
+            "The next better ones:",
+            "  k = 3 costs 1.53846 of GLM",
+            "  GLM = 0 costs nothing",
+            "The people:",
+            "  Worst off are 1 of 6 people (16.7 %), in a class of 1.",
+            "  With k = 3, 3 of 6 people (50.0 %) would stand in a larger class and 0 in a smaller one, of 0.7 more on "
+            "average; 0 would keep more of their information and 6 less.",
+            "  By age, from 0 % of 20–29 to 100 % of 0–9 would stand in a larger class.",
+            "  With GLM = 0, none of 6 people would stand in a larger class and 5 in a smaller one, of 1.3 fewer on "
+            "average; 6 would keep more of their information and 0 less.",
+        ]
+    )
+
+
+def test_the_best_in_everything_has_no_next():
+    problem = problem_of()
+    explanation = explain(problem, [[2, 0]], choose(problem, [[2, 0]]))
+    assert explanation.steps == ()
+    assert explanation.people == ("Worst off are 6 of 6 people (100.0 %), in 2 classes of 3.",)
+    assert "  No point is better in anything." in str(explanation)
+
+
+def test_the_suppressed_are_told_and_may_be_worst_off():
+    problem = problem_of(suppression=1)
+    explanation = explain(problem, [[1, 0]], choose(problem, [[1, 0]]))
+    assert explanation.suppressed == "1 of 6 people (16.7 %)"
+    assert explanation.people[0] == "Worst off are the 1 people that are suppressed, a class of their own."
+
+
+def test_everybody_alike_is_one_class_and_nobody_suppressed():
+    problem = problem_of()
+    explanation = explain(problem, [[3, 1]], choose(problem, [[3, 1]]))
+    assert explanation.levels == ("age: level 3 of 3, everybody has *", "sex: level 1 of 1, everybody has *")
+    assert explanation.people[0] == "Worst off are 6 of 6 people (100.0 %), in a class of 6."
+
+
+def test_rows_are_no_people_where_a_person_may_have_several():
+    problem = problem_of(FRAME.assign(who=[1, 1, 1, 2, 2, 2]), person="who")
+    explanation = explain(problem, [[2, 0]], choose(problem, [[2, 0]]))
+    assert explanation.people == ("Worst off are 6 of 6 rows (100.0 %), in 2 classes of 3.",)
+    assert explanation.suppressed == "none of 6 rows"
+
+
+def test_names_and_labels_stay_in_one_line():
+    frame = pd.DataFrame({"zip\ncode": ["a\tb", "c"], "n": [1, 2]})
+    hierarchies = {"zip\ncode": Hierarchy.flat(["a\tb", "c"]), "n": Hierarchy.flat([1, 2])}
+    problem = LatticeProblem(Microdata.from_frame(frame, hierarchies), [K, GLM])
+    explanation = explain(problem, [[0, 0], [1, 1]], choose(problem, [[0, 0], [1, 1]]))
+    assert explanation.levels[0] == r"zip\ncode: level 0 of 1, 2 values such as a\tb and c"
+    assert all(line.isprintable() for line in [*explanation.levels, *explanation.people])
+
+
+@pytest.mark.parametrize("row", range(0, 30, 7))
+def test_the_people_are_counted_one_by_one(row):
+    """Every number of a verdict, from the vectors of two generalizations row by row."""
+    problem = LatticeProblem(invented(3), [K, L, GLM], suppression=2)
+    X = problem.pareto_set()
+    choice = choose(problem, X, row=row % len(X))
+    explanation = explain(problem, X, choice)
+    text = "\n".join(explanation.people)
+    for step in explanation.steps:
+        old, new = (problem.equivalence_classes(X[each]) for each in (choice.row, step.row))
+        sizes = [ClassSize().measure(each).expand() for each in (old, new)]
+        kept = [TupleUtility().measure(each).expand() for each in (old, new)]
+        larger, smaller = (sizes[1] > sizes[0]).sum(), (sizes[1] < sizes[0]).sum()
+        more, less = (kept[1] > kept[0]).sum(), (kept[1] < kept[0]).sum()
+        mean = (sizes[1] - sizes[0]).mean()
+        start = f"{larger} of 60 people ({100 * larger / 60:.1f} %)" if larger else "none of 60 people"
+        size = f"{abs(mean):.1f}".removesuffix(".0")
+        assert (
+            f"{start} would stand in a larger class and {smaller} in a smaller one, of {size} "
+            f"{'more' if mean >= 0 else 'fewer'} on average; {more} would keep more of their information "
+            f"and {less} less."
+        ) in text
+
+
+def test_the_steps_lead_to_rows_of_the_result_also_where_some_break_a_constraint():
+    problem = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 4])
+    X = problem.nodes(0, problem.n_nodes)
+    choice = choose(problem, X)
+    for step in explain(problem, X, choice).steps:
+        values = problem.natural(problem.evaluate(X[[step.row]], return_values_of=["F"]))[0]
+        assert dict(step.values) == dict(zip(["k", "GLM"], values.tolist(), strict=True))
+        assert step.gains["k"] == step.values["k"] - choice.values["k"]
+        assert step.gains["GLM"] == choice.values["GLM"] - step.values["GLM"]
+        assert step.gains[step.better_in] > 0
+
+
+def test_two_measures_of_one_name_are_told_apart():
+    objectives = [DistinctLDiversity("s0"), DistinctLDiversity("s1"), GLM]
+    problem = LatticeProblem(invented(1), objectives)
+    X = problem.pareto_set()
+    explanation = explain(problem, X, choose(problem, X))
+    assert [step.better_in for step in explanation.steps] == ["l of s0", "l of s1"]
+
+
+def test_steps_of_infinite_values():
+    [step] = next_steps(["beta", "k"], [[np.inf, 2], [np.inf, 5]], [False, True], 0)
+    assert dict(step.gains) == {"beta": 0, "k": 3}
+    assert str(step) == "k = 5 costs nothing"
+    worse, better = next_steps(["beta", "k"], [[1, 2], [np.inf, 5], [0, 1]], [False, True], 0)
+    assert str(better) == "k = 5 costs infinity of beta"
+    assert str(worse) == "beta = 0 costs 1 of k"
+
+
+def test_bit_strings_have_no_levels():
+    problem = PartitionProblem(make_census(100), [K, GLM])
+    X = np.zeros((1, problem.n_var), dtype=bool)
+    explanation = explain(problem, X, choose(problem, X))
+    assert len(explanation.levels) == 8
+    assert not any("level" in line for line in explanation.levels)
+
+
+def test_a_choice_of_another_front_is_refused():
+    problem = problem_of()
+    choice = choose(problem, [[2, 0], [3, 1]])
+    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 0, which is another point"):
+        explain(problem, [[1, 0]], choice)
+    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 1"):
+        explain(problem, [[2, 0]], choose(problem, [[3, 1], [2, 0]]))

@@ -1,0 +1,259 @@
+"""`pymoo-anon pick`: what it chooses, says, writes and refuses."""
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command import search, write_own_table
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.choice_file import read_choice
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.wishes import Wish
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.publishing import choose, evidence, explain, write_evidence
+
+PROJECT = """
+[data]
+file = "mine.csv"
+[columns]
+zip = {role = "quasi-identifier", hierarchy = "trees/zip.csv"}
+sex = {role = "quasi-identifier", hierarchy = "trees/sex.csv"}
+diagnosis = {role = "sensitive"}
+paid = {role = "label"}
+note = {role = "drop"}
+[search]
+objectives = ["k", "l", "GLM"]
+suppression = 0
+"""
+
+CHOICE = Path("mine-front", "choice.json")
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A folder with a table, its project and its front: k of 40, 20, 8 and 4."""
+    folder = tmp_path_factory.mktemp("searched")
+    write_own_table(folder)
+    (folder / "mine.toml").write_text(PROJECT, encoding="utf-8")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        assert search("mine.toml").exit_code == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(searched, monkeypatch):
+    monkeypatch.chdir(searched)
+    CHOICE.unlink(missing_ok=True)
+    return searched
+
+
+def pick(*arguments):
+    return CliRunner().invoke(app, ["pick", *arguments])
+
+
+def refused(*arguments):
+    result = pick(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert not CHOICE.exists()
+    return result.stderr.removesuffix("\n")
+
+
+def chosen():
+    return json.loads(CHOICE.read_text(encoding="utf-8"))
+
+
+def test_what_it_says_and_writes():
+    result = pick("mine.toml", "--require", "k>=5", "--least", "GLM")
+    assert result.exit_code == 0, result.output
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[0] == "Row 3 of 4: the least GLM of the 3 points with k >= 5, of 4."
+    assert [line.split() for line in lines[2:7]] == [
+        ["row", "k", "l", "GLM"],
+        [lines[3].strip()],
+        ["the", "choice", "3", "8", "3", "17.7778"],
+        ["better", "in", "k", "2", "20", "3", "40"],
+        ["better", "in", "GLM", "4", "4", "3", "0"],
+    ]
+    results = read_results(read_project(Path("mine.toml")))
+    own = choose(results.problem, results.X, require=[KAnonymity() >= 5], best=GeneralLossMetric())
+    # Words fold at the end of a line.
+    explained = str(explain(results.problem, results.X, own)).split()
+    assert result.stdout.split()[-len(explained) - 2 :] == [*explained, "Written:", str(CHOICE)]
+    assert chosen() == {
+        "row": 3,
+        "levels": {"zip": 1, "sex": 0},
+        "values": {"k": 8, "l": 3, "GLM": own.values["GLM"]},
+        "suppressed": 0,
+        "reason": "the least GLM of the 3 points with k >= 5, of 4",
+        "front": {"rows": 4, "sha256": hashlib.sha256(Path("mine-front/front.csv").read_bytes()).hexdigest()},
+    }
+    assert sorted(path.name for path in Path("mine-front").iterdir()) == [
+        "choice.json",
+        "front.csv",
+        "front.png",
+        "run.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "row"),
+    [
+        ([], 4),
+        (["--row", "2"], 2),
+        (["--row", "1"], 1),
+        (["--knee"], 2),
+        (["--most", "k"], 1),
+        (["--risk", "0.09"], 2),
+        (["--risk", "0.125"], 3),
+        (["--weights", "k=1,GLM=3"], 3),
+        (["--weights", "k=5, GLM=1"], 1),
+        (["--least", "average-risk"], 1),
+        (["--require", "average-risk<=0.1", "--require", "k<=20"], 3),
+        (["--require", "DM<=800", "--most", "k"], 2),
+    ],
+)
+def test_every_way_to_choose(arguments, row):
+    result = pick("mine.toml", *arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"Row {row} of 4: ")
+    assert chosen()["row"] == row
+
+
+def test_lines_fit_a_page():
+    assert max(map(len, pick("mine.toml").stdout.splitlines())) <= 160
+
+
+def test_a_choice_is_read_again():
+    project = read_project(Path("mine.toml"))
+    results = read_results(project)
+    with pytest.raises(
+        ValueError, match=r"no point of mine\.toml is chosen: .*choice\.json is missing; pymoo-anon pick"
+    ):
+        read_choice(project, results)
+    pick("mine.toml", "--row", "2")
+    assert read_choice(project, results) == 1
+    written = CHOICE.read_text(encoding="utf-8")
+    content = json.loads(written)
+    for wrong in ({"row": 1}, {"row": 9}, {"row": True}, {"levels": {"zip": 1, "sex": 0}}):
+        CHOICE.write_text(json.dumps(content | wrong), encoding="utf-8")
+        with pytest.raises(ValueError, match="must hold a row of the front and its levels, got row"):
+            read_choice(project, results)
+    half = '{"row": 2, "front": {"sha256": ""}, "levels": 3}'
+    for damaged in ("", "{}", "[]", '{"row": 2, "front": 3}', "[" * 100_000, half):
+        CHOICE.write_text(damaged, encoding="utf-8")
+        with pytest.raises(ValueError, match=r"choice\.json must be what pymoo-anon pick wrote"):
+            read_choice(project, results)
+    CHOICE.write_text(written.replace('"sha256": "', '"sha256": "0'), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"was chosen from another front than .*front\.csv: pick again"):
+        read_choice(project, results)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "pick takes a project file, FILE.toml, or --evidence FILE.json, got neither"),
+        (["mine.toml", "--evidence", "e.json"], "pick takes a project file, .* got both"),
+        (["--evidence", "e.json", "--knee"], "--knee means nothing with --evidence"),
+        (["--evidence", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["mine.toml", "--knee", "--row", "1"], "one option must say which point to take, got --row and --knee"),
+        (["mine.toml", "--least", "GLM", "--most", "k"], "got --least and --most"),
+        (["mine.toml", "--row", "0"], "row must be from 1 to 4, a row of the front, got 0"),
+        (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
+        (["mine.toml", "--least", "k"], "least must name a measure of which lower is better, got k, .* --most k takes"),
+        (["mine.toml", "--most", "GLM"], "most must name a measure of which higher is better, got GLM, .* --least GLM"),
+        (["mine.toml", "--least", "loss"], "least must be one of k, l, .* got 'loss'"),
+        (["mine.toml", "--weights", "k"], "weights must be such as 'k=1,GLM=2', got 'k'"),
+        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got none"),
+        (["mine.toml", "--weights", "k=1,k=2"], "weights must name each measure once, got 'k' twice"),
+        (["mine.toml", "--weights", "k=much"], "weights must be a number, got 'much'"),
+        (["mine.toml", "--weights", "k=-1"], "weights must be positive numbers"),
+        (["mine.toml", "--weights", "loss=1"], "weights must be one of k, l, .* got 'loss'"),
+        (["mine.toml", "--risk", "2"], "risk must be above 0 and at most 1"),
+        (["mine.toml", "--require", "k=5"], "require must be a bound such as"),
+        (
+            ["mine.toml", "--require", "k>=100"],
+            "no point of the front's 4 has k >= 100; the nearest has k = 40, l = 3 and",
+        ),
+        (["mine.toml", "--row", "4", "--require", "k>=5"], "row must be a point with k >= 5"),
+        (["nowhere.toml"], "nowhere.toml: No such file or directory"),
+        (["mine.csv"], "mine.csv must be a TOML file"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    (line,) = refused(*arguments).splitlines()
+    assert line.startswith("Error: ")
+    assert re.search(message, line)
+
+
+def test_a_row_is_told_by_what_it_has():
+    """The command line counts rows from 1, the library from 0."""
+    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0"
+    assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
+
+
+def test_weights_of_a_column_with_a_comma():
+    wish = Wish(None, [], None, None, None, None, False, '"l:a,b=c=1.5",GLM=2', None)
+    assert wish.weighted() == {"l:a,b=c": 1.5, "GLM": 2}
+
+
+def test_a_failed_choice_leaves_the_last_one(monkeypatch):
+    assert pick("mine.toml", "--row", "2").exit_code == 0
+    before = CHOICE.read_bytes()
+    assert pick("mine.toml", "--row", "9").exit_code == 2
+
+    def full(*names):
+        raise OSError(28, "No space left on device", "choice.json")
+
+    monkeypatch.setattr("pymoo_anon.cli.output.os.replace", full)
+    assert pick("mine.toml", "--row", "3").exit_code == 2
+    assert CHOICE.read_bytes() == before
+    assert len(list(Path("mine-front").iterdir())) == 4
+
+
+def test_evidence_is_shown_without_any_data(tmp_path, monkeypatch):
+    results = read_results(read_project(Path("mine.toml")))
+    choice = choose(results.problem, results.X, require=[KAnonymity() >= 5])
+    claims = pd.DataFrame(
+        {"measure": list(choice.values), "promised": list(choice.values.values()), "recounted": None, "holds": True}
+    )
+    made = evidence(
+        results.problem, results.X, choice, claims=claims, suppressed="drop", checksums={}, search={"certified": True}
+    )
+    write_evidence(tmp_path / "e.json", made)
+    monkeypatch.chdir(tmp_path)
+    result = pick("--evidence", "e.json")
+    assert result.exit_code == 0, result.output
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[0] == "Row 3 of 4: the least GLM of the 3 points with k >= 5, of 4."
+    assert lines[4].split() == ["the", "choice", "3", "8", "3", "17.7778"]
+    assert lines[8:] == [
+        "Levels:",
+        "  zip: level 1 of 2, 2 groups of 10 values",
+        "  sex: level 0 of 1, 2 groups of 2 values",
+        "Suppressed: none of 40 rows, dropped.",
+        "The next better ones:",
+        "  k = 20 costs 22.2222 of GLM",
+        "  GLM = 0 costs 4 of k",
+        "The front is proven to be complete.",
+    ]
+    made["search"] |= {"certified": False, "gap": 0.25}
+    write_evidence("e.json", made)
+    assert pick("--evidence", "e.json").stdout.endswith(
+        "The front is not proven to be complete, and may be off by 0.25.\n"
+    )
+    Path("e.json").write_text("{}", encoding="utf-8")
+    result = pick("--evidence", "e.json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: e.json must have the parts of evidence")

@@ -1,0 +1,433 @@
+"""Releases: what a loop over the rows makes, from every kind of frame; nothing that does not hold is given out."""
+
+import contextlib
+import datetime
+import math
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from persons import FRAMES, QUASI, persons
+from strategies import nodes, policies, populations, rule_of, tables
+
+from pymoo_anon.objectives import (
+    AlphaKAnonymity,
+    AverageClassSize,
+    AverageRisk,
+    BasicBetaLikeness,
+    ClassificationMetric,
+    ClassSizeSum,
+    DeltaDisclosure,
+    Discernibility,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KLDivergence,
+    KMap,
+    MaximumRisk,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Objective,
+    Precision,
+    RecursiveCLDiversity,
+    SensitiveCountSum,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.publishing import RecountError, release
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
+
+OF_A_COLUMN = (
+    DistinctLDiversity,
+    SensitiveCountSum,
+    AlphaKAnonymity,
+    EntropyLDiversity,
+    TCloseness,
+    BasicBetaLikeness,
+    EnhancedBetaLikeness,
+    DeltaDisclosure,
+)
+OF_THE_TABLE = (
+    KAnonymity,
+    MaximumRisk,
+    AverageRisk,
+    ClassSizeSum,
+    GeneralLossMetric,
+    NormalizedWeightedPenalty,
+    Precision,
+    NormalizedClassDispersion,
+    Discernibility,
+    AverageClassSize,
+    KLDivergence,
+    NonUniformEntropy,
+)
+
+
+def all_measures(data, table):
+    """Every objective that can be counted again, with arguments of any kind."""
+    n = len(table.levels)
+    order = Hierarchy.from_levels([[*"abcd"], ["x", "x", "y", "z"], ["u", "u", "u", "z"], ["*"] * 4])
+    weights = data.draw(st.lists(st.floats(0.1, 5), min_size=n, max_size=n))
+    return [
+        *(kind(column) for kind in OF_A_COLUMN for column in ("s0", "s1")),
+        *(kind() for kind in OF_THE_TABLE),
+        *(RecursiveCLDiversity("s0", c) for c in (0.5, 1.1, 2)),
+        TCloseness("s1", "ordered"),
+        TCloseness("s0", list("dabc")),
+        TCloseness("s0", order),
+        DeltaDisclosure("s0", strict=True),
+        KAnonymity(person="s1"),
+        GeneralLossMetric(weights),
+        KMap(data.draw(populations(table))[1]),
+        *([ClassificationMetric("label")] if table.microdata.label == "label" else []),
+    ]
+
+
+def loop_over_rows(table, node, kept, suppressed, columns):
+    """The released rows, each cell looked up, sorted as tuples."""
+    rows = []
+    for row, own in zip(table.frame.to_dict("records"), kept, strict=True):
+        if not own and suppressed == "drop":
+            continue
+        labels = [
+            str(levels[level][row[name]]) if own else "*"
+            for (name, levels), level in zip(table.levels.items(), node, strict=True)
+        ]
+        rows.append((*labels, *(row[column] for column in columns)))
+    return sorted(rows)
+
+
+@settings(max_examples=30)
+@given(data=st.data(), table=tables(rooted=True), suppressed=st.sampled_from(["mark", "drop"]))
+def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_promised(data, table, suppressed):
+    node, policy = data.draw(nodes(table)), data.draw(policies(table))
+    problem = LatticeProblem(table.microdata, all_measures(data, table), rule_of(policy))
+    classes = problem.equivalence_classes(node)
+    kept = classes.kept[classes.class_of[0][table.tuple_of_row]]
+    keep = [name for name in ("label",) if table.microdata.label != "label"]
+    if not kept.any() and suppressed == "drop":
+        with pytest.raises(ValueError, match="x must leave a row to release"):
+            release(table.frame, problem, node, keep=keep, suppressed=suppressed)
+        return
+    made = None
+    with contextlib.suppress(RecountError):
+        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed)
+    if made is None:
+        # Marked rows are a class of their own, which may be worse than all others; dropped ones are not there.
+        assert suppressed == "mark"
+        assert 0 < (~kept).sum() < len(kept)
+        suppressed = "drop"
+        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed)
+    columns = [*table.levels, "s0", "s1", "label"]
+    expected = loop_over_rows(table, node, kept, suppressed, columns[len(table.levels) :])
+    assert list(made.frame) == columns
+    assert list(made.frame.itertuples(index=False, name=None)) == expected
+    assert made.n_suppressed == (~kept).sum()
+    assert made.claims.holds.tolist() == [True] * len(made.claims)
+    for row in made.claims.itertuples():
+        whole_release = suppressed == "drop" or kept.all() or not kept.any()
+        if whole_release or row.measure in ("S_k", "GLM", "KL", "NUE", "DM", "precision", "average risk"):
+            assert math.isclose(row.promised, row.recounted, rel_tol=1e-9, abs_tol=1e-9), row
+    # What the recount found is typed as the promise: k is a whole number.
+    assert all(type(row.promised) is type(row.recounted) for row in made.claims.itertuples())
+
+
+HOSPITAL = pd.DataFrame(
+    {
+        "name": [f"person {i}" for i in range(12)],
+        "age": [21, 23, 24, 31, 33, 34, 36, 41, 42, 43, 47, 90],
+        "born": [datetime.date(1990, 1, 1 + i) for i in range(12)],
+        "sex": ["F", "M"] * 6,
+        "diagnosis": ["flu", "cold", "asthma"] * 4,
+        "weight": [60.5, 61.25, -0.0, 0.0, 70.0, 71.0, 72.5, 73.0, 74.0, 75.0, 76.0, 77.0],
+        "patient": [1, 1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 9],
+    }
+)
+HIERARCHIES = {"age": Hierarchy.intervals(20, 100, [10, 40]), "sex": Hierarchy.flat(["F", "M"])}
+
+
+def hospital(objectives=None, **kwargs):
+    table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", person="patient")
+    usual = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
+    return LatticeProblem(table, objectives or usual, **kwargs)
+
+
+ROLES = {"drop": "name", "keep": ["born", "weight"]}
+
+
+def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
+    problem = hospital(suppression=1)
+    with pytest.raises(RecountError) as caught:
+        release(HOSPITAL, problem, [1, 1], **ROLES)
+    assert str(caught.value) == (
+        "nothing is released: counted again, k is 1 where 3 was promised, l of diagnosis is 1 where 3 was promised; "
+        "the 1 rows marked * are a class of their own to an attacker, suppressed='drop' leaves them out"
+    )
+    made = release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
+    assert made.claims.to_dict("list") == {
+        "measure": ["k", "l of diagnosis", "GLM"],
+        "promised": [3, 3, made.claims.promised[2]],
+        "recounted": [3, 3, made.claims.recounted[2]],
+        "holds": [True, True, True],
+    }
+    assert (made.n_suppressed, made.suppressed, len(made.frame)) == (1, "drop", 11)
+
+
+def test_marked_rows_that_are_enough_hold():
+    made = release(HOSPITAL, hospital(suppression=4), [1, 1], **ROLES)
+    assert made.claims.promised.tolist()[:2] == [4, 3]
+    assert made.claims.recounted.tolist()[:2] == [4, 3]
+    assert (made.frame[["age", "sex"]] == "*").all(axis=1).sum() == 4
+
+
+def test_columns_and_rows_come_out_plain():
+    made = release(HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], **ROLES).frame
+    assert list(made) == ["age", "born", "sex", "diagnosis", "weight"]
+    assert made.index.tolist() == list(range(12))
+    assert made.age.tolist() == ["20–59"] * 11 + ["60–99"]
+    assert np.signbit(made.weight.to_numpy()).sum() == 0
+    assert made.weight.tolist() == [weight + 0.0 for weight in made.sort_values(["age", "born"]).weight]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            {"drop": "name"},
+            ValueError,
+            "every column must have a role or stand in drop or keep, got without any: 'born', 'weight'",
+        ),
+        (
+            {"drop": "name", "keep": ["born", "weight", "length"]},
+            KeyError,
+            "keep must name columns of frame, got 'length'",
+        ),
+        (
+            {**ROLES, "drop": ["name", "age"]},
+            ValueError,
+            "drop must not name quasi-identifiers, got 'age'; search without them instead",
+        ),
+        (
+            {**ROLES, "keep": ["born", "weight", "patient"]},
+            ValueError,
+            "keep must not name the person, got 'patient': it would link a person's rows",
+        ),
+        (
+            {"drop": ["name", "born"], "keep": ["born", "weight"]},
+            ValueError,
+            "drop and keep must name a column once, got more than once: 'born'",
+        ),
+        ({**ROLES, "suppressed": "star"}, ValueError, "suppressed must be 'mark' or 'drop', got 'star'"),
+    ],
+)
+def test_what_becomes_of_a_column_must_be_clear(arguments, error, message):
+    with pytest.raises(error) as caught:
+        release(HOSPITAL, hospital(), [2, 1], **arguments)
+    assert caught.value.args[0] == message
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({}, "frame must be the one that the problem's table was read from, with 12 complete rows, got 11"),
+        (
+            {"age": HOSPITAL.age + 10},
+            "column 'age' must hold values of its hierarchy only, got without a row there",
+        ),
+        ({"age": [30, *HOSPITAL.age[1:]]}, "nothing is released: counted again, k is 2 where 3 was promised"),
+        ({"diagnosis": "flu"}, "nothing is released: counted again, l of diagnosis is 1 where 3 was promised"),
+    ],
+)
+def test_another_frame_than_the_tables_is_refused(changed, message):
+    frame = HOSPITAL.assign(**changed) if changed else HOSPITAL[1:]
+    with pytest.raises(ValueError) as caught:
+        release(frame, hospital(suppression=1), [1, 1], suppressed="drop", **ROLES)
+    assert str(caught.value).startswith(message), str(caught.value)
+
+
+def test_what_is_no_frame_is_refused():
+    problem = hospital()
+    with pytest.raises(
+        TypeError, match="frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got list"
+    ):
+        release([1], problem, [1, 1])
+    with pytest.raises(ValueError, match="frame must name each column once, got more than once: 'age'"):
+        release(pd.concat([HOSPITAL, HOSPITAL[["age"]]], axis=1), problem, [1, 1])
+
+
+def test_dropped_columns_are_counted_all_the_same():
+    measures = [KAnonymity(person="patient"), DistinctLDiversity("diagnosis")]
+    made = release(HOSPITAL, hospital(measures), [2, 1], drop=["name", "diagnosis", "born", "weight"])
+    assert list(made.frame) == ["age", "sex"]
+    assert made.claims.recounted.tolist() == made.claims.promised.tolist() == [1, 1]
+
+
+class Rows(Objective):
+    """A measure of one's own."""
+
+    name, maximize = "classes", True
+
+    def evaluate_one(self, classes):
+        return len(classes.sizes)
+
+
+def test_a_measure_of_ones_own_is_promised_and_not_counted_again():
+    made = release(HOSPITAL, hospital([Rows(), KAnonymity()]), [2, 1], **ROLES)
+    assert made.claims.iloc[0].tolist() == ["classes", 2.0, None, None]
+    assert made.claims.iloc[1].tolist() == ["k", 1, 1, True]
+
+
+def test_the_label_may_be_a_quasi_identifier():
+    table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", label="sex")
+    problem = LatticeProblem(table, [KAnonymity(), ClassificationMetric("sex")])
+    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=["born", "weight"])
+    assert made.claims.holds.tolist() == [True, None]
+
+
+def test_constraints_are_claimed_too_and_arx_rule_is_kept():
+    problem = hospital([GeneralLossMetric()], constraints=[KAnonymity() >= 3], suppression=Violating(4))
+    made = release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
+    assert made.claims.measure.tolist() == ["GLM", "k"]
+    assert made.claims.recounted[1] >= 3
+
+
+def test_bit_strings_are_released_too():
+    table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis")
+    problem = PartitionProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(2))
+    x = np.zeros(problem.n_var, dtype=bool)
+    x[9] = True
+    made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=["born", "weight"])
+    assert set(made.frame.age) == {"20–29", "30–99"}
+    assert made.claims.holds.all()
+
+
+def test_everything_may_be_marked():
+    made = release(HOSPITAL, hospital(suppression=Below(12)), [0, 0], **ROLES)
+    assert (made.frame[["age", "sex"]] == "*").all(axis=None)
+    assert made.claims.recounted.tolist() == [12, 3, 24.0]
+    with pytest.raises(ValueError, match="x must leave a row to release, got a point that suppresses all of them"):
+        release(HOSPITAL, hospital(suppression=Below(12)), [0, 0], suppressed="drop", **ROLES)
+
+
+def rows_of(frame):
+    """The rows of any kind of frame as Python values; what is missing is None."""
+    table = nw.from_native(frame)
+    table = table.collect("pandas") if isinstance(table, nw.LazyFrame) else table
+    columns = [[None if pd.isna(value) else value for value in table[name].to_list()] for name in table.columns]
+    return table.columns, list(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("suppressed", ["mark", "drop"])
+def test_every_kind_of_frame_gives_the_same_release(kind, suppressed):
+    frame = FRAMES[kind](pa.Table.from_pandas(persons()))
+    problem = LatticeProblem(
+        Microdata.from_frame(persons(), QUASI, ["diagnosis"]), [KAnonymity(), TCloseness("diagnosis")], suppression=3
+    )
+    made = release(frame, problem, [0, 1], drop=["name"], keep=["salary"], suppressed=suppressed)
+    names, rows = rows_of(made.frame)
+    assert type(made.frame) is type(frame)
+    stars = [("*", "*", "flu", 1.5), ("*", "*", "ulcer", 2.0), ("*", "*", "ulcer", 2.0)]
+    assert names == ["age", "sex", "diagnosis", "salary"]
+    assert rows == stars * (suppressed == "mark") + [
+        ("30", "*", "cold", 1.5),
+        ("30", "*", "flu", 1.5),
+        ("30", "*", "flu", 2.0),
+    ]
+
+
+def gaps():
+    """Persons of whom something is not known, in columns of every type."""
+    return pd.DataFrame(
+        {
+            "age": [30, None, 41, 30, None, 41],
+            "sex": ["F", "M", None, "F", "M", None],
+            "diagnosis": ["flu", None, "flu", "cold", "cold", "flu"],
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_what_is_missing_stays_missing_or_leaves_with_its_row(kind):
+    frame = FRAMES[kind](pa.Table.from_pandas(gaps()))
+    kept = Microdata.from_frame(gaps(), QUASI, "diagnosis", missing="keep")
+    problem = LatticeProblem(kept, [KAnonymity(), DistinctLDiversity("diagnosis")])
+    _, rows = rows_of(release(frame, problem, [0, 0]).frame)
+    assert rows == [
+        ("30", "F", "cold"),
+        ("30", "F", "flu"),
+        ("41", None, "flu"),
+        ("41", None, "flu"),
+        (None, "M", "cold"),
+        (None, "M", None),
+    ]
+    dropped = Microdata.from_frame(gaps(), QUASI, "diagnosis", missing="drop")
+    _, rows = rows_of(release(frame, LatticeProblem(dropped, [KAnonymity()]), [0, 0]).frame)
+    assert rows == [("30", "F", "cold"), ("30", "F", "flu")]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, 2.5, 1.5, 2.5],
+        [Decimal("1.50"), Decimal("2.25"), Decimal("1.50"), Decimal("2.25")],
+        [True, False, True, False],
+        [datetime.date(2020, 1, 2), datetime.date(2021, 1, 2)] * 2,
+        ["=1+1", "-2", "+3", "@x"],
+        ['a"b', "new\nline", "semi;colon", "ä,ö"],
+    ],
+    ids=lambda values: type(values[0]).__name__ + str(len(set(values))),
+)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb"])
+def test_values_of_any_type_are_recoded_alike(kind, values):
+    frame = pd.DataFrame({"q": pd.Series(values, dtype=object), "s": list("abab")})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(list(dict.fromkeys(values)))}, "s")
+    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s")])
+    _, rows = rows_of(release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0]).frame)
+    text = {value: value if isinstance(value, str) else str(value) for value in values}
+    text |= {Decimal("1.50"): "1.5"} if isinstance(values[0], Decimal) else {}
+    assert rows == sorted((text[value], s) for value, s in zip(values, "abab", strict=True))
+    assert release(frame, problem, [1]).frame.q.tolist() == ["*"] * 4
+
+
+def test_categories_become_values():
+    frame = persons().astype({"sex": "category", "diagnosis": "category", "age": "category"})
+    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()])
+    made = release(frame, problem, [1, 0], drop=["name", "salary"]).frame
+    assert not any(isinstance(dtype, pd.CategoricalDtype) for dtype in made.dtypes)
+    arrow = pl.from_pandas(persons()).with_columns(
+        pl.col("sex").cast(pl.Categorical), pl.col("diagnosis").cast(pl.Enum(["ulcer", "flu", "cold"]))
+    )
+    assert release(arrow, problem, [1, 0], drop=["name", "salary"]).frame.dtypes == [pl.String] * 3
+
+
+def test_labels_that_are_one_text_are_refused():
+    frame = pd.DataFrame({"q": pd.Series([1, "1", 2], dtype=object)})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, "1", 2])}), [KAnonymity()])
+    with pytest.raises(
+        ValueError, match="the groups of 'q' must have labels that differ as text, got more than once: '1'"
+    ):
+        release(frame, problem, [0])
+    assert len(release(frame, problem, [1]).frame) == 3
+
+
+def test_nothing_given_is_changed():
+    before = HOSPITAL.copy(deep=True)
+    release(HOSPITAL, hospital(), [2, 1], **ROLES)
+    pd.testing.assert_frame_equal(HOSPITAL, before)
+
+
+def test_names_of_columns_may_be_numbers_and_tuples():
+    frame = persons().rename(columns={"age": 0, "sex": ("who", "sex"), "diagnosis": 2, "name": 3, "salary": 4})
+    table = Microdata.from_frame(frame, {0: QUASI["age"], ("who", "sex"): QUASI["sex"]}, [2])
+    made = release(frame, LatticeProblem(table, [KAnonymity()]), [1, 1], drop=[3, 4]).frame
+    assert made.columns.tolist() == [0, ("who", "sex"), 2]

@@ -1,0 +1,72 @@
+"""Dask and Spark: the same release as from pandas, cell for cell, and the same file."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from persons import QUASI, persons
+from test_release import rows_of
+
+from pymoo_anon.cli.writing import write_table
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import release, verify
+from pymoo_anon.table import Microdata
+
+
+@pytest.fixture(scope="module")
+def spark():
+    sql = pytest.importorskip("pyspark.sql")
+    if "JAVA_HOME" not in os.environ and not any(Path(folder, "java").exists() for folder in os.get_exec_path()):
+        pytest.skip("Spark needs Java")
+    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def frames(kind, frame, spark):
+    if kind == "dask":
+        dask = pytest.importorskip("dask.dataframe")
+        return dask.from_pandas(frame, npartitions=2)
+    rows = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
+    return spark.createDataFrame(rows, list(frame))
+
+
+# PySpark calls pandas in ways that pandas 3 warns of.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["dask", "spark"])
+def test_the_same_release_from_every_engine(kind, request, tmp_path):
+    spark = request.getfixturevalue("spark") if kind == "spark" else None
+    frame = pd.concat([persons(), persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])], ignore_index=True)
+    given = frames(kind, frame, spark)
+    tables = [Microdata.from_frame(own, QUASI, "diagnosis", missing="keep") for own in (frame, given)]
+    assert tables[0].tuples.codes.tolist() == tables[1].tuples.codes.tolist()
+    measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
+    for suppressed in ("drop", "mark"):
+        one, other = (
+            release(own, LatticeProblem(table, measures, 6), [0, 1], drop="name", keep="salary", suppressed=suppressed)
+            for own, table in zip((frame, given), tables, strict=True)
+        )
+        assert type(other.frame) is type(given)
+        assert rows_of(other.frame) == rows_of(one.frame)
+        assert other.claims.equals(one.claims)
+    assert verify(given, ["sex"], [KAnonymity() >= 2]).equals(verify(frame, ["sex"], [KAnonymity() >= 2]))
+    for ending in ("csv", "parquet"):
+        paths = [tmp_path / f"{name}.{ending}" for name in ("pandas", kind)]
+        write_table(one.frame, paths[0])
+        write_table(other.frame, paths[1])
+        read = pd.read_csv if ending == "csv" else pd.read_parquet
+        pd.testing.assert_frame_equal(read(paths[0]), read(paths[1]), check_dtype=False)
+        assert sorted(tmp_path.iterdir()) == sorted({*tmp_path.glob("*.csv"), *tmp_path.glob("*.parquet")})
+
+
+def test_a_release_needs_no_package_of_another_engine():
+    """What a frame is joined with is of its own kind: nothing but its own engine is loaded for it."""
+    frame = pa.Table.from_pandas(persons())
+    table = Microdata.from_frame(frame, QUASI, "diagnosis")
+    made = release(frame, LatticeProblem(table, [KAnonymity()]), [1, 1], drop=["name", "salary"])
+    assert isinstance(made.frame, pa.Table)

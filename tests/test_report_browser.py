@@ -1,0 +1,285 @@
+"""The report in a real browser without a network: what a reader clicks, drags, types, hears and prints."""
+
+import os
+from pathlib import Path
+
+import pytest
+from persons_of_a_report import CHOSEN, HOSTILE, X, payload, read, report, rows_of
+
+from pymoo_anon.publishing.report.cells import shown
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = Path(os.environ.get("PYMOO_ANON_CHROMIUM", "/usr/bin/chromium"))
+if not CHROMIUM.is_file():
+    pytest.skip("there is no Chromium: set PYMOO_ANON_CHROMIUM to one", allow_module_level=True)
+
+SIZES = {"desktop": (1100, 900), "phone": (360, 740)}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    for external in (False, True):
+        report(folder / f"{'external' if external else 'internal'}.html", external=external)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(files):
+    return payload((files / "internal.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def visit(browser, files):
+    """Opens a variant offline; in the end nothing was asked of a network and nothing was complained of."""
+    opened, asked, said = [], [], []
+
+    def visited(variant="internal", size="desktop", **options):
+        width, height = SIZES[size]
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        context.set_offline(True)
+        page = context.new_page()
+        opened.append(context)
+        own = (files / f"{variant}.html").as_uri()
+        page.route("**/*", lambda route: route.continue_() if route.request.url == own else route.abort())
+        page.on("request", lambda request: asked.append(request.url) if request.url.split("#")[0] != own else None)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.goto(own)
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("html.ready")
+        return page
+
+    yield visited
+    for context in opened:
+        context.close()
+    assert asked == []
+    assert said == []
+
+
+def tables(page):
+    """The tables as they are shown, by name."""
+    return page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("tbody[data-table]")].map((body) => [
+            body.dataset.table, [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent))]))"""
+    )
+
+
+def words(page):
+    return page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("[data-words]")].map((list) => [
+            list.dataset.words, [...list.children].map((item) => item.textContent)]))"""
+    )
+
+
+def place(page, row):
+    """Where a point of the front stands on the screen."""
+    page.locator("#figure-front").scroll_into_view_if_needed()
+    return page.evaluate(
+        """(row) => {
+            const view = window.report.charts.get("front");
+            const data = JSON.parse(document.getElementById("data").textContent);
+            const point = data.fixed.front.find((cells) => cells[0] === row + 1);
+            const [x, y] = data.axes.map((name) => point[Number(name.slice(1))]);
+            const box = document.querySelector("#figure-front svg").getBoundingClientRect();
+            const [left, top] = view.origin();
+            const pad = view.padding();
+            return [box.x + left + pad.left + view.scale("x")(x), box.y + top + pad.top + view.scale("y")(y)];
+        }""",
+        row,
+    )
+
+
+def is_shown(page, data, row):
+    """Every view shows one member: texts, tables and charts."""
+    page.wait_for_function("(row) => window.report.charts.get('front').signal('shown') === row", arg=row + 1)
+    (member,) = (member for member in data["members"] if member["point"] == row + 1)
+    assert page.locator("[data-label]").inner_text() == data["labels"][row]
+    assert ("not the release" in page.locator("[data-fate]").inner_text()) == (row != CHOSEN)
+    assert page.locator("[data-verdict]").inner_text() == member["verdict"]
+    assert page.locator("input[name=point]:checked").input_value() == str(row + 1)
+    found, told = tables(page), words(page)
+    for name in member["tables"]:
+        rows = rows_of(data, name, row)
+        kinds = data["kinds"][name]
+        assert found[name] == [[shown(cell, kind) for cell, kind in zip(cells, kinds, strict=True)] for cells in rows]
+    for view, sentences in member["words"].items():
+        assert told[view] == sentences
+    for name in ("risks", "sizes", "ladder", "groups", "lorenz", "after0", "after2"):
+        drawn = page.evaluate("(name) => window.report.charts.get(name).data('rows').map((one) => one.c1)", name)
+        assert drawn == [row[1] for row in rows_of(data, name, row)]
+
+
+def test_at_first_the_release_is_shown_as_the_file_says_it(visit, data, files):
+    page = visit()
+    is_shown(page, data, CHOSEN)
+    still = read((files / "internal.html").read_text(encoding="utf-8"))
+    assert {name: rows for name, rows in tables(page).items() if name != "front"} == {
+        name: rows for name, rows in still.tables.items() if name != "front"
+    }
+    assert words(page) == still.sentences
+    assert page.locator(".note").is_hidden()
+    assert page.evaluate("window.report.charts.size") == page.locator("[data-of]").count()
+    assert all(page.locator("[data-of] svg").nth(i).is_visible() for i in range(page.locator("[data-of]").count()))
+
+
+def test_a_click_on_a_point_shows_it_in_all_views(visit, data):
+    page = visit()
+    for row in (4, 0, 5):
+        page.mouse.click(*place(page, row))
+        is_shown(page, data, row)
+    page.get_by_role("button", name="the release").click()
+    is_shown(page, data, CHOSEN)
+
+
+def test_arrow_keys_walk_through_the_table(visit, data):
+    page = visit()
+    page.locator("input[name=point]:checked").focus()
+    page.keyboard.press("ArrowDown")
+    is_shown(page, data, CHOSEN + 1)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    is_shown(page, data, CHOSEN - 1)
+    page.get_by_role("button", name="next point").focus()
+    page.keyboard.press("Enter")
+    is_shown(page, data, CHOSEN)
+    page.get_by_role("button", name="previous point").press("Space")
+    is_shown(page, data, CHOSEN - 1)
+
+
+def test_dragging_over_points_keeps_these(visit, data):
+    page = visit()
+    spots = {row: place(page, row) for row in range(len(X))}
+    # A box around two of them.
+    first, second = sorted(spots, key=lambda row: spots[row][0])[:2]
+    xs, ys = zip(spots[first], spots[second], strict=True)
+    low, high = (min(xs) - 12, min(ys) - 12), (max(xs) + 12, max(ys) + 12)
+    inside = [row for row, (x, y) in spots.items() if low[0] <= x <= high[0] and low[1] <= y <= high[1]]
+    assert 0 < len(inside) < len(X)
+    page.mouse.move(*low)
+    page.mouse.down()
+    page.mouse.move(*high, steps=6)
+    page.mouse.up()
+    told = f"{len(inside)} of {len(X)} points are kept."
+    page.wait_for_function("(told) => document.querySelector('[data-brushed]').textContent === told", arg=told)
+    kept = page.evaluate(
+        "() => [...document.querySelectorAll('tr[data-row]:not([hidden])')].map((row) => Number(row.dataset.row))"
+    )
+    assert kept == [row + 1 for row in sorted(inside)]
+    is_shown(page, data, CHOSEN if CHOSEN in inside else min(inside))
+    # The keys walk through what is kept, and a double click ends it.
+    page.get_by_role("button", name="next point").click()
+    assert page.evaluate("window.report.charts.get('front').signal('shown')") - 1 in inside
+    page.mouse.dblclick(*(sum(pair) / 2 for pair in zip(low, high, strict=True)))
+    page.wait_for_function("() => document.querySelector('[data-brushed]').textContent === ''")
+    assert page.locator("tr[data-row]:not([hidden])").count() == len(X)
+
+
+@pytest.mark.parametrize("variant", ["internal", "external"])
+def test_nothing_of_the_data_is_run(visit, variant):
+    page = visit(variant)
+    for name in ("ladder", "after0", "groups", "front"):
+        marks = page.locator(f"[data-of={name}] .role-mark path")
+        marks.nth(marks.count() // 2).hover(force=True)
+        page.wait_for_timeout(60)
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img, iframe").count() == 0
+
+
+def test_a_tooltip_shows_a_value_as_text(visit):
+    page = visit()
+    bars = page.locator("[data-of=before0] .role-mark path")
+    bars.first.scroll_into_view_if_needed()
+    bars.first.hover()
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    assert HOSTILE[0] in page.locator("#vg-tooltip-element").inner_text()
+    assert page.evaluate("window.broken") is None
+
+
+def test_scripts_that_are_not_of_the_file_are_refused(browser, files):
+    page = browser.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto((files / "internal.html").as_uri())
+    page.wait_for_selector("html.ready")
+    page.evaluate(
+        """() => {
+            const one = document.createElement("script");
+            one.textContent = "window.added = 1";
+            document.body.append(one);
+            document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.added = 2'>");
+        }"""
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.added") is None
+    assert any("Content Security Policy" in text for text in refused)
+    page.close()
+
+
+def test_without_javascript_the_tables_are_there(visit, files):
+    page = visit(java_script_enabled=False)
+    assert page.get_by_text("The charts need JavaScript, which is off.").is_visible()
+    assert page.locator("input[name=point]").first.is_hidden()
+    assert page.locator(".chart").first.is_hidden()
+    page.locator("#figure-sizes summary").click()
+    cell = page.locator("tbody[data-table=sizes] td").first
+    assert cell.is_visible()
+    still = read((files / "internal.html").read_text(encoding="utf-8"))
+    assert cell.inner_text() == still.tables["sizes"][0][1]
+
+
+def test_outsiders_read_the_same_page_without_a_choice(visit):
+    page = visit("external")
+    assert page.locator("input, button").count() == 0
+    assert page.locator("[data-of=front] svg").is_visible()
+    page.mouse.click(*place(page, 5))
+    assert page.evaluate("window.report.charts.get('front').signal('shown')") == CHOSEN + 1
+
+
+@pytest.mark.parametrize("variant", ["internal", "external"])
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_wider_than_the_screen(visit, size, variant):
+    page = visit(variant, size)
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    width = SIZES[size][0]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    charts = page.evaluate(
+        "() => [...document.querySelectorAll('.chart svg')].map((one) => one.getBoundingClientRect().right)"
+    )
+    assert max(charts) <= width + 1
+
+
+def test_on_paper_every_table_is_open(visit):
+    page = visit()
+    page.emulate_media(media="print")
+    for name in ("sizes", "ladder", "after1", "lorenz"):
+        assert page.locator(f"tbody[data-table={name}]").evaluate("(body) => body.getBoundingClientRect().height") > 20
+    assert page.locator(".keys").is_hidden()
+    assert page.locator("nav").is_hidden()
+    assert page.locator("input[name=point]").first.is_hidden()
+    assert len(page.pdf(format="A4")) > 10_000
+    page.emulate_media(media="screen")
+    assert page.locator("#figure-sizes details").get_attribute("open") is None
+
+
+@pytest.mark.parametrize(("variant", "size"), [("internal", "desktop"), ("internal", "phone"), ("external", "desktop")])
+def test_axe_finds_nothing_serious(visit, variant, size):
+    script = Path(os.environ.get("PYMOO_ANON_AXE", "node_modules/axe-core/axe.min.js"))
+    if not script.is_file():
+        pytest.skip("axe is not here: set PYMOO_ANON_AXE to axe.min.js of npm's axe-core")
+    page = visit(variant, size, bypass_csp=True)
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.add_script_tag(path=str(script))
+    found = page.evaluate("() => axe.run()")
+    assert len(found["passes"]) > 15
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == []

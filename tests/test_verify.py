@@ -1,0 +1,175 @@
+"""Counting a released table again: any table, ours or not, from the rows alone."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pymoo_anon.objectives import (
+    AlphaKAnonymity,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KLDivergence,
+    NonUniformEntropy,
+    Objective,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.publishing import verify
+from pymoo_anon.table import Generalization, Hierarchy
+
+RELEASED = pd.DataFrame(
+    {
+        "age": ["20–29"] * 3 + ["30–39"] * 4 + ["*"] * 2,
+        "sex": ["F"] * 3 + ["*"] * 4 + ["*"] * 2,
+        "diagnosis": ["flu", "flu", "cold", "flu", "cold", "asthma", "asthma", "flu", "flu"],
+    }
+)
+QUASI = ["age", "sex"]
+L = DistinctLDiversity("diagnosis")
+
+
+def values(*measures, frame=RELEASED, **kwargs):
+    return verify(frame, QUASI, measures, **kwargs).recounted.tolist()
+
+
+def test_numbers_are_what_a_person_counts():
+    # The rows of * are the smallest class, and have one diagnosis.
+    assert values(KAnonymity(), L, AlphaKAnonymity("diagnosis")) == [2, 1, 1.0]
+    assert values(KAnonymity(), L, AlphaKAnonymity("diagnosis"), frame=RELEASED[:7]) == [3, 2, 2 / 3]
+    assert values(EntropyLDiversity("diagnosis"), RecursiveCLDiversity("diagnosis", 3), frame=RELEASED[:7]) == [
+        pytest.approx(3 / 2 ** (2 / 3)),
+        2,
+    ]
+    # Shares of flu, cold, asthma: 3/7, 2/7, 2/7 in the table; 2/3, 1/3, 0 in the first class.
+    assert values(TCloseness("diagnosis"), frame=RELEASED[:7]) == [pytest.approx(2 / 7)]
+    assert values(TCloseness("diagnosis"), frame=RELEASED[:7], original=RELEASED[:7]) == [pytest.approx(2 / 7)]
+
+
+def test_the_original_is_what_classes_are_compared_with():
+    original = RELEASED.assign(age=range(9), sex="F")
+    p, q = np.array([2, 1, 0]) / 3, np.array([5, 2, 2]) / 9
+    second = np.abs(np.array([1, 1, 2]) / 4 - q).sum() / 2
+    expected = max(np.abs(p - q).sum() / 2, second)
+    assert values(TCloseness("diagnosis"), frame=RELEASED[:7], original=original) == [pytest.approx(expected)]
+    # Asthma gains 1/2 over 2/9, less than -ln(2/9). In the class of * flu gains 1 over 5/9, more than -ln(5/9).
+    assert values(EnhancedBetaLikeness("diagnosis"), frame=RELEASED[:7], original=original) == [pytest.approx(1.25)]
+    assert values(EnhancedBetaLikeness("diagnosis")) == [np.inf]
+
+
+def test_constraints_are_held_against_their_bounds():
+    found = verify(RELEASED, QUASI, [KAnonymity() >= 2, L >= 2, TCloseness("diagnosis") <= 0.5, KAnonymity()])
+    assert found.required.tolist() == [">= 2", ">= 2", "<= 0.5", ""]
+    assert found.holds.tolist() == [True, False, True, None]
+    assert found.measure.tolist() == ["k", "l of diagnosis", "t of diagnosis", "k"]
+    assert [type(value) for value in found.recounted] == [int, int, float, int]
+
+
+def test_persons_are_counted_once():
+    frame = RELEASED.assign(patient=[1, 1, 2, 3, 4, 4, 5, 6, 6])
+    assert verify(frame, QUASI, [KAnonymity(person="patient")]).recounted.tolist() == [1]
+
+
+def test_what_is_missing_is_a_value():
+    frame = RELEASED.assign(age=[None] * 3 + [np.nan] * 4 + ["*"] * 2, diagnosis=[None, np.nan, "x"] * 3)
+    assert verify(frame, "age", [KAnonymity(), L]).recounted.tolist() == [2, 2]
+    assert verify(pl.from_pandas(frame), ["age"], [KAnonymity(), L]).recounted.tolist() == [2, 2]
+    numbers = pl.DataFrame({"age": [1.0, float("nan"), None, 1.0]})
+    assert verify(numbers, ["age"], [KAnonymity()]).recounted.tolist() == [2]
+
+
+def test_a_table_of_stars_is_one_class_unless_it_is_said_to_be_suppressed():
+    stars = pd.DataFrame({"q": ["*", "*"]})
+    root = Generalization({"q": [0, 0, 0]}, {"q": ["*"]})
+    assert verify(stars, ["q"], [GeneralLossMetric()], generalization=root).recounted.tolist() == [2.0]
+    one_value = Generalization({"q": [0]}, {"q": ["*"]})
+    assert verify(stars, ["q"], [GeneralLossMetric()], generalization=one_value).recounted.tolist() == [0.0]
+    apart = Generalization({"q": [0, 1, 1]}, {"q": ["a", "b"]})
+    assert verify(stars, ["q"], [GeneralLossMetric()], generalization=apart).recounted.tolist() == [2.0]
+
+
+class Mine(KAnonymity):
+    """A measure of one's own."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            ([1], ["q"], [KAnonymity()]),
+            TypeError,
+            "frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame",
+        ),
+        ((RELEASED, [], [KAnonymity()]), ValueError, "quasi_identifiers must name at least one column, got none"),
+        ((RELEASED, ["town"], [KAnonymity()]), KeyError, "frame must have the columns 'town'"),
+        ((RELEASED, QUASI, [DistinctLDiversity("salary")]), KeyError, "frame must have the columns 'salary'"),
+        ((RELEASED[:0], QUASI, [KAnonymity()]), ValueError, "frame must have at least one row, got none"),
+        ((RELEASED, QUASI, KAnonymity()), TypeError, r"measures must be a list of them, got KAnonymity\(\)"),
+        ((RELEASED, QUASI, ["k"]), TypeError, "measures must be objectives or constraints, got 'k'"),
+        (
+            (RELEASED, QUASI, [Mine()]),
+            ValueError,
+            "measures must be among those of pymoo_anon.objectives, got KAnonymity",
+        ),
+        (
+            (RELEASED, QUASI, [GeneralLossMetric()]),
+            ValueError,
+            "generalization must be what 'age', 'sex' were recoded by",
+        ),
+        (
+            (RELEASED, QUASI, [NonUniformEntropy()]),
+            ValueError,
+            "original must be the table that was released, got None",
+        ),
+    ],
+)
+def test_what_cannot_be_counted_is_said(arguments, error, message):
+    with pytest.raises(error, match=message):
+        verify(*arguments)
+
+
+def test_losses_need_what_fits_the_release():
+    ages = {"age": [0, 0, 1], "sex": [0, 0]}
+    known = Generalization(ages, {"age": ["20–29", "30–39"], "sex": ["F"]})
+    original = RELEASED.assign(age=[20] * 9, sex="F")
+    with pytest.raises(ValueError, match=r"column 'sex' must hold labels of its generalization, got '\*'"):
+        verify(RELEASED, QUASI, [GeneralLossMetric()], generalization=known)
+    with pytest.raises(
+        ValueError, match="hierarchies must have that of every quasi-identifier, got none of 'age', 'sex'"
+    ):
+        verify(RELEASED, QUASI, [KLDivergence()], generalization=known, original=original)
+    with pytest.raises(ValueError, match="original must have all rows of the release, got 8 rows and 9 in the release"):
+        verify(RELEASED, QUASI, [GeneralLossMetric()], generalization=known, original=original[:8])
+    with pytest.raises(ValueError, match="column 'diagnosis' must hold values of the original, got 'flu'"):
+        verify(RELEASED, QUASI, [TCloseness("diagnosis")], original=RELEASED.assign(diagnosis="cold"))
+
+
+def test_a_recount_loads_no_compiled_loop():
+    """The measures are found by name; none of their own code runs."""
+
+    class Broken(Objective):
+        name, maximize = "broken", True
+
+        def evaluate(self, classes):
+            raise AssertionError
+
+    for kind in (KAnonymity, DistinctLDiversity, TCloseness):
+        assert "evaluate" in dir(kind)
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (KAnonymity, DistinctLDiversity, TCloseness):
+            patch.setattr(kind, "evaluate", Broken.evaluate)
+            patch.setattr(kind, "of_classes", Broken.evaluate)
+        assert values(KAnonymity(), L, TCloseness("diagnosis"))[:2] == [2, 1]
+
+
+def test_a_hierarchical_distance_is_the_papers():
+    """Li et al. 2007, section 4.2: 0.15 of the table is worth moving one level in the tree of four values."""
+    tree = Hierarchy.from_levels([list("abcd"), ["ab", "ab", "cd", "cd"], ["*"] * 4])
+    frame = pd.DataFrame({"age": ["x"] * 2 + ["y"] * 2, "sex": "*", "diagnosis": list("abcd")})
+    # Each class has too much of its half, which moves across the root.
+    assert verify(frame, QUASI, [TCloseness("diagnosis", tree)]).recounted.tolist() == [0.5]
+    ends = frame.assign(diagnosis=list("acbd"))
+    assert verify(ends, QUASI, [TCloseness("diagnosis", tree)]).recounted.tolist() == [0.25]
