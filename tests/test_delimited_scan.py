@@ -34,7 +34,7 @@ def test_right_is_what_python_reads(file, text, block):
     rows = rows_by_python(text)
     assert got.right == (rows is not None)
     if rows is not None:
-        assert got.n_rows == len(rows)
+        assert (got.n_rows, got.n_fields) == (len(rows), len(rows[0]))
         assert got.line_ends_inside == any("\n" in cell for row in rows for cell in row) or not got.certain
 
 

@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, PartitionProblem, journaled
 from pymoo_anon.problems.journal import LESSON, VALUES, Journal
+from pymoo_anon.problems.resuming import fingerprint
+from pymoo_anon.table import Hierarchy, Microdata
 
 TABLE = make_census(300)
 
@@ -151,6 +154,25 @@ def test_what_makes_a_search_another_one(tmp_path):
             pass
     with journaled(census(), path, settings={"seed": 1}, resume=True):
         pass
+
+
+def small(rows, tree=("x", "x", "y")):
+    frame = pd.DataFrame(rows, columns=["q", "s"])
+    hierarchy = Hierarchy.from_levels([["a", "b", "c"], list(tree), ["*"] * 3])
+    return LatticeProblem(Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s"), [KAnonymity()])
+
+
+def test_problems_that_differ_in_anything_differ_to_a_journal():
+    problems = [
+        small([("a", 1), ("b", 1), ("c", 2), ("c", 2)]),
+        # The same domains and numbers: other counts, other sensitive values of the tuples, another tree.
+        small([("a", 1), ("b", 1), ("b", 1), ("c", 2)]),
+        small([("a", 1), ("b", 2), ("c", 1), ("c", 2)]),
+        small([("a", 1), ("b", 1), ("c", 2), ("c", 2)], ("x", "y", "y")),
+        small([("a", 1), ("b", 1), ("c", 2), ("c", 2)], ("x", "x", "z")),
+    ]
+    assert len({fingerprint(problem, {}) for problem in problems}) == len(problems)
+    assert fingerprint(problems[0], {}) == fingerprint(small([("c", 2), ("a", 1), ("c", 2), ("b", 1)]), {})
 
 
 def test_only_lattices():

@@ -180,7 +180,7 @@ def test_from_another_folder(monkeypatch, folder):
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert said("my.toml") == "output must not be a folder where run.json is read by the search, got 'out'"
+    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'"
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,7 @@ def test_a_project_file_is_never_overwritten():
             "changed since: how my.toml reads it",
         ),
         (lambda: Path("my.toml").write_text(RIGHT.replace('"keep"', '"sensitive"')), "changed since: how my.toml"),
+        (lambda: Path("my.toml").write_text(RIGHT.replace('["?"]', "[]")), "changed since: how my.toml"),
         (lambda: Path("out/front.csv").write_text("k\n1\n"), r"out/front\.csv is not the front that out/run\.json"),
         (lambda: Path("out/front.csv").unlink(), r"out/front\.csv is missing; pymoo-anon search my\.toml writes it"),
         (lambda: Path("out/run.json").write_text("{}"), r"out/run\.json must be what pymoo-anon search wrote"),

@@ -168,8 +168,24 @@ def test_files_without_names_and_with_blanks(tmp_path):
 def test_odd_names_of_files(tmp_path, name):
     path = tmp_path / name
     path.write_text("a,b\n1,2\n")
+    # What the name would stand for as a pattern.
+    for other in ("aXb.csv", "x.csv"):
+        (tmp_path / other).write_text("a,b\n3,4\n")
     for engine in ["pandas", *QUICK]:
         assert cells(opened(path, engine)) == [("1", "2")]
+
+
+def test_a_part_of_a_file_begins_with_a_row(tmp_path, monkeypatch):
+    import dask.dataframe
+
+    asked = []
+    monkeypatch.setattr(dask.dataframe, "read_csv", lambda *args, **kwargs: asked.append(kwargs))
+    monkeypatch.setattr(engines, "_cleaned", lambda *args: None)
+    for text in ('a,b\n"1\n",2\n', "a,b\n1,2\n"):
+        path = tmp_path / "file.csv"
+        path.write_text(text)
+        opened(path, "dask")
+    assert [kwargs.get("blocksize", "usual") for kwargs in asked] == [None, "usual"]
 
 
 def test_only_the_columns_that_are_asked_for(tmp_path):

@@ -145,7 +145,6 @@ def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
         has_header=dialect.has_header,
         infer_schema=False,
         new_columns=dialect.names,
-        glob=False,
     )
 
 

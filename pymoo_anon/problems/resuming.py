@@ -94,7 +94,8 @@ def fingerprint(problem: LatticeProblem, settings: Mapping[str, Any]) -> str:
         *map(repr, (table.sensitive, table.label, table.person)),
         json.dumps(dict(settings), sort_keys=True, default=str),
     ]
-    arrays = [table.tuples.codes, table.tuples.counts]
+    # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
+    arrays = []
     for name, hierarchy in table.quasi_identifiers.items():
         words += [repr(name), repr(hierarchy.labels)]
         arrays.append(hierarchy.groups)
