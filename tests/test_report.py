@@ -1,5 +1,6 @@
 """What a search writes: whole or not at all."""
 
+import hashlib
 import io
 import json
 import os
@@ -168,7 +169,8 @@ def test_the_files(searched, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(paths[0]), report.sorted_front(problem, res), check_column_type=False)
     assert b"\r" not in paths[0].read_bytes()
     assert paths[1].read_bytes().startswith(b"\x89PNG")
-    assert json.loads(paths[2].read_text(encoding="utf-8")) == record_of(problem, res)
+    front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
+    assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record_of(problem, res), "front": front}
 
 
 def test_old_files_are_replaced_and_others_stay(searched, tmp_path):
