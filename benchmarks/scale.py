@@ -243,7 +243,7 @@ def hierarchies_of_text(hierarchies: Any) -> dict[str, Any]:
 def report(found: dict[str, Any]) -> None:
     """Write the results."""
     lines = []
-    for n_rows, engines in found["engines"].items():
+    for n_rows, engines in sorted(found["engines"].items(), key=lambda item: int(item[0])):
         for engine, steps in engines.items():
             cells = []
             for name in STEPS:
@@ -281,12 +281,17 @@ def main() -> None:
         told["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(told))
         return
-    found: dict[str, Any] = {"machine": record.machine(), "engines": {}, "csv": {}}
+    # What is not measured now stays as it was measured before.
+    path = record.RESULTS / "scale.json"
+    found: dict[str, Any] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"engines": {}, "csv": {}}
+    )
+    found["machine"] = record.machine()
     for n_rows in options.rows:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             write_rows(n_rows, folder / "rows.parquet")
-            found["engines"][str(n_rows)] = {}
+            found["engines"].setdefault(str(n_rows), {})
             for engine in options.engines:
                 if n_rows > MOST.get(engine, n_rows):
                     continue
