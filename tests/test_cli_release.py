@@ -211,7 +211,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
         ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another file"),
         ([*R, "--output", "mine.csv", "--force"], "output must not be a folder where mine.csv is read, got '.'"),
-        ([*R, "--suppressed", "star"], "suppressed must be 'mark' or 'drop', got 'star'"),
+        ([*R, "--suppressed", "star"], "suppressed must be one of mark, drop, got 'star'"),
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
         (V[:2], "--quasi-identifier must name at least one column, got none"),
         ([*V, "town"], "frame must have the columns 'town', got columns"),

@@ -431,3 +431,32 @@ def test_names_of_columns_may_be_numbers_and_tuples():
     table = Microdata.from_frame(frame, {0: QUASI["age"], ("who", "sex"): QUASI["sex"]}, [2])
     made = release(frame, LatticeProblem(table, [KAnonymity()]), [1, 1], drop=[3, 4]).frame
     assert made.columns.tolist() == [0, ("who", "sex"), 2]
+
+
+@pytest.mark.parametrize("kind", ["polars", "duckdb"])
+def test_what_is_no_number_is_missing(kind):
+    """An engine that tells NaN from nothing still has one kind of missing values."""
+    frame = pl.DataFrame({"q": [1.0, float("nan"), None, 1.0], "s": ["a", "b", "c", "d"]})
+    given = frame if kind == "polars" else FRAMES[kind](frame.to_arrow())
+    for missing, rows in (
+        ("drop", [("1", "a"), ("1", "d")]),
+        ("keep", [("1", "a"), ("1", "d"), (None, "b"), (None, "c")]),
+    ):
+        table = Microdata.from_frame(given, {"q": Hierarchy.flat([1, 2])}, "s", missing=missing)
+        made = release(given, LatticeProblem(table, [KAnonymity()]), [0])
+        assert rows_of(made.frame)[1] == rows
+
+
+@pytest.mark.parametrize("kind", ["pandas", "duckdb"])
+def test_suppressed_classes_of_many_attributes_are_found(kind):
+    """More combinations of groups than one whole number can count: 256 to the power of nine."""
+    rng = np.random.default_rng(3)
+    names = [f"q{j}" for j in range(9)]
+    rows = pd.DataFrame(rng.integers(0, 256, (30, 9)), columns=names)
+    frame = pd.concat([rows, rows[:20]], ignore_index=True)
+    table = Microdata.from_frame(frame, dict.fromkeys(names, Hierarchy.flat(range(256))))
+    problem = LatticeProblem(table, [KAnonymity()], suppression=10)
+    made = release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0] * 9, suppressed="drop")
+    kept = sorted(tuple(map(str, row)) for row in frame[frame.duplicated(keep=False)].itertuples(index=False))
+    assert rows_of(made.frame)[1] == kept
+    assert made.n_suppressed == 10

@@ -21,7 +21,7 @@ from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import FILES, ExitCode
 from pymoo_anon.cli.output import put_in_place, tried
-from pymoo_anon.cli.project import Project, read_project
+from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import Reading, Source, checksum
 from pymoo_anon.cli.tabular import claims_table
@@ -35,11 +35,11 @@ from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 EVIDENCE = ".evidence.json"
 
 
-def run(file: Path, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
+def run(project: Project, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
     """Write a release and its evidence, both or neither.
 
     Args:
-        file: The project file.
+        project: What the project file says.
         row: A row of the front, from 1, or None for the one that was picked.
         suppressed: "mark" or "drop", or None for what the project file says.
         output: The released table, or None for what the project file says.
@@ -49,7 +49,6 @@ def run(file: Path, row: int | None, suppressed: str | None, output: Path | None
         Exit: With 1 where the recount does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
     """
     with clear_errors(), standard_output() as console:
-        project = read_project(file)
         target = project.release if output is None else output
         kind_of(target)
         names = [target.name, target.name + EVIDENCE]
@@ -64,7 +63,7 @@ def run(file: Path, row: int | None, suppressed: str | None, output: Path | None
                 with said_warnings(), busy() as say:
                     made = _written(project, results, choice, suppressed or project.suppressed, written, say)
                 sums = _checksums(project, results, target.name, checksum(written))
-                search = _search(results, [*_commands(file, choice, suppressed, output)])
+                search = _search(results, [*_commands(project.path, choice, suppressed, output)])
                 now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
                 content = evidence(
                     results.problem,

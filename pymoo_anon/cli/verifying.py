@@ -14,7 +14,7 @@ from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import ExitCode
 from pymoo_anon.cli.options import constraint, objective
-from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import EVIDENCE, read_back, recoded
 from pymoo_anon.cli.results import read_results
 from pymoo_anon.cli.sources import Reading, checksum, source_of
@@ -30,19 +30,23 @@ class _Roles(NamedTuple):
     person: str | None = None
 
 
-def verify_project(file: Path) -> None:
+def verify_project(project: Project) -> None:
     """Count the release of a project again, and hold it against what its evidence promises.
+
+    Args:
+        project: What the project file says.
 
     Raises:
         Exit: With 1 where something does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
     """
     with clear_errors(), standard_output() as console:
-        project = read_project(file)
         path = project.release
         known = path.with_name(path.name + EVIDENCE)
         for one in (path, known):
             if not one.is_file():
-                raise ValueError(f"there is no release of {file}: {one} is missing; pymoo-anon release writes it")
+                raise ValueError(
+                    f"there is no release of {project.path}: {one} is missing; pymoo-anon release writes it"
+                )
         content = read_evidence(known)
         if checksum(path) != content["checksums"]["output"].get(path.name):
             typer.echo(plain(f"Error: {path} is not the file that was released: its checksum is another one"), err=True)
@@ -59,7 +63,7 @@ def verify_project(file: Path) -> None:
         _say(console, claims)
         agree = _agree(claims, [row["promised"] for row in content["claims"]])
         if not agree:
-            console.print(plain(f"{known} promises something else than the search of {file} found."))
+            console.print(plain(f"{known} promises something else than the search of {project.path} found."))
         _end(console, claims, agree)
 
 
@@ -85,8 +89,6 @@ def verify_table(
         Exit: With 1 where something does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
     """
     with clear_errors(), standard_output() as console:
-        if not quasi_identifiers:
-            raise ValueError("--quasi-identifier must name at least one column, got none")
         roles = _Roles(tuple(sensitive))
         measures: list[Any] = [constraint(text, roles) for text in require]
         if not measures:

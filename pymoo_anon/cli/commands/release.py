@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
+from pymoo_anon.cli.settings import chosen
 
 
 def release(
@@ -33,7 +35,14 @@ def release(
     force: Annotated[bool, typer.Option("--force", help="Replace a release of the same name.")] = False,
 ) -> None:
     """Write the table of the chosen point, where a recount of it holds what was promised, and its evidence."""
-    from pymoo_anon.cli.releasing import run
+    with clear_errors():
+        from pymoo_anon.cli.project import read_project
+
+        if suppressed is not None:
+            chosen("suppressed", suppressed, dict.fromkeys(("mark", "drop")))
+        project = read_project(file)
+    with said_warnings():
+        from pymoo_anon.cli.releasing import run
 
     modules_are_loaded()
-    run(file, row, suppressed, output, force)
+    run(project, row, suppressed, output, force)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
 
 
@@ -45,10 +46,25 @@ def verify(
     ] = "auto",
 ) -> None:
     """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
-    from pymoo_anon.cli.verifying import verify_project, verify_table
+    project = None
+    with clear_errors():
+        if file.lower().endswith(".toml"):
+            from pymoo_anon.cli.project import read_project
+
+            project = read_project(Path(file))
+        else:
+            _check_named(quasi_identifiers)
+    with said_warnings():
+        from pymoo_anon.cli.verifying import verify_project, verify_table
 
     modules_are_loaded()
-    if file.lower().endswith(".toml"):
-        verify_project(Path(file))
+    if project is not None:
+        verify_project(project)
     else:
         verify_table(file, quasi_identifiers or [], sensitive or [], require or [], original, engine)
+
+
+def _check_named(quasi_identifiers: list[str] | None) -> None:
+    """Refuse a table of which nobody says what others may know."""
+    if not quasi_identifiers:
+        raise ValueError("--quasi-identifier must name at least one column, got none")
