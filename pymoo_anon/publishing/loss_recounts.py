@@ -18,7 +18,6 @@ from pymoo_anon.objectives.loss.classes import (
     NormalizedClassDispersion,
 )
 from pymoo_anon.objectives.loss.entropy import NonUniformEntropy
-from pymoo_anon.publishing.labels import label_texts
 from pymoo_anon.publishing.recount import MISSING, Recount, values_of
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.roles import fitted
@@ -115,7 +114,7 @@ def _became(recount: Recount, name: Name, values: list[Any]) -> pd.Series:
     """The label that each original value became."""
     given = [None if value is MISSING else value for value in values]
     _, places = fitted(name, recount.hierarchies[name], given)
-    texts = label_texts(recount.generalization)[name]
+    texts = recount.texts[name]
     return values_of([texts[group] for group in recount.generalization.groups[name][places]])
 
 

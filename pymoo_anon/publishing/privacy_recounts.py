@@ -24,7 +24,6 @@ from pymoo_anon.objectives.privacy.diversity import (
     SensitiveCountSum,
 )
 from pymoo_anon.objectives.privacy.identity import AverageRisk, ClassSizeSum, KAnonymity, KMap, MaximumRisk
-from pymoo_anon.publishing.labels import label_texts
 from pymoo_anon.publishing.recount import Recount, values_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
@@ -53,7 +52,7 @@ def class_size_sum(recount: Recount, objective: ClassSizeSum) -> float:
 
 def k_map(recount: Recount, objective: KMap) -> float:
     """The fewest persons of the population whose values, recoded alike, are those of a class."""
-    population, texts = objective.population, label_texts(recount.generalization)
+    population, texts = objective.population, recount.texts
     kept = recount.cells[~recount.marked]
     if kept.empty:
         return population.n_rows

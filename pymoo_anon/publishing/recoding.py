@@ -21,6 +21,9 @@ from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.roles import fitted
 
+#: The Boolean column that tells which rows are suppressed.
+FLAG = "suppressed"
+
 # A key of several attributes is a whole number below this.
 _LARGEST_KEY = 2**62
 
@@ -49,7 +52,7 @@ def complete_rows(frame: Frame, source: Renamed, table: Microdata) -> Frame:
 
 def recoded(
     frame: Frame, source: Renamed, table: Microdata, generalization: Generalization, classes: EquivalenceClasses
-) -> tuple[Frame, str]:
+) -> Frame:
     """A frame whose quasi-identifiers hold the labels of a generalization, as text, none of its rows suppressed yet.
 
     Args:
@@ -60,7 +63,7 @@ def recoded(
         classes: The equivalence classes of the generalization, with what the problem suppresses.
 
     Returns:
-        The frame, and the name of a Boolean column that tells which rows are suppressed.
+        The frame, with one more column, `FLAG`.
 
     Raises:
         ValueError: The frame holds a value that the table lacks, or labels are not told apart by their text.
@@ -71,23 +74,22 @@ def recoded(
         recoding = _Recoding(name, generalization.groups[name], texts[name])
         frame = _with_group(frame, source.alias(name), j, table.quasi_identifiers[name], recoding)
     groups = np.stack([own[table.tuples.codes[:, j]] for j, own in enumerate(generalization.groups.values())], axis=1)
-    frame, flag = _with_flag(frame, groups[classes.representatives[~classes.kept]], generalization.n_groups)
+    frame = _with_flag(frame, groups[classes.representatives[~classes.kept]], generalization.n_groups)
     labels = {source.alias(name): nw.col(f"label {j}") for j, name in enumerate(table.quasi_identifiers)}
-    return frame.select([*(labels.get(own, nw.col(own)).alias(own) for own in columns), nw.col(flag)]), flag
+    return frame.select([*(labels.get(own, nw.col(own)).alias(own) for own in columns), nw.col(FLAG)])
 
 
-def marked(frame: Frame, source: Renamed, names: Sequence[Name], flag: str) -> Frame:
+def marked(frame: Frame, source: Renamed, names: Sequence[Name]) -> Frame:
     """The frame with `*` in every quasi-identifier of its suppressed rows.
 
     Args:
         frame: As `recoded` gives it.
         source: The names.
         names: The quasi-identifiers.
-        flag: The column that tells which rows are suppressed.
     """
     return frame.with_columns(
         [
-            nw.when(nw.col(flag))
+            nw.when(nw.col(FLAG))
             .then(nw.lit(SUPPRESSED))
             .otherwise(nw.col(source.alias(name)))
             .alias(source.alias(name))
@@ -128,8 +130,8 @@ def _with_group(frame: Frame, column: str, j: int, hierarchy: Hierarchy, recodin
     return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
 
 
-def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[Frame, str]:
-    """The frame with a Boolean column: whether a row's groups are among the suppressed ones.
+def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> Frame:
+    """The frame with the column `FLAG`: whether a row's groups are among the suppressed ones.
 
     Args:
         frame: The frame with `group 0`, `group 1`, ...
@@ -137,7 +139,7 @@ def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int,
         n_groups: Number of groups of each attribute.
     """
     if len(suppressed) == 0:
-        return frame.with_columns(nw.lit(False).alias("suppressed")), "suppressed"
+        return frame.with_columns(nw.lit(False).alias(FLAG))
     keys, expressions = _packed(suppressed, n_groups)
     named = {f"cell {i}": key.tolist() for i, key in enumerate(keys)} | {"found": [1] * len(suppressed)}
     small = lookup(frame, named, dict.fromkeys(named, nw.Int64))
@@ -149,7 +151,7 @@ def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int,
         right_on=[f"suppressed {i}" for i in range(len(keys))],
         how="left",
     )
-    return frame.with_columns((~nw.col("found").is_null()).alias("suppressed")), "suppressed"
+    return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
 
 def _packed(groups: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[list[NDArray[np.int64]], list[Any]]:

@@ -162,6 +162,11 @@ class Recount:
             )
         return self._generalization
 
+    @cached_property
+    def texts(self) -> dict[Name, list[str | None]]:
+        """Per quasi-identifier the text of every group of the generalization."""
+        return label_texts(self.generalization)
+
     def extents(self, name: Name) -> pd.Series[int]:
         """Per label of a quasi-identifier, of how many values of the domain it stands.
 
@@ -169,7 +174,7 @@ class Recount:
             name: The quasi-identifier.
         """
         groups = pd.Series(self.generalization.groups[name]).value_counts().sort_index()
-        return pd.Series(groups.to_numpy(), index=_index(label_texts(self.generalization)[name]))
+        return pd.Series(groups.to_numpy(), index=_index(self.texts[name]))
 
     def of_labels(self, name: Name) -> pd.Series[int]:
         """How many rows that are not suppressed hold each label of a quasi-identifier.
@@ -183,7 +188,7 @@ class Recount:
         own = self.cells[~self.marked]
         key = self._keys([name])[0]
         rows = own.n.groupby(own[key], sort=False).sum()
-        known = _index(label_texts(self.generalization)[name])
+        known = _index(self.texts[name])
         unknown = [label for label in rows.index if label not in known]
         if unknown:
             raise ValueError(f"column {name!r} must hold labels of its generalization, got {examples(unknown)}")

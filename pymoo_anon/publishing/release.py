@@ -15,7 +15,7 @@ from pymoo.core.result import Result
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
-from pymoo_anon.publishing.recoding import complete_rows, marked, recoded
+from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
 from pymoo_anon.publishing.recount import Recount
 from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
@@ -196,11 +196,11 @@ def recode(
     if suppressed == "drop" and n_suppressed == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
     complete = complete_rows(source.frame, source, problem.table)
-    rows, flag = recoded(complete, source, problem.table, problem.decode(x), classes)
+    rows = recoded(complete, source, problem.table, problem.decode(x), classes)
     if suppressed == "drop":
-        rows = rows.filter(~nw.col(flag))
+        rows = rows.filter(~nw.col(FLAG))
     else:
-        rows = marked(rows, source, list(problem.table.quasi_identifiers), flag)
+        rows = marked(rows, source, list(problem.table.quasi_identifiers))
     made = source.native(rows, released, in_order=True)
     return Recoded(made, problem, x, n_suppressed, suppressed, source, complete, rows, tuple(released))
 
