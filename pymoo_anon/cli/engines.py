@@ -75,7 +75,7 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         raise
     except Exception as error:
         # Every engine has errors of its own.
-        raise ValueError(f"{source} cannot be read by {name}: {_first_line(error)}") from None
+        raise ValueError(f"{source} cannot be read by {name}: {first_line(error)}") from None
     texts = [column for column, dtype in schema.items() if dtype == nw.String]
     return _cleaned(frame, choose(list(schema)), texts, reading.empty, False)
 
@@ -128,7 +128,8 @@ def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Se
     return nw.from_native(frame).select(*made).to_native()
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an engine says of its error, in one line."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 

@@ -62,6 +62,21 @@ def tried(
                 path.rmdir()
 
 
+def check_free(targets: Sequence[Path], force: bool) -> None:
+    """Refuse to replace what is there unasked.
+
+    Args:
+        targets: The files that are to be written.
+        force: Whether files of these names are replaced.
+
+    Raises:
+        ValueError: One is there already.
+    """
+    held = [target for target in targets if target.exists()]
+    if held and not force:
+        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another file")
+
+
 def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
     """Move new files into the output folder, all of them or, on any failure and on Ctrl-C, none.
 

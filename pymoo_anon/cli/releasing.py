@@ -20,7 +20,7 @@ from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import FILES, ExitCode
-from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.output import check_free, put_in_place, tried
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import Reading, Source, checksum
@@ -31,8 +31,14 @@ from pymoo_anon.publishing.evidence import evidence
 from pymoo_anon.publishing.evidence_format import write_evidence
 from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 
-#: What is put behind the name of a release for its evidence.
-EVIDENCE = ".evidence.json"
+
+def evidence_of(release: Path) -> Path:
+    """The file with the evidence of a release, beside it.
+
+    Args:
+        release: The released table.
+    """
+    return release.with_name(f"{release.name}.evidence.json")
 
 
 def run(project: Project, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
@@ -51,8 +57,8 @@ def run(project: Project, row: int | None, suppressed: str | None, output: Path 
     with clear_errors(), standard_output() as console:
         target = project.release if output is None else output
         kind_of(target)
-        names = [target.name, target.name + EVIDENCE]
-        _check_free(target.parent, names, force)
+        names = [target.name, evidence_of(target).name]
+        check_free([target, evidence_of(target)], force)
         with said_warnings():
             results = read_results(project)
             choice = _choice(project, results, row)
@@ -94,18 +100,19 @@ def busy() -> Iterator[Callable[[str], None]]:
         yield lambda words: line.update(task, description=words)
 
 
-def read_back(path: Path, engine: str) -> Any:
-    """A table that was written, read by an engine.
+def read_back(project: Project, path: Path) -> Any:
+    """A release that was written, read by the engine of its project.
 
     Args:
+        project: The project.
         path: A CSV or Parquet file.
-        engine: The engine.
 
     Raises:
         ValueError: It cannot be read.
         OSError: It cannot be read.
     """
-    return open_frame(Reading(Source(kind_of(path), path), engine), list)
+    assert project.inputs.reading is not None
+    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.inputs.reading)), list)
 
 
 def prepared(project: Project, kind: str) -> Any:
@@ -158,8 +165,7 @@ def _written(
     made = recoded(project, results, choice.row, suppressed, kind_of(path))
     write_table(made.frame, path)
     say("Counting again")
-    engine = engine_of(project.inputs.reading) if project.inputs.reading is not None else "auto"
-    return made.counted_again(read_back(path, engine))
+    return made.counted_again(read_back(project, path))
 
 
 def _choice(project: Project, results: Results, row: int | None) -> Choice:
@@ -169,12 +175,6 @@ def _choice(project: Project, results: Results, row: int | None) -> Choice:
         return choose(results.problem, results.X, row=row - 1)
     place, reason = read_choice(project, results)
     return replace(choose(results.problem, results.X, row=place), reason=reason)
-
-
-def _check_free(folder: Path, names: list[str], force: bool) -> None:
-    held = [str(folder / name) for name in names if (folder / name).exists()]
-    if held and not force:
-        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another file")
 
 
 def _checksums(project: Project, results: Results, name: str, output: str) -> Mapping[str, Mapping[str, str | None]]:

@@ -11,9 +11,9 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES
-from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.output import check_free, put_in_place, tried
 from pymoo_anon.cli.project import Project, read_project
-from pymoo_anon.cli.releasing import EVIDENCE
+from pymoo_anon.cli.releasing import evidence_of
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import checksum, source_of
 from pymoo_anon.cli.tables import table_of
@@ -62,7 +62,7 @@ def run(request: Request) -> None:
             chosen, _ = read_choice(project, results)
             population = None if request.population is None else _population(project, results, request.population)
         findings = _findings(project, results, chosen)
-        read = [project.path, project.release, _evidence_of(project), *project.inputs.paths]
+        read = [project.path, project.release, evidence_of(project.release), *project.inputs.paths]
         read += [project.output / name for name in FILES]
         with tried(target.parent, read, names=[target.name]) as temporary:
             write_report(
@@ -88,14 +88,13 @@ def _target(project: Project, request: Request) -> Path:
         target = project.release.with_suffix(".external.html" if request.external else ".report.html")
     if target.suffix.lower() not in _ENDINGS:
         raise ValueError(f"output must be a file that ends in .html, got {str(target)!r}")
-    if target.exists() and not request.force:
-        raise ValueError(f"{target} is there already; --force replaces it, --output names another file")
+    check_free([target], request.force)
     return target
 
 
 def _findings(project: Project, results: Results, chosen: int) -> Findings:
     """What is known of the release: its evidence, where it is of the chosen point and of the file that is there."""
-    path, certified = _evidence_of(project), results.record["certified"]
+    path, certified = evidence_of(project.release), results.record["certified"]
     if not path.is_file():
         return Findings(certified=certified, suppressed=project.suppressed)
     content = read_evidence(path)
@@ -119,10 +118,6 @@ def _findings(project: Project, results: Results, chosen: int) -> Findings:
 def _told(content: dict[str, Any]) -> dict[str, Any]:
     """The evidence without what other views of the report show."""
     return {key: value for key, value in content.items() if key not in ("claims", "front")}
-
-
-def _evidence_of(project: Project) -> Path:
-    return project.release.with_name(project.release.name + EVIDENCE)
 
 
 def _population(project: Project, results: Results, named: str) -> Microdata:

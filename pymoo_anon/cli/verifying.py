@@ -11,11 +11,11 @@ from rich.console import Console
 
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.engines import engine_of, open_frame
+from pymoo_anon.cli.engines import open_frame
 from pymoo_anon.cli.names import ExitCode
 from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.releasing import EVIDENCE, read_back, recoded
+from pymoo_anon.cli.releasing import evidence_of, read_back, recoded
 from pymoo_anon.cli.results import read_results
 from pymoo_anon.cli.sources import Reading, checksum, source_of
 from pymoo_anon.cli.tabular import claims_table
@@ -41,7 +41,7 @@ def verify_project(project: Project) -> None:
     """
     with clear_errors(), standard_output() as console:
         path = project.release
-        known = path.with_name(path.name + EVIDENCE)
+        known = evidence_of(path)
         for one in (path, known):
             if not one.is_file():
                 raise ValueError(
@@ -57,10 +57,9 @@ def verify_project(project: Project) -> None:
             rows = [row for row, own in enumerate(results.X.tolist()) if own == x]
             if not rows:
                 raise ValueError(f"{known} must be of a point of the front in {project.output}, got {x}; search again")
-            assert project.inputs.reading is not None
             again = recoded(project, results, rows[0], content["suppressed"]["how"], kind_of(path))
-            claims = again.claims(read_back(path, engine_of(project.inputs.reading)))
-        _say(console, claims)
+            claims = again.claims(read_back(project, path))
+        console.print(claims_table(claims), soft_wrap=False)
         agree = _agree(claims, [row["promised"] for row in content["claims"]])
         if not agree:
             console.print(plain(f"{known} promises something else than the search of {project.path} found."))
@@ -97,7 +96,7 @@ def verify_table(
         with said_warnings():
             whole = None if original is None else _opened(original, engine)
             claims = verify(_opened(table, engine), quasi_identifiers, measures, original=whole)
-        _say(console, claims)
+        console.print(claims_table(claims), soft_wrap=False)
         _end(console, claims, True)
 
 
@@ -112,10 +111,6 @@ def _agree(claims: pd.DataFrame, promised: list[Any]) -> bool:
         isinstance(one, str) or abs(one - other) <= 1e-9 * max(abs(other), 1.0)
         for one, other in zip(found, claims.promised, strict=True)
     )
-
-
-def _say(console: Console, claims: pd.DataFrame) -> None:
-    console.print(claims_table(claims), soft_wrap=False)
 
 
 def _end(console: Console, claims: pd.DataFrame, same: bool) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
+from pymoo_anon.cli.engines import first_line
+
 #: The files that a table can be written to, by the ending of their names.
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -100,5 +102,4 @@ def _said(write: Callable[..., Any], *arguments: Any) -> None:
     except (OSError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise OSError(f"the release could not be written: {line}") from None
+        raise OSError(f"the release could not be written: {first_line(error)}") from None
