@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -26,6 +26,18 @@ def repeated(items: Iterable[Any]) -> list[Any]:
             twice[item] = None
         seen.add(item)
     return list(twice)
+
+
+def told_apart(*ways: Sequence[str]) -> list[str]:
+    """A name for each of several things: the first way to name them, and the next one for those that share a name.
+
+    >>> told_apart(["k", "l", "l"], ["k", "l of a", "l of b"])
+    ['k', 'l of a', 'l of b']
+    """
+    names = list(ways[0])
+    for longer in ways[1:]:
+        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
+    return names
 
 
 def plain(text: str) -> str:

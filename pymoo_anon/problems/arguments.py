@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import repeated
+from pymoo_anon._messages import repeated, told_apart
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.microdata import Microdata
@@ -87,11 +87,10 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
 
 def unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
     """The objectives' names, with their column, written out or numbered where two would be the same."""
-    names = [objective.name for objective in objectives]
-    for longer in (
+    names = told_apart(
+        [objective.name for objective in objectives],
         [f"{objective.name} of {objective.column}" for objective in objectives],
         [repr(objective) for objective in objectives],
         [f"{objective!r} {number}" for number, objective in enumerate(objectives, start=1)],
-    ):
-        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
+    )
     return tuple(f"{name} (objective)" if name in table.quasi_identifiers else name for name in names)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.frames import opened
 
 #: A frame that narwhals knows, eager or lazy.
 Frame = Any
@@ -85,13 +86,8 @@ def renamed(frame: Any) -> Renamed:
         columns = {f"column {i}": _without_categories(frame.iloc[:, i]) for i in range(len(names))}
         table: Frame = nw.from_native(pd.DataFrame(columns))
     else:
-        try:
-            table = nw.from_native(frame)
-            names = tuple(table.collect_schema().names())
-        except TypeError:
-            raise TypeError(
-                f"frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got {type(frame).__name__}"
-            ) from None
+        table, known = opened(frame)
+        names = tuple(known)
         _check_once(names)
         table = table.select([nw.col(name).alias(f"column {i}") for i, name in enumerate(names)])
     plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import plain, told_apart
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 
@@ -60,13 +60,12 @@ def measure_names(measures: Iterable[Objective]) -> dict[Objective, str]:
     ['l of a', 'l of b', 'GLM']
     """
     given = list(dict.fromkeys(measures))
-    names = [plain(measure.name) for measure in given]
-    for longer in (
+    names = told_apart(
+        [plain(measure.name) for measure in given],
         [plain(f"{measure.name} of {measure.column}") for measure in given],
         [safe_repr(measure) for measure in given],
         [f"{safe_repr(measure)} {number}" for number, measure in enumerate(given, start=1)],
-    ):
-        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
+    )
     return dict(zip(given, names, strict=True))
 
 

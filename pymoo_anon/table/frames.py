@@ -62,6 +62,27 @@ class Combinations:
         return Combinations(columns, self.weights[complete]), set()
 
 
+def opened(frame: Any) -> tuple[Any, list[str]]:
+    """A frame other than of pandas as narwhals has it, and the names of its columns.
+
+    Args:
+        frame: What narwhals knows as a frame.
+
+    Raises:
+        TypeError: It is no frame.
+        ValueError: It has a column twice.
+    """
+    try:
+        table = nw.from_native(frame)
+        return table, table.collect_schema().names()
+    except TypeError:
+        raise TypeError(
+            f"frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got {type(frame).__name__}"
+        ) from None
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"frame must name each column once: {error}") from None
+
+
 def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
     """Group a frame by some of its columns, where it lives, and fetch the groups.
 
@@ -80,15 +101,8 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         places = _places(frame.columns.tolist(), names)
         table = nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns"))
     else:
-        try:
-            table = nw.from_native(frame)
-            _places(table.collect_schema().names(), names)
-        except TypeError:
-            raise TypeError(
-                f"frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got {type(frame).__name__}"
-            ) from None
-        except nw.exceptions.DuplicateError as error:
-            raise ValueError(f"frame must name each column once: {error}") from None
+        table, known = opened(frame)
+        _places(known, names)
         table = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     try:
         grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(nw.len().alias(_COUNT))
