@@ -1,0 +1,1 @@
+"""Proofs that a front is complete: one for each kind of search space."""
