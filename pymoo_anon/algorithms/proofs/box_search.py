@@ -96,8 +96,8 @@ def _settle(bound, slack, space, classes, heap, stack, learnt, scratch):  # type
     cost, clause = ascend(y, u, n, settled - floor + slack, space, learnt, scratch)
     base = floor + cost - slack if cost > 0 else floor
     bound = max(bound, base)
-    # A lowest node that was found has to be evaluated first: it may settle its own box.
-    if bound >= settled or (n == 0 and counts[N_FOUND] > 0):
+    # A lowest node for which no room was left among those that were found is not done with.
+    if bound >= settled or (n == 0 and counts[N_FOUND] == len(scratch.found)):
         _put(bound, y, u, heap, stack, space, scratch)
     else:
         _branch(bound, base, clause, heap, stack, space, learnt, scratch)

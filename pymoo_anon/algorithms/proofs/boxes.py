@@ -106,13 +106,15 @@ class BoxProof(Proof):
         end = perf_counter() + _SECONDS_A_SLICE
         if len(self.X) == 0 and self.n_evaluated == 0:
             self.offer(np.array([self.problem.lengths, 0 * self.problem.lengths]))
-        while not self._certified and perf_counter() < end:
+        while not self._certified:
             self._aim()
             done = search(_WORK_A_CALL, self._slack, *self._memory.arrays())
             self.n_evaluated = int(self._memory.scratch.counts[EVALUATED])
             self._evaluate_found()
             if done:
                 self._raise_k()
+            if perf_counter() >= end:
+                break
 
     def open_bounds(self) -> Matrix:
         """One row: the least loss of nodes with at least the k that the search is at, and the largest k."""
