@@ -12,16 +12,19 @@ from pymoo_anon.algorithms.proofs.base import Proof
 from pymoo_anon.algorithms.proofs.box_arrays import (
     EVALUATED,
     IN_DEPTH,
-    K,
+    IN_HAND,
     N_FOUND,
     N_HEAP,
     N_STACK,
+    OWN,
     PRUNED,
     ROOT,
     SETTLED,
+    K,
 )
-from pymoo_anon.algorithms.proofs.box_search import search
-from pymoo_anon.algorithms.proofs.box_space import BoxMemory, space_of
+from pymoo_anon.algorithms.proofs.box_lessons import teach
+from pymoo_anon.algorithms.proofs.box_search import ALL_SETTLED, ASKS, search
+from pymoo_anon.algorithms.proofs.box_space import BoxMemory, lattice_of, table_of
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
@@ -31,7 +34,7 @@ from pymoo_anon.table.suppression import Violating
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
-# A slice lasts about this long. Compiled calls of it read so many tuples.
+# A slice lasts about this long. Compiled calls of it read so many clauses.
 _SECONDS_A_SLICE = 0.2
 _WORK_A_CALL = 2_000_000
 
@@ -59,13 +62,14 @@ class BoxProof(Proof):
         self._by_k = [(j, family) for j, family in enumerate(families) if isinstance(family, FollowsK)]
         self._n_rows = problem.table.n_rows
         rule, values, k = _rule(problem)
-        space = space_of(problem, families[self._loss], rule, values)
+        lattice, floors = lattice_of(problem, families[self._loss])
+        table = table_of(problem, families[self._loss], floors, rule, values)
         # The greatest loss that constraints allow, or infinity.
         self._most_loss = _most_loss(problem, problem.objectives[self._loss])
         # What sums of floats may be too large by.
-        self._slack = 1e-12 * float(np.abs(space.floors).sum()) + 0.0
-        self._memory = BoxMemory(space, max_bytes)
-        self._memory.scratch.counts[K] = k
+        self._slack = 1e-12 * float(np.abs(floors).sum())
+        self._memory = BoxMemory(lattice, table, max_bytes)
+        self._memory.state.counts[K] = k
         self._certified = False
 
     @classmethod
@@ -88,18 +92,18 @@ class BoxProof(Proof):
     @property
     def n_undecided(self) -> int:
         """Number of open boxes."""
-        counts = self._memory.scratch.counts
-        return 0 if self._certified else int(counts[N_HEAP] + counts[N_STACK])
+        counts = self._memory.state.counts
+        return 0 if self._certified else int(counts[N_HEAP] + counts[N_STACK] + (counts[IN_HAND] > 0))
 
     @property
     def n_pruned(self) -> int:
         """Number of boxes that clauses emptied."""
-        return int(self._memory.scratch.counts[PRUNED])
+        return int(self._memory.state.counts[PRUNED])
 
     @property
     def k(self) -> int:
         """The k that the search is at: for every smaller one the front is proven."""
-        return int(self._memory.scratch.counts[K])
+        return int(self._memory.state.counts[K])
 
     def advance(self) -> None:
         """Search for about a fifth of a second."""
@@ -107,14 +111,15 @@ class BoxProof(Proof):
         if len(self.X) == 0 and self.n_evaluated == 0:
             self.offer(np.array([self.problem.lengths, 0 * self.problem.lengths]))
         while not self._certified:
-            self._aim()
-            done = search(_WORK_A_CALL, self._slack, *self._memory.arrays())
-            self.n_evaluated = int(self._memory.scratch.counts[EVALUATED])
+            ends = search(_WORK_A_CALL, self._slack, *self._memory.for_search())
+            if ends == ASKS:
+                teach(*self._memory.for_lessons())
             self._evaluate_found()
-            if done:
+            if ends == ALL_SETTLED:
                 self._raise_k()
             if perf_counter() >= end:
                 break
+        self.n_evaluated = int(self._memory.state.counts[EVALUATED])
 
     def open_bounds(self) -> Matrix:
         """One row: the least loss of nodes with at least the k that the search is at, and the largest k."""
@@ -126,19 +131,25 @@ class BoxProof(Proof):
             bounds[:, column] = self._values_of(family, np.array([self._n_rows]))
         return bounds
 
+    def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
+        """Take evaluated nodes into the front, and aim lower."""
+        super().take(X, F, G)
+        self._aim()
+
     def _evaluate_found(self) -> None:
-        scratch = self._memory.scratch
-        found = scratch.found[: scratch.counts[N_FOUND]].copy()
-        if len(found):
-            self.offer(found)
-            # Only now: what is interrupted here is found again.
-            scratch.counts[N_FOUND] = 0
+        counts = self._memory.state.counts
+        if counts[N_FOUND]:
+            self.offer(self._memory.known.found[: counts[N_FOUND]].copy())
+            # Only now: what is interrupted before is offered again.
+            counts[N_FOUND] = 0
 
     def _bound(self) -> float:
         """What no open node with the k of the search costs less than."""
-        counts, marks = self._memory.scratch.counts, self._memory.scratch.marks
-        of_heap = float(self._memory.heap.bounds[0]) if counts[N_HEAP] else np.inf
-        return min(of_heap, float(marks[ROOT])) if counts[IN_DEPTH] else of_heap
+        counts, marks = self._memory.state.counts, self._memory.state.marks
+        bounds = [float(self._memory.heap.bounds[0])] if counts[N_HEAP] else []
+        bounds += [float(marks[ROOT])] if counts[IN_DEPTH] else []
+        bounds += [float(marks[OWN])] if counts[IN_HAND] else []
+        return min(bounds, default=np.inf)
 
     def _aim(self) -> None:
         """Tell the search the front, and from which bound on boxes are settled for its k."""
@@ -147,7 +158,7 @@ class BoxProof(Proof):
         best = self.F[k >= self.k, self._loss].min(initial=np.inf)
         # Beyond what is allowed nothing is looked for.
         settled = min(self._least_bound(best), float(np.nextafter(self._most_loss, np.inf)))
-        self._memory.scratch.marks[SETTLED] = settled
+        self._memory.state.marks[SETTLED] = settled
 
     def _least_bound(self, loss: float) -> float:
         """The least loss of a node that a member of this loss stands for."""
@@ -169,7 +180,8 @@ class BoxProof(Proof):
             self._certified = True
             return
         following = self._last_k(k[stands].max()) + 1
-        self._memory.scratch.counts[K] = following
+        self._memory.state.counts[K] = following
+        self._aim()
         self._certified = following > self._n_rows or not self._by_k
 
     def _last_k(self, k: int) -> int:

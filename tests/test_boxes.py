@@ -1,0 +1,132 @@
+"""Lattices that are not stored: the front by boxes and clauses is the exact one, whatever stops or bounds the search."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from strategies import tables
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs import boxes as proofs
+from pymoo_anon.algorithms.proofs.boxes import BoxProof
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    MaximumRisk,
+    NonUniformEntropy,
+    NormalizedWeightedPenalty,
+    Precision,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Violating
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+# Less memory than any lattice takes: no lattice is stored.
+LITTLE = 1
+LOSSES = (GeneralLossMetric(), NormalizedWeightedPenalty(), NonUniformEntropy(), Precision())
+CENSUS = make_census(1000, seed=3)
+
+
+def sorted_rows(F):
+    F = np.atleast_2d(F)
+    return F[np.lexsort(F.T[::-1])]
+
+
+@st.composite
+def losses(draw, n):
+    """An additive loss, weighed or not."""
+    weights = draw(st.none() | st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
+    weighted = [] if weights is None else [GeneralLossMetric(weights), NormalizedWeightedPenalty(np.array(weights) / sum(weights))]
+    return draw(st.sampled_from([*LOSSES, *weighted]))
+
+
+@st.composite
+def problems(draw):
+    """A small lattice, an additive loss and what follows k, with any limit and with constraints or without."""
+    table = draw(tables())
+    n = len(table.frame)
+    loss = draw(losses(len(table.top)))
+    by_k = draw(st.lists(st.sampled_from([KAnonymity(), MaximumRisk()]), max_size=2, unique_by=repr))
+    objectives = draw(st.permutations([loss, *by_k]))
+    low, high = sorted(loss.value_range(table.microdata.tuples))
+    bound = low + draw(st.floats(0.1, 0.9)) * (high - low)
+    offered = [
+        KAnonymity() >= draw(st.integers(1, n)),
+        KAnonymity() <= draw(st.integers(1, n)),
+        MaximumRisk() <= draw(st.sampled_from([0.2, 0.5, 1])),
+        DistinctLDiversity("s0") >= draw(st.integers(1, 3)),
+        DistinctLDiversity("s1") >= 2,
+        KAnonymity(person="s0") >= 2,
+        TCloseness("s1") <= 0.4,
+        (loss >= bound) if loss.maximize else (loss <= bound),
+        (loss <= bound) if loss.maximize else (loss >= bound),
+    ]
+    constraints = draw(st.lists(st.sampled_from(offered), max_size=2, unique_by=repr))
+    suppression = draw(st.integers(0, max(n // 3, 1)).map(lambda limit: min(limit, n - 1)))
+    if any(one.speaks_of_classes for one in constraints) and draw(st.booleans()):
+        suppression = Violating(suppression)
+    return LatticeProblem(table.microdata, objectives, suppression=suppression, constraints=constraints)
+
+
+def solved(problem, **kwargs):
+    algorithm = minimize(problem, BranchAndBound(max_bytes=LITTLE, **kwargs), seed=0).algorithm
+    assert isinstance(algorithm._proof, BoxProof)
+    assert algorithm.certified
+    assert len(algorithm.open_bounds) == 0
+    return algorithm._proof
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_the_front_is_exact(problem):
+    proof = solved(problem)
+    np.testing.assert_array_equal(sorted_rows(proof.F), sorted_rows(problem.pareto_front()))
+    if len(proof.X):
+        np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
+
+
+@settings(max_examples=100)
+@given(problems(), st.sampled_from([0.01, 0.1, 0.6]), st.sampled_from([0, 0.5, 3]))
+def test_members_stand_for_every_node_within_the_tolerance(problem, share, absolute):
+    epsilon = [f"{100 * share}%" if o.bounding in {type(loss).bounding for loss in LOSSES} else absolute for o in problem.objectives]
+    proof = solved(problem, epsilon=epsilon)
+    wide = proof.tolerance.widened(problem.pareto_front())
+    for point in wide:
+        assert (proof.F <= point + 1e-9 * np.abs(point)).all(axis=1).any()
+
+
+def members_stand(F, bounds, front):
+    """Whether every point of the exact front is as bad as a member, or lies above an open bound."""
+    settled = (F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+    open_ = (bounds[np.newaxis] <= front[:, np.newaxis] + 1e-9).all(axis=2).any(axis=1)
+    return (settled | open_).all()
+
+
+@settings(max_examples=100)
+@given(problems(), st.integers(1, 8), st.booleans())
+def test_stopped_early_the_bounds_hold_and_it_goes_on(problem, n_slices, pickled):
+    with pytest.MonkeyPatch.context() as patch:
+        # So little work that the smallest lattice takes several slices.
+        patch.setattr(proofs, "_WORK_A_CALL", 1)
+        patch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+        algorithm = BranchAndBound(max_bytes=LITTLE)
+        algorithm.setup(problem, seed=0)
+        front = problem.pareto_front()
+        for _ in range(n_slices):
+            if algorithm.has_next():
+                algorithm.next()
+                assert members_stand(algorithm._proof.F, algorithm.open_bounds, front)
+        other = pickle.loads(pickle.dumps(algorithm)) if pickled else copy.deepcopy(algorithm)
+        while other.has_next():
+            other.next()
+            assert members_stand(other._proof.F, other.open_bounds, front)
+    assert other.certified
+    np.testing.assert_array_equal(sorted_rows(other._proof.F), sorted_rows(front))
