@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from time import perf_counter
 from typing import Any
 
@@ -26,13 +27,17 @@ from pymoo_anon.algorithms.proofs.box_lessons import teach
 from pymoo_anon.algorithms.proofs.box_search import ALL_SETTLED, ASKS, search
 from pymoo_anon.algorithms.proofs.box_space import BoxMemory, lattice_of, table_of
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
+from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
-from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.objectives.bounds.worst_class import DistinctValues, FollowsK
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import Violating
 
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
+
+# More different values do not fit into the bits of a word.
+_MOST_VALUES = 64
 
 # A slice lasts about this long. Compiled calls of it read so many clauses.
 _SECONDS_A_SLICE = 0.2
@@ -218,22 +223,31 @@ class BoxProof(Proof):
 
 
 def _rule(problem: LatticeProblem) -> tuple[Ints, NDArray[np.uint64], int]:
-    """What the search reads of suppression and constraints: `Space.rule`, the values as bits, and the least k."""
-    table = problem.table
-    limit = problem.suppression.limit_of(table.n_rows)
-    values = np.zeros(len(table.tuples), dtype=np.uint64)
+    """What the search reads of suppression and constraints: `Table.rule`, the values as bits, and the least k.
+
+    One constraint on the different values of a column is read. What is not read is checked where a node is evaluated.
+    """
+    tuples, n_rows = problem.table.tuples, problem.table.n_rows
+    values = np.zeros(len(tuples), dtype=np.uint64)
     least_k, distinct, complete = 1, 0, True
     for constraint in problem.constraints:
-        family, measure = constraint.objective.bounding, constraint.objective
-        if family is not None and issubclass(family, FollowsK):
-            if constraint.speaks_of_classes:
-                sizes = np.arange(1, table.n_rows + 1)
-                allowed = constraint.violation(measure.of_k(sizes)) <= 0
-                least_k = max(least_k, int(np.argmax(allowed)) + 1 if allowed.any() else table.n_rows + 1)
-        elif constraint.speaks_of_classes:
+        family, measure = constraint.objective.bounding or Bounding, constraint.objective
+        if not constraint.speaks_of_classes:
+            continue
+        if issubclass(family, FollowsK):
+            # By bisection: a larger k satisfies what a smaller one does.
+            ks = range(least_k, n_rows + 1)
+            least_k += bisect_left(ks, True, key=lambda k: constraint.violation(measure.of_k(np.array([k])))[0] <= 0)  # noqa: B023
+        elif issubclass(family, DistinctValues) and not distinct and tuples.columns[measure.column].n_values <= _MOST_VALUES:
+            column = tuples.columns[measure.column]
+            rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
+            np.bitwise_or.at(values, rows, np.uint64(1) << column.values.astype(np.uint64))
+            distinct = max(int(np.ceil(constraint.bound)), 0)
+        else:
             complete = False
+    limit = problem.suppression.limit_of(n_rows)
     violating = least_k if isinstance(problem.suppression, Violating) else 0
-    return np.array([table.n_rows, limit, violating, distinct, complete], dtype=np.int64), values, least_k
+    return np.array([n_rows, limit, violating, distinct, complete], dtype=np.int64), values, least_k
 
 
 def _most_loss(problem: LatticeProblem, loss: Any) -> float:
