@@ -1,0 +1,1 @@
+"""Proofs: what branch and bound knows of a search space, one file or family of files for each kind of space."""
