@@ -148,9 +148,7 @@ def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out
 
 
 @njit(cache=True, nogil=True)
-def fill_table(
-    tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, shape: Any, prices: Any, out: Any
-) -> None:
+def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, shape: Any, prices: Any, out: Any) -> None:
     """The gains of all boxes of the groups of a that `out` has.
 
     Args:
