@@ -21,9 +21,11 @@ from pymoo.util.display.output import Output
 from pymoo_anon.algorithms.proofs.base import Proof, gap
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof, bytes_of
+from pymoo_anon.algorithms.proofs.strings import StringProof
 from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
 from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.partition import PartitionProblem
 
 
 class BranchAndBound(Algorithm):  # type: ignore[misc]
@@ -226,7 +228,9 @@ def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
         if bytes_of(problem) > max_bytes and BoxProof.suits(problem):
             return BoxProof
         return StoredLatticeProof
-    raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+    if isinstance(problem, PartitionProblem):
+        return StringProof
+    raise TypeError(f"problem must be a LatticeProblem or a PartitionProblem, got {type(problem).__name__}")
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]

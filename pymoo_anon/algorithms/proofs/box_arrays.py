@@ -171,5 +171,7 @@ ROWS, LIMIT, VIOLATING_K, DISTINCT, COMPLETE = range(5)
 SETTLED, LEAVES, ROOT, OWN = range(4)
 
 # Places in `State.counts`. What is in hand: nothing, a box, or one whose lowest node is done with.
-(N_HEAP, N_STACK, N_CLAUSES, OLDEST, N_GOOD, N_FOUND, EVALUATED, PRUNED, WORK, STEPS, IN_DEPTH, GROWS, IN_HAND, K) = range(14)
+(N_HEAP, N_STACK, N_CLAUSES, OLDEST, N_GOOD, N_FOUND, EVALUATED, PRUNED, WORK, STEPS, IN_DEPTH, GROWS, IN_HAND, K) = (
+    range(14)
+)
 NOTHING, A_BOX, A_BOX_ABOVE = range(3)

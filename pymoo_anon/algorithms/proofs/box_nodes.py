@@ -38,10 +38,10 @@ def holds(general, special, guards):  # type: ignore[no-untyped-def]
     A lane's guard bit survives the subtraction where its level is not the smaller one, and no lane borrows from
     another.
     """
+    held = True
     for w in range(len(guards)):
-        if ((general[w] | guards[w]) - special[w]) & guards[w] != guards[w]:
-            return False
-    return True
+        held &= ((general[w] | guards[w]) - special[w]) & guards[w] == guards[w]
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -147,10 +147,10 @@ def _group(node, most, table, classes, state):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _same(first, second):  # type: ignore[no-untyped-def]
+    same = True
     for w in range(len(first)):
-        if first[w] != second[w]:
-            return False
-    return True
+        same &= first[w] == second[w]
+    return same
 
 
 @njit(cache=True, nogil=True)

@@ -30,6 +30,9 @@ Matrix = NDArray[np.float64]
 _MOST_FOUND = 64
 _FIRST_BOXES = 1 << 12
 
+# Room for boxes that there is however little memory may be taken, beside the parts of the box in hand.
+_FEWEST_BOXES = 256
+
 # Shares of the memory: clauses, nodes that are not refuted, and evaluated ones. The rest is the heap's.
 _SHARES = 0.1, 0.05, 0.1
 
@@ -48,9 +51,7 @@ def lattice_of(problem: LatticeProblem, loss: Bounding) -> tuple[Lattice, Matrix
     return Lattice(least, problem.lengths, *_lanes(problem.lengths)), floors
 
 
-def table_of(
-    problem: LatticeProblem, loss: Bounding, floors: Matrix, rule: Ints, values: NDArray[np.uint64]
-) -> Table:
+def table_of(problem: LatticeProblem, loss: Bounding, floors: Matrix, rule: Ints, values: NDArray[np.uint64]) -> Table:
     """The arrays of `Table`.
 
     Args:
@@ -169,8 +170,8 @@ class BoxMemory:
         n_clauses = min(clauses // (8 * n_words + d + 16), 1 << 20)
         n_good = min(good // (8 * n_words + 8), 1 << 13)
         n_nodes = min(1 << (nodes // (8 * n_words + 32)).bit_length() - 1, 1 << 18)
-        self._most_boxes = max(int(max_bytes * (1 - sum(_SHARES))) // (8 + 16 * n_words), 8 * d + 64)
-        self.heap = _boxes(min(self._most_boxes, max(_FIRST_BOXES, 8 * d)), n_words)
+        self._most_boxes = max(int(max_bytes * (1 - sum(_SHARES))) // (8 + 16 * n_words), 2 * d + _FEWEST_BOXES)
+        self.heap = _boxes(min(self._most_boxes, max(_FIRST_BOXES, 4 * d)), n_words)
         self._stack = _boxes(d * (int(lattice.lengths.sum()) + 2), n_words)
         self._lattice, self._table, self._classes = lattice, table, _classes(table)
         self._clauses = Clauses(np.zeros((n_clauses, n_words), np.uint64), np.zeros((n_clauses, d), np.uint8))
@@ -190,7 +191,7 @@ class BoxMemory:
             np.zeros((6, d), dtype=np.int64),
             np.zeros((2, d), dtype=np.int64),
             np.zeros((3, n_words), dtype=np.uint64),
-            np.array([np.inf, np.inf, -np.inf, -np.inf]),
+            np.array([np.inf, -np.inf, -np.inf, -np.inf]),
             np.zeros(14, dtype=np.int64),
         )
         # The box of all nodes; the lowest node is 0 in every word.

@@ -30,6 +30,7 @@ from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.objectives.bounds.worst_class import DistinctValues, FollowsK
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import Violating
 
@@ -79,7 +80,13 @@ class BoxProof(Proof):
 
     @classmethod
     def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
-        """Refuse nothing: `suits` says for which problems this proof is."""
+        """Refuse a problem that suppresses without limit; `suits` says for which objectives this proof is.
+
+        Raises:
+            ValueError: It does.
+        """
+        if problem.suppression.limit_of(problem.table.n_rows) is None:
+            raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
 
     @staticmethod
     def suits(problem: LatticeProblem) -> bool:
@@ -231,14 +238,12 @@ def _rule(problem: LatticeProblem) -> tuple[Ints, NDArray[np.uint64], int]:
     values = np.zeros(len(tuples), dtype=np.uint64)
     least_k, distinct, complete = 1, 0, True
     for constraint in problem.constraints:
-        family, measure = constraint.objective.bounding or Bounding, constraint.objective
         if not constraint.speaks_of_classes:
             continue
+        family, measure = constraint.objective.bounding or Bounding, constraint.objective
         if issubclass(family, FollowsK):
-            # By bisection: a larger k satisfies what a smaller one does.
-            ks = range(least_k, n_rows + 1)
-            least_k += bisect_left(ks, True, key=lambda k: constraint.violation(measure.of_k(np.array([k])))[0] <= 0)  # noqa: B023
-        elif issubclass(family, DistinctValues) and not distinct and tuples.columns[measure.column].n_values <= _MOST_VALUES:
+            least_k = max(least_k, _least_k(constraint, n_rows))
+        elif issubclass(family, DistinctValues) and not distinct and _n_values(problem, measure) <= _MOST_VALUES:
             column = tuples.columns[measure.column]
             rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
             np.bitwise_or.at(values, rows, np.uint64(1) << column.values.astype(np.uint64))
@@ -248,6 +253,20 @@ def _rule(problem: LatticeProblem) -> tuple[Ints, NDArray[np.uint64], int]:
     limit = problem.suppression.limit_of(n_rows)
     violating = least_k if isinstance(problem.suppression, Violating) else 0
     return np.array([n_rows, limit, violating, distinct, complete], dtype=np.int64), values, least_k
+
+
+def _least_k(constraint: Constraint, n_rows: int) -> int:
+    """The least k that satisfies a constraint; a larger one does, too. Beyond all rows where none does."""
+    measure = constraint.objective
+
+    def satisfies(k: int) -> bool:
+        return bool(constraint.violation(measure.of_k(np.array([k])))[0] <= 0)
+
+    return 1 + bisect_left(range(1, n_rows + 1), True, key=satisfies)
+
+
+def _n_values(problem: LatticeProblem, measure: Any) -> int:
+    return problem.table.tuples.columns[measure.column].n_values
 
 
 def _most_loss(problem: LatticeProblem, loss: Any) -> float:
