@@ -14,6 +14,7 @@ from strategies import tables
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs import box_space
 from pymoo_anon.algorithms.proofs import boxes as proofs
+from pymoo_anon.algorithms.proofs.base import share_off
 from pymoo_anon.algorithms.proofs.box_arrays import LEAVES
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.datasets import make_census
@@ -121,6 +122,17 @@ def members_stand(F, bounds, front):
     return (settled | open_).all()
 
 
+def true_gap(F, front):
+    """How much lower each objective is among points of the exact front that are as good in all others."""
+    as_good = front[np.newaxis] <= F[:, np.newaxis]
+    widest = np.zeros_like(F)
+    for j in range(F.shape[1]):
+        others = np.delete(as_good, j, axis=2).all(axis=2)
+        lower = np.where(others, F[:, np.newaxis, j] - front[np.newaxis, :, j], 0)
+        widest[:, j] = lower.max(axis=1, initial=0)
+    return widest
+
+
 @settings(max_examples=100)
 @given(problems(), st.integers(1, 8), st.booleans(), st.sampled_from([1, 256]))
 def test_stopped_early_the_bounds_hold_and_it_goes_on(problem, n_slices, pickled, room):
@@ -136,6 +148,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(problem, n_slices, pickled
             if algorithm.has_next():
                 algorithm.next()
                 assert members_stand(algorithm._proof.F, algorithm.open_bounds, front)
+                assert (algorithm.gap >= true_gap(algorithm._proof.F, front) - 1e-9).all()
         other = pickle.loads(pickle.dumps(algorithm)) if pickled else copy.deepcopy(algorithm)
         while other.has_next():
             other.next()
@@ -211,6 +224,29 @@ def test_a_planted_mistake_is_found_out(monkeypatch, where, name, wrong):
         exact = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=0.05).pareto_front()
         n_wrong += not np.array_equal(sorted_rows(algorithm._proof.F), exact)
     assert n_wrong > 0
+
+
+def test_the_output_shows_the_gap_until_it_is_closed(monkeypatch, capsys):
+    monkeypatch.setattr(proofs, "_WORK_A_CALL", 1)
+    monkeypatch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+    problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
+    minimize(problem, BranchAndBound(max_bytes=LITTLE), seed=0, verbose=True)
+    lines = [line.split("|") for line in capsys.readouterr().out.splitlines() if "|" in line]
+    assert lines[0][-1].strip() == "gap"
+    shares = [float(line[-1].strip().rstrip("%")) for line in lines[1:]]
+    assert shares[0] == 100
+    assert shares[-1] == 0
+    assert len(set(shares)) > 5
+
+
+def test_the_share_of_a_gap_is_what_would_certify_the_front():
+    bounds = np.array([[-12.0, 95.0], [-5.0, 60.0]])
+    F = np.array([[-10.0, 100.0], [-5.0, 75.0]])
+    # The first row is within 20 % of the first member's k, the second within 20 % of the second member's loss.
+    assert share_off(F, bounds) == 0.2
+    assert share_off(F, bounds[:0]) == 0
+    assert share_off(F[:0], bounds) == np.inf
+    assert share_off(np.array([[0.0]]), np.array([[-1.0]])) == np.inf
 
 
 def test_what_is_refused():

@@ -196,7 +196,7 @@ class BoxMemory:
         )
         # The box of all nodes; the lowest node is 0 in every word.
         self.state.counts[N_HEAP] = 1
-        self.heap.bounds[0] = -np.inf
+        self.heap.bounds[0] = lattice.least[:, 0].sum()
         for j, length in enumerate(lattice.lengths.tolist()):
             self.heap.high[0, int(lattice.lanes[0, j])] |= np.uint64(length) << lattice.lanes[1, j]
 
