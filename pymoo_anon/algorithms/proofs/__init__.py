@@ -1,1 +1,1 @@
-"""Proofs: what settles the points of a search space without visiting them, one for each kind of space."""
+"""Proofs: what branch and bound knows of a search space, one file or family of files for each kind of space."""

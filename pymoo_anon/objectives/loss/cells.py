@@ -12,6 +12,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.bounds.gains import ClassGains, common_denominator
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.table.microdata import Microdata
 
@@ -98,6 +99,11 @@ class GeneralLossMetric(_CellObjective):
         left: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1)
         return left
 
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept tuple saves: in every group the weight of the attribute, less the cost of the group."""
+        weights = np.ones(len(spans)) if self.weights is None else self.weights
+        return _gains_of_cells(weights, tuples, spans)
+
     def _weighed(self, losses: Values) -> Values:
         return losses if self.weights is None else losses * self.weights
 
@@ -149,6 +155,14 @@ class NormalizedWeightedPenalty(_CellObjective):
         """(m,) float array: what suppression of one tuple of each of the m classes adds to the penalty."""
         added: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1) / classes.n_rows
         return added
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept tuple saves: as of the general loss, divided by what turns the sum into a mean."""
+        weights = np.ones(len(spans)) if self.weights is None else self.weights
+        gains = _gains_of_cells(weights, tuples, spans)
+        parts = tuples.n_rows * (len(spans) if self.weights is None else 1)
+        worths = tuple(own / parts for own in gains.worths)
+        return ClassGains(gains.most / parts, worths, denominator=gains.denominator * parts)
 
     def _weighed(self, losses: Values) -> Values:
         n = losses.shape[1]
@@ -217,6 +231,26 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
         classes.kept,
     )
     return losses
+
+
+def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    """The gains of a weighted general loss.
+
+    A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so that
+    a kept cell saves (d - v) / (d - 1). A domain of one value costs nothing until it is suppressed.
+
+    Args:
+        weights: (n_attributes,) float array.
+        tuples: The distinct tuples.
+        spans: Per attribute its groups.
+    """
+    divisors = [max(size - 1, 1) for size in tuples.domain_sizes]
+    worths = tuple(
+        weight * (divisor + 1 - np.diff(own, axis=1)[:, 0]) / divisor
+        for weight, divisor, own in zip(weights, divisors, spans, strict=True)
+    )
+    denominator = common_denominator(weights.tolist(), divisors)
+    return ClassGains(float(weights.sum()) * tuples.n_rows, worths, denominator=denominator)
 
 
 def _kept_shares(classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
