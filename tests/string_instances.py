@@ -1,4 +1,4 @@
-"""Random problems of bit strings as plain arrays, and what enumeration makes of them."""
+"""Random instances of bit strings, and what enumeration makes of them."""
 
 from __future__ import annotations
 
@@ -10,44 +10,29 @@ from typing import Any
 import numpy as np
 from strategies import grown
 
+from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 from pymoo_anon.table import Taxonomy
 
 
 @dataclass
 class Strings:
-    """Distinct tuples, and the groups that every attribute may have.
+    """An instance with the sums over its strings as they are defined, tuple by tuple.
 
     Attributes:
-        codes: (n_tuples, n_attributes) array.
-        counts: The rows of each tuple.
-        spans: Per attribute first and last of its groups.
-        weights: Per attribute what a row of each group costs.
-        rate: What a suppressed row costs.
+        instance: The arrays.
         k: The smallest class that is kept.
     """
 
-    codes: np.ndarray
-    counts: np.ndarray
-    spans: list[np.ndarray]
-    weights: list[np.ndarray]
-    rate: float
+    instance: StringInstance
     k: int
 
     @property
-    def sizes(self) -> list[int]:
-        return [int(own[-1, 1]) for own in self.spans]
-
-    @property
-    def offsets(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(self.sizes)])
-
-    @property
     def names(self) -> list[int]:
-        return list(range(len(self.spans)))
+        return list(range(len(self.instance.spans)))
 
     def cuts(self, attribute: int) -> list[tuple[int, ...]]:
         """Every cut of an attribute, as places of its groups."""
-        spans, n = self.spans[attribute].tolist(), self.sizes[attribute]
+        spans, n = self.instance.spans[attribute].tolist(), self.instance.sizes[attribute]
 
         def from_value(at: int) -> list[tuple[int, ...]]:
             if at == n:
@@ -60,54 +45,98 @@ class Strings:
         """Every string, as a cut of every attribute."""
         return list(product(*map(self.cuts, self.names)))
 
-    def group_of(self, attribute: int, cut: tuple[int, ...], value: int) -> int:
+    def group_of(self, attribute: int, cut: Any, value: int) -> int:
         """The place of the group that holds a value."""
-        (place,) = (i for i in cut if self.spans[attribute][i, 0] <= value < self.spans[attribute][i, 1])
+        spans = self.instance.spans[attribute]
+        (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
         return int(place)
 
-    def boxes(self, string: Any) -> Counter[tuple[int, ...]]:
-        """The rows of every box of a string that holds any."""
-        rows: Counter[tuple[int, ...]] = Counter()
-        for code, count in zip(self.codes.tolist(), self.counts.tolist(), strict=True):
-            rows[tuple(self.group_of(a, string[a], code[a]) for a in self.names)] += count
-        return rows
+    def boxes(self, string: Any, without: tuple[int, ...] = (), within: Any = None) -> dict[tuple[int, ...], Counter]:
+        """By box the rows and, where there are labels, those of each: `within` takes only tuples with such values."""
+        found: dict[tuple[int, ...], Counter] = {}
+        labels = self.instance.labels
+        for t, code in enumerate(self.instance.codes.tolist()):
+            if within and any(not low <= code[a] < high for a, (low, high) in within.items()):
+                continue
+            box = tuple(self.group_of(a, string[a], code[a]) for a in self.names if a not in without)
+            tally = found.setdefault(box, Counter())
+            tally["rows"] += int(self.instance.counts[t])
+            for label, held in enumerate([] if labels is None else labels[t].tolist()):
+                tally[label] += held
+        return found
+
+    def gain_of_box(self, worth: float, tally: Counter, price: float = 0.0) -> float:
+        """What a box gains: `worth` is what a row saves by its groups."""
+        rows = tally["rows"]
+        if rows < self.k:
+            return 0.0
+        mass = rows if self.instance.labels is None else max(n for label, n in tally.items() if label != "rows")
+        return mass * (self.instance.flat + worth) - self.instance.square * rows**2 + price * rows
 
     def gain(self, string: Any, price: float = 0.0) -> float:
         """What the boxes of a string gain in all."""
-        gained = 0.0
-        for box, rows in self.boxes(string).items():
-            if rows >= self.k:
-                gained += rows * (self.rate + price - sum(self.weights[a][i] for a, i in enumerate(box)))
-        return gained
+        worths = self.instance.worths
+        return sum(
+            self.gain_of_box(sum(worths[a][i] for a, i in enumerate(box)), tally, price)
+            for box, tally in self.boxes(string).items()
+        )
 
     def suppressed(self, string: Any) -> int:
-        return sum(rows for rows in self.boxes(string).values() if rows < self.k)
+        return sum(tally["rows"] for tally in self.boxes(string).values() if tally["rows"] < self.k)
 
     def map_of(self, string: Any) -> tuple[np.ndarray, np.ndarray]:
-        """For every value the number of its group in its cut, and what it costs."""
-        numbers, costs = [], []
+        """For every value the number of its group in its cut, and what it saves."""
+        numbers, worths = [], []
         for a, cut in enumerate(string):
-            for value in range(self.sizes[a]):
+            for value in range(self.instance.sizes[a]):
                 place = self.group_of(a, cut, value)
-                numbers.append(sorted(cut).index(place))
-                costs.append(self.weights[a][place])
-        return np.array(numbers), np.array(costs)
+                numbers.append(list(cut).index(place))
+                worths.append(self.instance.worths[a][place])
+        return np.array(numbers), np.array(worths)
+
+    def random_string(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return tuple(np.array(cuts[rng.integers(len(cuts))]) for cuts in map(self.cuts, self.names))
 
 
-def invented(seed: int, sizes: tuple[int, ...] = (), weighted: bool = True) -> Strings:
-    """Random tuples over small domains, some of them with the spans of a random tree, others with all intervals."""
+def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
+    """Random tuples over small domains, some with the spans of a random tree, others with all intervals.
+
+    Gains are weighted cells, majorities of labels, or squares of sizes.
+    """
     rng = np.random.default_rng(seed)
-    sizes = sizes or tuple(rng.integers(1, 6, rng.integers(2, 5)).tolist())
+    sizes = sizes or tuple(rng.integers(1, 6, rng.integers(1, 5)).tolist())
     codes = np.unique(np.column_stack([rng.integers(0, n, 30) for n in sizes]), axis=0)
-    spans, weights = [], []
+    counts = rng.integers(1, 5, len(codes))
+    spans, worths = [], []
     for n in sizes:
         own = [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
         if n > 1 and rng.random() < 0.4:
             tree = Taxonomy.from_nested(grown(lambda low, high: int(rng.integers(low, high + 1)), n))
-            own = sorted(map(tuple, tree.spans[:, :2].tolist()))
+            own = sorted(set(map(tuple, tree.spans[:, :2].tolist())))
         spans.append(np.array(own, dtype=np.int64))
-        weight = rng.integers(1, 4) if weighted else 1
-        weights.append(weight * (spans[-1] @ [-1, 1] - 1) / max(n - 1, 1))
-    rate = float(sum(own.max(initial=0) + 1 for own in weights))
-    counts = rng.integers(1, 5, len(codes))
-    return Strings(codes.astype(np.int64), counts, spans, weights, rate, int(rng.integers(1, 12)))
+        worths.append(float(rng.integers(1, 4)) * (n - np.diff(spans[-1], axis=1)[:, 0]))
+    kind = ("cells", "cells", "labels", "squares")[seed % 4]
+    labels = None
+    if kind == "labels":
+        first = rng.integers(0, counts + 1)
+        labels = np.column_stack([first, counts - first])
+    if kind != "cells":
+        worths = [np.zeros(len(own)) for own in worths]
+    n_rows = int(counts.sum())
+    flat = {"cells": 1.0, "labels": 1.0, "squares": float(n_rows)}[kind]
+    most = n_rows * (flat + sum(own.max() for own in worths))
+    instance = StringInstance(
+        codes=codes.astype(np.int64),
+        counts=counts,
+        sizes=np.array(sizes),
+        spans=tuple(spans),
+        worths=tuple(worths),
+        flat=flat,
+        square=1.0 if kind == "squares" else 0.0,
+        labels=labels,
+        most=float(most),
+        unit=1.0,
+        slack=0.0,
+        offsets=np.concatenate([[0], np.cumsum(np.array(sizes) - 1)]),
+    )
+    return Strings(instance, int(rng.integers(1, 12)))

@@ -16,70 +16,55 @@ from pymoo_anon.algorithms.proofs.pairs import (
 )
 
 
-def plain_table(strings, string, pair):
-    """The gain of all pairs of groups: for each of them the boxes of the other attributes, row by row."""
+def plain_table(strings, string, pair, price):
+    """The gain of all pairs of groups: for each of them the boxes of the other attributes, tuple by tuple."""
     p, q = pair
+    spans, worths = strings.instance.spans, strings.instance.worths
     others = [a for a in strings.names if a not in pair]
-    table = np.zeros((len(strings.spans[p]), len(strings.spans[q])))
-    for i, (low, high) in enumerate(strings.spans[p]):
-        for j, (first, last) in enumerate(strings.spans[q]):
-            rows = {}
-            for code, count in zip(strings.codes, strings.counts, strict=True):
-                if low <= code[p] < high and first <= code[q] < last:
-                    box = tuple(strings.group_of(a, string[a], code[a]) for a in others)
-                    rows[box] = rows.get(box, 0) + count
-            for box, n in rows.items():
-                if n >= strings.k:
-                    cost = sum(strings.weights[a][g] for a, g in zip(others, box, strict=True))
-                    table[i, j] += n * (strings.rate - cost - strings.weights[p][i] - strings.weights[q][j])
+    table = np.zeros((len(spans[p]), len(spans[q])))
+    for i, j in np.ndindex(table.shape):
+        for box, tally in strings.boxes(string, without=pair, within={p: spans[p][i], q: spans[q][j]}).items():
+            worth = sum(worths[a][g] for a, g in zip(others, box, strict=True)) + worths[p][i] + worths[q][j]
+            table[i, j] += strings.gain_of_box(worth, tally, price)
     return table
 
 
-def table_of(strings, string, pair):
-    numbers, costs = strings.map_of(string)
-    starts, spent, cells = classes_without(
-        strings.codes, strings.counts, strings.offsets, numbers, costs, np.array(pair), strings.k
-    )
-    p, q = pair
+def table_of(strings, string, pair, price):
+    own, (p, q) = strings.instance, pair
+    numbers, worths = strings.map_of(string)
+    offsets = np.concatenate([[0], np.cumsum(own.sizes)])
+    tallies = own.counts[:, np.newaxis] if own.labels is None else np.column_stack([own.counts, own.labels])
+    starts, margins, cells = classes_without(own.codes, tallies, offsets, numbers, worths, np.array(pair), strings.k)
+    terms = np.array([strings.k, price, own.square])
     return pair_table(
-        starts,
-        strings.rate - spent,
-        cells,
-        strings.spans[p],
-        strings.weights[p],
-        strings.spans[q],
-        strings.weights[q],
-        strings.k,
+        starts, margins + own.flat, cells, own.spans[p], own.worths[p], own.spans[q], own.worths[q], terms
     )
-
-
-def some_string(strings, rng):
-    return tuple(cuts[rng.integers(len(cuts))] for cuts in map(strings.cuts, strings.names))
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_tables_hold_the_gain_of_every_box(seed):
     strings, rng = invented(seed), np.random.default_rng(seed)
-    string = some_string(strings, rng)
+    string = strings.random_string(rng)
     for pair in combinations(strings.names, 2):
-        table = table_of(strings, string, pair)
-        np.testing.assert_allclose(table, plain_table(strings, string, pair), rtol=1e-12, atol=1e-9)
-        np.testing.assert_allclose(table_of(strings, string, pair[::-1]), table.T, rtol=1e-12, atol=1e-9)
-        p, q = pair
-        assert table[np.ix_(string[p], string[q])].sum() == pytest.approx(strings.gain(string))
+        for price in (0, 7):
+            table = table_of(strings, string, pair, price)
+            assert np.array_equal(table, plain_table(strings, string, pair, price))
+            assert np.array_equal(table_of(strings, string, pair[::-1], price), table.T)
+            assert table[np.ix_(*[string[a] for a in pair])].sum() == strings.gain(string, price)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_longest_paths_are_those_of_all_cuts(seed):
     strings, rng = invented(seed, sizes=(6, 5)), np.random.default_rng(seed)
     for a in strings.names:
-        spans, gains = strings.spans[a], rng.normal(size=len(strings.spans[a]))
+        spans = strings.instance.spans[a]
+        gains = rng.normal(size=len(spans))
         values = {cut: gains[list(cut)].sum() for cut in strings.cuts(a)}
         best = max(values, key=values.__getitem__)
         assert longest_path(gains, spans) == pytest.approx(values[best])
         assert tuple(longest_cut(gains, spans)) == best
         rest = completions(gains, spans)
-        for at in range(strings.sizes[a] + 1):
+        for at in range(strings.instance.sizes[a] + 1):
             tails = {tuple(i for i in cut if spans[i, 0] >= at) for cut in values if at in {0, *spans[list(cut), 1]}}
             assert rest[at] == pytest.approx(max(gains[list(tail)].sum() for tail in tails))
 
@@ -88,7 +73,7 @@ def test_longest_paths_are_those_of_all_cuts(seed):
 def test_the_best_pair_is_the_best_of_all(seed):
     """Also tables that no table of tuples gives: gains of either sign."""
     strings, rng = invented(seed, sizes=(int(2 + seed % 6), 6)), np.random.default_rng(seed)
-    p, q = strings.spans
+    p, q = strings.instance.spans
     table = rng.integers(-9, 10, (len(p), len(q))).astype(float)
     values = {(one, other): table[np.ix_(one, other)].sum() for one in strings.cuts(0) for other in strings.cuts(1)}
     best = max(values.values())
@@ -105,7 +90,7 @@ def test_the_best_pair_is_the_best_of_all(seed):
 def test_the_bounds_leave_prefixes_and_the_limit_ends_the_search():
     """A table whose best pair the turns do not find: with no node to look at, nothing is proven."""
     rng, strings = np.random.default_rng(3), invented(0, sizes=(7, 7))
-    p, q = strings.spans
+    p, q = strings.instance.spans
     looked = []
     for _ in range(30):
         table = rng.integers(-9, 10, (len(p), len(q))).astype(float)

@@ -5,10 +5,12 @@ that the attribute may have, a group of the values first..last - 1 leading from 
 attribute are an (n_groups, 2) int64 array of first and last, in lexicographic order, so that a group stands after all
 that can come before it on a path.
 
-The **gain** of a box, one group of each attribute, is what its rows save against being suppressed:
-rows (rate - cost), where it has at least k rows, and else 0. Here `rate` is what a suppressed row costs and `cost` the
-weights of the groups. The gain of a string is the sum over its boxes. With all attributes but two fixed, it is the sum
-of a table over pairs of groups: one that the first attribute's cut has, and one that the second's has.
+The **gain** of a box, one group of each attribute, is what its rows save against being suppressed, as `ClassGains`
+says: mass (flat + worths of its groups) - square rows^2, where it has at least k rows, and else 0. The mass are its
+rows or, where there are labels, those with its most frequent label. Here every row that is kept also saves a price, so
+that strings that suppress less can be asked for. The gain of a string is the sum over its boxes. With all attributes
+but two fixed, it is the sum of a table over pairs of groups: one that the first attribute's cut has, and one that the
+second's has.
 """
 
 from __future__ import annotations
@@ -19,29 +21,29 @@ from pymoo_anon.engine.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def classes_without(codes, counts, offsets, numbers, costs, pair, k):  # type: ignore[no-untyped-def]
+def classes_without(codes, tallies, offsets, numbers, worths, pair, k):  # type: ignore[no-untyped-def]
     """The classes that all attributes but two make, without those of fewer than k rows.
 
     A box lies inside one of these classes. So those of fewer than k rows hold no box that gains.
 
     Args:
         codes: (n_tuples, n_attributes) int array of the distinct tuples.
-        counts: (n_tuples,) int64 array, the rows of each.
+        tallies: (n_tuples, 1 + n_labels) int64 array, the rows of each, and those of each label where there are labels.
         offsets: (n_attributes + 1,) int64 array, where the values of each attribute begin.
         numbers: (n_values,) int64 array, for every value of every attribute the number of its group in the cut.
-        costs: (n_values,) float array, what a row with this value costs by its group.
+        worths: (n_values,) float array, what a row with this value saves by its group.
         pair: The two attributes that are left out.
         k: The fewest rows that gain.
 
     Returns:
         (n_classes + 1,) int64 array, where the tuples of each class begin; (n_classes,) float array, what a row of each
-        costs by the attributes that are fixed; (n, 3) int64 array of the tuples by class: the values of both attributes
-        and the rows.
+        saves by the attributes that are fixed; (n, 3 + n_labels) int64 array of the tuples by class: the values of both
+        attributes and the tallies.
     """
     n_tuples, n_attributes = codes.shape
     kept = np.arange(n_tuples)
     of = np.zeros(n_tuples, dtype=np.int64)
-    spent = np.zeros(n_tuples)
+    saved = np.zeros(n_tuples)
     n_classes = 1
     for a in range(n_attributes):
         if a == pair[0] or a == pair[1]:
@@ -50,7 +52,7 @@ def classes_without(codes, counts, offsets, numbers, costs, pair, k):  # type: i
         n_groups = numbers[offsets[a + 1] - 1] + 1
         rows = np.zeros(n_classes * n_groups, dtype=np.int64)
         for i in range(len(kept)):
-            rows[of[i] * n_groups + numbers[first + codes[kept[i], a]]] += counts[kept[i]]
+            rows[of[i] * n_groups + numbers[first + codes[kept[i], a]]] += tallies[kept[i], 0]
         # Classes only split from here on: what is too small stays so.
         place = np.full(len(rows), -1, dtype=np.int64)
         n_classes = 0
@@ -64,75 +66,89 @@ def classes_without(codes, counts, offsets, numbers, costs, pair, k):  # type: i
             c = place[of[i] * n_groups + numbers[value]]
             if c >= 0:
                 # n <= i, so that nothing is overwritten before it is read.
-                kept[n], of[n], spent[n] = kept[i], c, spent[i] + costs[value]
+                kept[n], of[n], saved[n] = kept[i], c, saved[i] + worths[value]
                 n += 1
-        kept, of, spent = kept[:n], of[:n], spent[:n]
-    return _sorted_by_class(codes, counts, kept, of, spent, n_classes, pair)
+        kept, of, saved = kept[:n], of[:n], saved[:n]
+    return _sorted_by_class(codes, tallies, kept, of, saved, n_classes, pair)
 
 
 @njit(cache=True, nogil=True)
-def _sorted_by_class(codes, counts, kept, of, spent, n_classes, pair):  # type: ignore[no-untyped-def]
-    """What `classes_without` returns, of the tuples that are kept, the class of each and what its rows cost."""
+def _sorted_by_class(codes, tallies, kept, of, saved, n_classes, pair):  # type: ignore[no-untyped-def]
+    """What `classes_without` returns, of the tuples that are kept, the class of each and what its rows save."""
     starts = np.zeros(n_classes + 1, dtype=np.int64)
     for c in of:
         starts[c + 1] += 1
     starts = np.cumsum(starts)
     free = starts.copy()
-    costs = np.empty(n_classes)
-    cells = np.empty((len(kept), 3), dtype=np.int64)
+    margins = np.empty(n_classes)
+    cells = np.empty((len(kept), 2 + tallies.shape[1]), dtype=np.int64)
     for i in range(len(kept)):
         c, t = of[i], kept[i]
-        costs[c] = spent[i]
-        cells[free[c], 0], cells[free[c], 1], cells[free[c], 2] = codes[t, pair[0]], codes[t, pair[1]], counts[t]
+        margins[c] = saved[i]
+        cells[free[c], 0], cells[free[c], 1] = codes[t, pair[0]], codes[t, pair[1]]
+        cells[free[c], 2:] = tallies[t]
         free[c] += 1
-    return starts, costs, cells
+    return starts, margins, cells
 
 
 @njit(cache=True, nogil=True)
-def pair_table(starts, margins, cells, spans, weights, other_spans, other_weights, k):  # type: ignore[no-untyped-def]
+def pair_table(starts, margins, cells, spans, worths, other_spans, other_worths, terms):  # type: ignore[no-untyped-def]
     """The gain of every pair of groups of two attributes, summed over the classes of all others.
 
-    The rows of a box are four sums over the rectangle of its class that begins at 0: the invariant of the inner loop is
-    that `below[v]` holds the rows with a value in the first attribute's group and one below v of the second's.
+    The rows of a box are four sums over rectangles of its class that begin at 0: the invariant of the inner loop is
+    that `below[v]` holds the tallies of a value in the first attribute's group and one below v of the second's.
 
     Args:
         starts: (n_classes + 1,) int64 array, as `classes_without` returns it.
-        margins: (n_classes,) float array: what a suppressed row costs, less what a row costs by the fixed attributes.
-        cells: (n, 3) int64 array, as `classes_without` returns it.
+        margins: (n_classes,) float array: what a row of each class saves without the two attributes.
+        cells: (n, 3 + n_labels) int64 array, as `classes_without` returns it.
         spans: The groups of the first attribute.
-        weights: (n_groups,) float array, what a row of each group costs.
+        worths: (n_groups,) float array, what a row of each group saves.
         other_spans: The groups of the second attribute.
-        other_weights: (n_other_groups,) float array.
-        k: The fewest rows that gain.
+        other_worths: (n_other_groups,) float array.
+        terms: Float array of k, the price that every kept row saves, and `square`.
 
     Returns:
         (n_groups, n_other_groups) float array.
     """
-    n, n_other = spans[-1, 1], other_spans[-1, 1]
+    n, n_other, n_tallies = spans[-1, 1], other_spans[-1, 1], cells.shape[1] - 2
+    k, price, square = terms[0], terms[1], terms[2]
     table = np.zeros((len(spans), len(other_spans)))
-    sums = np.zeros((n + 1, n_other + 1), dtype=np.int64)
-    below = np.empty(n_other + 1, dtype=np.int64)
+    sums = np.zeros((n + 1, n_tallies, n_other + 1), dtype=np.int64)
     for c in range(len(starts) - 1):
-        sums[:] = 0
-        for i in range(starts[c], starts[c + 1]):
-            sums[cells[i, 0] + 1, cells[i, 1] + 1] += cells[i, 2]
-        for v in range(n):
-            row = 0
-            for u in range(n_other):
-                row += sums[v + 1, u + 1]
-                sums[v + 1, u + 1] = sums[v, u + 1] + row
+        _sum_rectangles(sums, cells[starts[c] : starts[c + 1]])
         for i in range(len(spans)):
-            low, high = spans[i]
-            if sums[high, n_other] - sums[low, n_other] < k:
+            below = sums[spans[i, 1]] - sums[spans[i, 0]]
+            if below[0, n_other] < k:
                 continue
-            for u in range(n_other + 1):
-                below[u] = sums[high, u] - sums[low, u]
-            margin = margins[c] - weights[i]
+            margin = margins[c] + worths[i]
             for j in range(len(other_spans)):
-                rows = below[other_spans[j, 1]] - below[other_spans[j, 0]]
-                if rows >= k:
-                    table[i, j] += rows * (margin - other_weights[j])
+                first, last = other_spans[j]
+                rows = below[0, last] - below[0, first]
+                if rows < k:
+                    continue
+                mass = rows
+                if n_tallies > 1:
+                    mass = 0
+                    for label in range(1, n_tallies):
+                        mass = max(mass, below[label, last] - below[label, first])
+                table[i, j] += mass * (margin + other_worths[j]) + rows * (price - square * rows)
     return table
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _sum_rectangles(sums, cells):  # type: ignore[no-untyped-def]
+    """Fill in the tallies of all rectangles of one class that begin at 0."""
+    sums[:] = 0
+    for i in range(len(cells)):
+        for tally in range(cells.shape[1] - 2):
+            sums[cells[i, 0] + 1, tally, cells[i, 1] + 1] += cells[i, 2 + tally]
+    for v in range(1, len(sums)):
+        for tally in range(sums.shape[1]):
+            row = 0
+            for u in range(1, sums.shape[2]):
+                row += sums[v, tally, u]
+                sums[v, tally, u] = sums[v - 1, tally, u] + row
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,199 @@
+"""Pair-exact local search of bit strings: two attributes at a time, the others fixed, are given their best cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.pairs import best_pair, classes_without, pair_table
+from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+
+Ints = NDArray[np.int64]
+Cuts = Sequence[Ints]
+
+# Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
+_MOST_PREFIXES = 200_000
+
+# Gains are whole numbers, exact below 2^53.
+_LARGEST_GAIN = 2.0**52
+
+# How often the price is halved between one that suppresses too much and one that does not.
+_BISECTIONS = 5
+
+
+def improve(
+    instance: StringInstance, cuts: Cuts, k: int, random_state: np.random.Generator, price: float = 0.0
+) -> list[Ints]:
+    """A string that no other cuts of two attributes make better, by improving pairs of another string's attributes.
+
+    Better is a larger sum of gains, where every row that is kept also gains the price. The pairs take turns in a random
+    order until each of them was looked at since the last change. Every change makes the sum larger, so it ends. A pair
+    whose search is too long gets the best cuts that were found.
+
+    Args:
+        instance: The tuples, the allowed groups and their gains.
+        cuts: Per attribute the places of its groups, from the first to the last.
+        k: Every class smaller than k is suppressed.
+        random_state: Orders the pairs.
+        price: What every suppressed row costs on top, a whole number of units.
+    """
+    now = _Assignment(instance, cuts)
+    pairs = now.pairs
+    terms = np.array([k, price, instance.square], dtype=float)
+    unchanged = 0
+    while unchanged < len(pairs):
+        for place in random_state.permutation(len(pairs)):
+            p, q = pairs[place]
+            starts, margins, cells = now.classes((p, q), k)
+            spans, worths = now.spans, now.worths
+            table = pair_table(starts, margins, cells, spans[p], worths[p], spans[q], worths[q], terms)
+            gained = float(table[np.ix_(now.all_cuts[p], now.all_cuts[q])].sum())
+            cut, other, _ = best_pair(table, spans[p], spans[q], gained, _MOST_PREFIXES)
+            unchanged += 1
+            if len(cut):
+                now.put(p, cut)
+                now.put(q, other)
+                # This pair has its best cuts.
+                unchanged = 1
+            if unchanged >= len(pairs):
+                break
+    return now.cuts
+
+
+def improve_within(
+    instance: StringInstance, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator
+) -> list[list[Ints]]:
+    """Strings with large gains that suppress few rows, by improving one string under several prices.
+
+    The price of a suppressed row rises until few enough are suppressed, and is then halved towards the last that was
+    too low. The wholly general string suppresses nothing, and under the highest price nothing that is made of it does:
+    it is the start where no price is enough.
+
+    Args:
+        instance: The tuples, the allowed groups and their gains.
+        cuts: Per attribute the places of its groups, from the first to the last.
+        k: Every class smaller than k is suppressed.
+        limit: At most so many rows are suppressed.
+        random_state: Orders the pairs.
+
+    Returns:
+        All strings that were found. The first suppresses at most `limit` rows, and of those that do has the largest
+        gain, if any string does.
+    """
+    found: list[tuple[bool, float, list[Ints]]] = []
+
+    def at(price: float, start: Cuts) -> bool:
+        made = improve(instance, start, k, random_state, price)
+        gain, suppressed = gain_of(instance, made, k)
+        found.append((suppressed <= limit, gain, made))
+        return suppressed <= limit
+
+    largest = np.floor(min(instance.most / instance.unit, _LARGEST_GAIN / instance.n_rows))
+    low, high = 0.0, 0.0
+    while not at(high, found[-1][2] if found else cuts) and high < largest:
+        low, high = high, min(max(8 * high, np.ceil(instance.most / instance.unit / instance.n_rows)), largest)
+    if not found[-1][0]:
+        whole = [np.array([_whole(spans)]) for spans in instance.spans]
+        gain, suppressed = gain_of(instance, whole, k)
+        found.append((suppressed <= limit, gain, whole))
+        at(largest, whole)
+    for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):
+        middle = np.floor((low + high) / 2)
+        if at(middle, _first(found)[2]):
+            high = middle
+        else:
+            low = middle
+    best = _first(found)
+    return [best[2], *(one[2] for one in found if one is not best)]
+
+
+def gain_of(instance: StringInstance, cuts: Cuts, k: int) -> tuple[float, int]:
+    """The sum of the gains of a string, in units, and the number of rows that it suppresses.
+
+    Args:
+        instance: The tuples, the allowed groups and their gains.
+        cuts: Per attribute the places of its groups, from the first to the last.
+        k: Every class smaller than k is suppressed.
+    """
+    now = _Assignment(instance, cuts)
+    starts, margins, cells = now.classes((now.constant, now.constant), k)
+    if len(margins) == 0:
+        return 0.0, instance.n_rows
+    tallies = np.add.reduceat(cells[:, 2:], starts[:-1], axis=0)
+    rows = tallies[:, 0]
+    mass = rows if instance.labels is None else tallies[:, 1:].max(axis=1)
+    gains = mass * margins - instance.square * rows.astype(float) ** 2
+    return float(gains.sum()), instance.n_rows - int(rows.sum())
+
+
+class _Assignment:
+    """A string as the kernels read it: for every value of every attribute its group's number, and what it saves.
+
+    After the attributes stands a constant one, of one value, that saves nothing: it is the other of a pair where only
+    one attribute has a choice.
+
+    Args:
+        instance: The tuples, the allowed groups and their gains.
+        cuts: Per attribute the places of its groups.
+
+    Attributes:
+        spans: Per attribute its groups.
+        worths: Per attribute what a row saves in each group.
+        all_cuts: Per attribute the places of its groups in the string.
+        constant: The constant attribute.
+    """
+
+    def __init__(self, instance: StringInstance, cuts: Cuts) -> None:
+        self.spans = [*instance.spans, np.array([[0, 1]], dtype=np.int64)]
+        self.worths = [*instance.worths, np.zeros(1)]
+        self.all_cuts = [*cuts, np.zeros(1, dtype=np.int64)]
+        self.constant = len(cuts)
+        counts = instance.counts[:, np.newaxis]
+        self._codes = np.hstack([instance.codes, np.zeros_like(counts)])
+        self._tallies = counts if instance.labels is None else np.hstack([counts, instance.labels])
+        self._flat = instance.flat
+        self._offsets = np.concatenate([[0], np.cumsum(instance.sizes), [instance.sizes.sum() + 1]])
+        self._numbers = np.empty(self._offsets[-1], dtype=np.int64)
+        self._value_worths = np.empty(self._offsets[-1])
+        for attribute, cut in enumerate(self.all_cuts):
+            self.put(attribute, cut)
+
+    @property
+    def cuts(self) -> list[Ints]:
+        """Per attribute of the instance the places of its groups."""
+        return self.all_cuts[:-1]
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of attributes that have a choice, the one with fewer groups first."""
+        by_groups = sorted(range(self.constant), key=lambda attribute: len(self.spans[attribute]))
+        free = [attribute for attribute in by_groups if len(self.spans[attribute]) > 1]
+        return list(combinations(free, 2)) if len(free) > 1 else [(self.constant, attribute) for attribute in free]
+
+    def put(self, attribute: int, cut: Ints) -> None:
+        """Give an attribute another cut."""
+        self.all_cuts[attribute] = cut
+        own = slice(self._offsets[attribute], self._offsets[attribute + 1])
+        lengths = np.diff(self.spans[attribute][cut], axis=1)[:, 0]
+        self._numbers[own] = np.repeat(np.arange(len(cut)), lengths)
+        self._value_worths[own] = np.repeat(self.worths[attribute][cut], lengths)
+
+    def classes(self, pair: tuple[int, int], k: int) -> tuple[Ints, NDArray[np.float64], Ints]:
+        """What `classes_without` says of a pair; margins with what a row saves in every group."""
+        starts, margins, cells = classes_without(
+            self._codes, self._tallies, self._offsets, self._numbers, self._value_worths, np.array(pair), k
+        )
+        return starts, margins + self._flat, cells
+
+
+def _whole(spans: Ints) -> int:
+    """The place of the group of all values."""
+    return int(np.flatnonzero((spans[:, 0] == 0) & (spans[:, 1] == spans[-1, 1]))[0])
+
+
+def _first(found: Sequence[tuple[bool, float, list[Ints]]]) -> tuple[bool, float, list[Ints]]:
+    """The one with the largest gain, of those that suppress few enough if there are any."""
+    return max(found, key=lambda one: one[:2])
