@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +12,7 @@ from pymoo_anon.algorithms.proofs.pairs import best_pair, classes_without, pair_
 from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 
 Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
 Cuts = Sequence[Ints]
 
 # Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
@@ -41,25 +42,11 @@ def improve(
         price: What every suppressed row costs on top, a whole number of units.
     """
     now = _Assignment(instance, cuts)
-    pairs = now.pairs
-    terms = np.array([k, price, instance.square], dtype=float)
-    unchanged = 0
-    while unchanged < len(pairs):
-        for place in random_state.permutation(len(pairs)):
-            p, q = pairs[place]
-            starts, margins, cells = now.classes((p, q), k)
-            spans, worths = now.spans, now.worths
-            table = pair_table(starts, margins, cells, spans[p], worths[p], spans[q], worths[q], terms)
-            gained = float(table[np.ix_(now.all_cuts[p], now.all_cuts[q])].sum())
-            cut, other, _ = best_pair(table, spans[p], spans[q], gained, _MOST_PREFIXES)
-            unchanged += 1
-            if len(cut):
-                now.put(p, cut)
-                now.put(q, other)
-                # This pair has its best cuts.
-                unchanged = 1
-            if unchanged >= len(pairs):
-                break
+
+    def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
+        return now.best(pair, now.table(pair, k, price))
+
+    _in_turns(now, better, random_state)
     return now.cuts
 
 
@@ -69,8 +56,11 @@ def improve_within(
     """Strings with large gains that suppress few rows, by improving one string under several prices.
 
     The price of a suppressed row rises until few enough are suppressed, and is then halved towards the last that was
-    too low. The wholly general string suppresses nothing, and under the highest price nothing that is made of it does:
-    it is the start where no price is enough.
+    too low. The best string is then improved without a price for the whole: two attributes get the best cuts, under any
+    price of their own, that keep to the limit.
+
+    The wholly general string suppresses nothing, and under the highest price nothing that is made of it does: it is the
+    start where no price is enough.
 
     Args:
         instance: The tuples, the allowed groups and their gains.
@@ -85,20 +75,21 @@ def improve_within(
     """
     found: list[tuple[bool, float, list[Ints]]] = []
 
-    def at(price: float, start: Cuts) -> bool:
-        made = improve(instance, start, k, random_state, price)
+    def note(made: list[Ints]) -> bool:
         gain, suppressed = gain_of(instance, made, k)
         found.append((suppressed <= limit, gain, made))
         return suppressed <= limit
 
-    largest = np.floor(min(instance.most / instance.unit, _LARGEST_GAIN / instance.n_rows))
+    def at(price: float, start: Cuts) -> bool:
+        return note(improve(instance, start, k, random_state, price))
+
+    most, largest = _prices(instance)
     low, high = 0.0, 0.0
     while not at(high, found[-1][2] if found else cuts) and high < largest:
-        low, high = high, min(max(8 * high, np.ceil(instance.most / instance.unit / instance.n_rows)), largest)
+        low, high = high, min(max(8 * high, most), largest)
     if not found[-1][0]:
         whole = [np.array([_whole(spans)]) for spans in instance.spans]
-        gain, suppressed = gain_of(instance, whole, k)
-        found.append((suppressed <= limit, gain, whole))
+        note(whole)
         at(largest, whole)
     for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):
         middle = np.floor((low + high) / 2)
@@ -106,8 +97,68 @@ def improve_within(
             high = middle
         else:
             low = middle
+    if _first(found)[0] and high > 0:
+        note(_improve_under(instance, _first(found)[2], k, limit, random_state))
     best = _first(found)
     return [best[2], *(one[2] for one in found if one is not best)]
+
+
+def _improve_under(
+    instance: StringInstance, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator
+) -> list[Ints]:
+    """A string of a larger gain that keeps to a limit, from one that does, by pairs under prices of their own."""
+    now = _Assignment(instance, cuts)
+    _, largest = _prices(instance)
+
+    def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
+        gains, rows = now.table(pair, k), now.rows(pair, k)
+        gained, found = now.sum_of(pair, gains), None
+        # The invariant: under `low` too many rows are suppressed, or it is -1; under `high` few enough are.
+        low, high = -1.0, largest
+        price = 0.0
+        while low < price < high:
+            pairs = now.best(pair, gains + price * rows, floor=-np.inf)
+            if pairs is None or instance.n_rows - rows[np.ix_(*pairs)].sum() > limit:
+                low = price
+            else:
+                high = price
+                if gains[np.ix_(*pairs)].sum() > gained:
+                    gained, found = float(gains[np.ix_(*pairs)].sum()), pairs
+            # Prices differ by orders of magnitude: halve the number of their digits first.
+            price = np.floor(np.sqrt(max(low, 1.0) * high)) if high > 4 * max(low, 1.0) else np.floor((low + high) / 2)
+            if high - low <= high / 16:
+                break
+        return found
+
+    _in_turns(now, better, random_state)
+    return now.cuts
+
+
+def _in_turns(
+    now: _Assignment,
+    better: Callable[[tuple[int, int]], tuple[Ints, Ints] | None],
+    random_state: np.random.Generator,
+) -> None:
+    """Give pairs of attributes better cuts, in random order, until each was looked at since the last change.
+
+    Args:
+        now: The string, which changes.
+        better: The cuts of a pair that are better than those of the string, or None.
+        random_state: Orders the pairs.
+    """
+    pairs = now.pairs
+    unchanged = 0
+    while unchanged < len(pairs):
+        for place in random_state.permutation(len(pairs)):
+            found = better(pairs[place])
+            unchanged += 1
+            if found is not None:
+                for attribute, cut in zip(pairs[place], found, strict=True):
+                    now.put(attribute, cut)
+                # This pair has its best cuts.
+                unchanged = 1
+            if unchanged >= len(pairs):
+                break
 
 
 def gain_of(instance: StringInstance, cuts: Cuts, k: int) -> tuple[float, int]:
@@ -154,7 +205,7 @@ class _Assignment:
         counts = instance.counts[:, np.newaxis]
         self._codes = np.hstack([instance.codes, np.zeros_like(counts)])
         self._tallies = counts if instance.labels is None else np.hstack([counts, instance.labels])
-        self._flat = instance.flat
+        self._flat, self._square = instance.flat, instance.square
         self._offsets = np.concatenate([[0], np.cumsum(instance.sizes), [instance.sizes.sum() + 1]])
         self._numbers = np.empty(self._offsets[-1], dtype=np.int64)
         self._value_worths = np.empty(self._offsets[-1])
@@ -181,12 +232,49 @@ class _Assignment:
         self._numbers[own] = np.repeat(np.arange(len(cut)), lengths)
         self._value_worths[own] = np.repeat(self.worths[attribute][cut], lengths)
 
+    def table(self, pair: tuple[int, int], k: int, price: float = 0.0) -> Values:
+        """The gains of all pairs of groups of two attributes."""
+        p, q = pair
+        starts, margins, cells = self.classes(pair, k)
+        terms = np.array([k, price, self._square], dtype=float)
+        made: Values = pair_table(
+            starts, margins, cells, self.spans[p], self.worths[p], self.spans[q], self.worths[q], terms
+        )
+        return made
+
+    def rows(self, pair: tuple[int, int], k: int) -> Values:
+        """The rows that all pairs of groups of two attributes keep."""
+        p, q = pair
+        starts, margins, cells = self.classes(pair, k)
+        nothing, other = np.zeros(len(self.spans[p])), np.zeros(len(self.spans[q]))
+        terms = np.array([k, 1.0, 0.0])
+        made: Values = pair_table(
+            starts, np.zeros_like(margins), cells, self.spans[p], nothing, self.spans[q], other, terms
+        )
+        return made
+
+    def sum_of(self, pair: tuple[int, int], table: Values) -> float:
+        """The sum of a table over the groups that two attributes have."""
+        return float(table[np.ix_(self.all_cuts[pair[0]], self.all_cuts[pair[1]])].sum())
+
+    def best(self, pair: tuple[int, int], table: Values, floor: float | None = None) -> tuple[Ints, Ints] | None:
+        """The cuts of two attributes with the largest sum of a table, if above a floor; None is what they have."""
+        least = self.sum_of(pair, table) if floor is None else floor
+        cut, other, _ = best_pair(table, self.spans[pair[0]], self.spans[pair[1]], least, _MOST_PREFIXES)
+        return (cut, other) if len(cut) else None
+
     def classes(self, pair: tuple[int, int], k: int) -> tuple[Ints, NDArray[np.float64], Ints]:
         """What `classes_without` says of a pair; margins with what a row saves in every group."""
         starts, margins, cells = classes_without(
             self._codes, self._tallies, self._offsets, self._numbers, self._value_worths, np.array(pair), k
         )
         return starts, margins + self._flat, cells
+
+
+def _prices(instance: StringInstance) -> tuple[float, float]:
+    """What a row costs at most, and the largest price of which sums stay exact."""
+    most = instance.most / instance.unit
+    return np.ceil(most / instance.n_rows), np.floor(min(most, _LARGEST_GAIN / instance.n_rows))
 
 
 def _whole(spans: Ints) -> int:
