@@ -51,8 +51,8 @@ def improve(
 
 
 def improve_within(
-    instance: StringInstance, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator
-) -> list[list[Ints]]:
+    instance: StringInstance, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator, price: float = 0.0
+) -> tuple[list[list[Ints]], float]:
     """Strings with large gains that suppress few rows, by improving one string under several prices.
 
     The price of a suppressed row rises until few enough are suppressed, and is then halved towards the last that was
@@ -68,39 +68,69 @@ def improve_within(
         k: Every class smaller than k is suppressed.
         limit: At most so many rows are suppressed.
         random_state: Orders the pairs.
+        price: The price to begin with, such as the one that was enough for a similar k.
 
     Returns:
-        All strings that were found. The first suppresses at most `limit` rows, and of those that do has the largest
-        gain, if any string does.
+        All strings that were found, and the lowest price that was enough. The first string suppresses at most `limit`
+        rows, and of those that do has the largest gain, if any string does.
     """
-    found: list[tuple[bool, float, list[Ints]]] = []
-
-    def note(made: list[Ints]) -> bool:
-        gain, suppressed = gain_of(instance, made, k)
-        found.append((suppressed <= limit, gain, made))
-        return suppressed <= limit
-
-    def at(price: float, start: Cuts) -> bool:
-        return note(improve(instance, start, k, random_state, price))
-
-    most, largest = _prices(instance)
-    low, high = 0.0, 0.0
-    while not at(high, found[-1][2] if found else cuts) and high < largest:
-        low, high = high, min(max(8 * high, most), largest)
-    if not found[-1][0]:
-        whole = [np.array([_whole(spans)]) for spans in instance.spans]
-        note(whole)
-        at(largest, whole)
+    found = _Found(instance, k, limit, random_state)
+    low, high = found.raise_price(cuts, price)
     for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):
         middle = np.floor((low + high) / 2)
-        if at(middle, _first(found)[2]):
+        if found.at(middle, found.best[2]):
             high = middle
         else:
             low = middle
-    if _first(found)[0] and high > 0:
-        note(_improve_under(instance, _first(found)[2], k, limit, random_state))
-    best = _first(found)
-    return [best[2], *(one[2] for one in found if one is not best)]
+    if found.best[0] and high > 0:
+        found.note(_improve_under(instance, found.best[2], k, limit, random_state))
+    best = found.best
+    return [best[2], *(one[2] for one in found.all if one is not best)], high
+
+
+class _Found:
+    """Strings that were found under prices.
+
+    Args:
+        instance: The tuples, the allowed groups and their gains.
+        k: Every class smaller than k is suppressed.
+        limit: At most so many rows are suppressed.
+        random_state: Orders the pairs.
+
+    Attributes:
+        all: Of every string, whether it keeps to the limit, its gain, and its cuts.
+    """
+
+    def __init__(self, instance: StringInstance, k: int, limit: int, random_state: np.random.Generator) -> None:
+        self._instance, self._k, self._limit, self._random_state = instance, k, limit, random_state
+        self.all: list[tuple[bool, float, list[Ints]]] = []
+
+    @property
+    def best(self) -> tuple[bool, float, list[Ints]]:
+        """The one with the largest gain, of those that keep to the limit if there are any."""
+        return max(self.all, key=lambda one: one[:2])
+
+    def note(self, made: list[Ints]) -> bool:
+        """Take in a string; whether it keeps to the limit."""
+        gain, suppressed = gain_of(self._instance, made, self._k)
+        self.all.append((suppressed <= self._limit, gain, made))
+        return suppressed <= self._limit
+
+    def at(self, price: float, start: Cuts) -> bool:
+        """Improve a string under a price; whether what is made of it keeps to the limit."""
+        return self.note(improve(self._instance, start, self._k, self._random_state, price))
+
+    def raise_price(self, cuts: Cuts, price: float) -> tuple[float, float]:
+        """Raise the price until a string keeps to the limit; returns the last that was too low, and that one."""
+        most, largest = _prices(self._instance)
+        low, high = 0.0, price
+        while not self.at(high, self.all[-1][2] if self.all else cuts) and high < largest:
+            low, high = high, min(max(8 * high, most), largest)
+        if not self.all[-1][0]:
+            whole = [np.array([_whole(spans)]) for spans in self._instance.spans]
+            self.note(whole)
+            self.at(largest, whole)
+        return low, high
 
 
 def _improve_under(
@@ -280,8 +310,3 @@ def _prices(instance: StringInstance) -> tuple[float, float]:
 def _whole(spans: Ints) -> int:
     """The place of the group of all values."""
     return int(np.flatnonzero((spans[:, 0] == 0) & (spans[:, 1] == spans[-1, 1]))[0])
-
-
-def _first(found: Sequence[tuple[bool, float, list[Ints]]]) -> tuple[bool, float, list[Ints]]:
-    """The one with the largest gain, of those that suppress few enough if there are any."""
-    return max(found, key=lambda one: one[:2])
