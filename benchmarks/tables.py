@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from pymoo_anon.datasets import fetch_adult_frame, load_hierarchy, load_taxonomy
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
-from pymoo_anon.objectives import GeneralLossMetric
+from pymoo_anon.objectives import Constraint, GeneralLossMetric, Objective
 from pymoo_anon.problems import PartitionProblem
-from pymoo_anon.table import Below, Hierarchy, Microdata
+from pymoo_anon.table import Below, Hierarchy, Microdata, Suppression
+
+BELOW_15 = Below(15)
 
 
 def preference_table() -> Microdata:
@@ -32,9 +36,25 @@ def preference_table() -> Microdata:
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in order})
 
 
-def crossover_problem() -> PartitionProblem:
-    """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15."""
-    frame = fetch_adult_frame().sample(15_000, random_state=1)
+def crossover_problem(
+    objectives: Sequence[Objective] = (GeneralLossMetric(),),
+    suppression: float | Suppression = BELOW_15,
+    rows: int | None = 15_000,
+    constraints: Sequence[Constraint] = (),
+    label: str | None = None,
+) -> PartitionProblem:
+    """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15.
+
+    Args:
+        objectives: What to search for in place of the general loss.
+        suppression: What to suppress in place of all classes of fewer than 15.
+        rows: How many rows, drawn at random; None for all 30,162.
+        constraints: What has to hold.
+        label: The column of the class label, where an objective reads one.
+    """
+    frame = fetch_adult_frame()
+    if rows is not None:
+        frame = frame.sample(rows, random_state=1)
     ages = ["17–24", "25–34", "35–44", "45–54", "55–64", "65–74", "75–90"]
     frame["age"] = pd.cut(frame["age"], [17, 25, 35, 45, 55, 65, 75, 91], right=False, labels=ages).astype(str)
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
@@ -48,8 +68,8 @@ def crossover_problem() -> PartitionProblem:
         "sex": load_hierarchy("sex"),
         "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
     }
-    table = Microdata.from_frame(frame, hierarchies)
-    return PartitionProblem(table, [GeneralLossMetric()], suppression=Below(15), taxonomies=taxonomies)
+    table = Microdata.from_frame(frame, hierarchies, label=label)
+    return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
 
 
 def large_table() -> Microdata:

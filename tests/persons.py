@@ -1,6 +1,7 @@
 """A small table of persons, in every kind of frame, and all that a table made of it holds."""
 
 import duckdb
+import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -41,3 +42,11 @@ def contents(table):
         "histograms": {name: counts.histogram().tolist() for name, counts in table.tuples.columns.items()},
         "roles": (table.sensitive, table.label),
     }
+
+
+def rows_of(frame):
+    """The rows of any kind of frame as Python values; what is missing is None."""
+    table = nw.from_native(frame)
+    table = table.collect("pandas") if isinstance(table, nw.LazyFrame) else table
+    columns = [[None if pd.isna(value) else value for value in table[name].to_list()] for name in table.columns]
+    return table.columns, list(zip(*columns, strict=True))

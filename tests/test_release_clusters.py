@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
-from persons import QUASI, persons
-from test_release import rows_of
+from persons import QUASI, persons, rows_of
 
 from pymoo_anon.cli.writing import write_table
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity

@@ -1,9 +1,9 @@
-"""Branch and bound on a generalization lattice: the exact front, proven, from few evaluations."""
+"""Branch and bound: the exact front, proven, from few evaluations; what pymoo sees of it."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NoReturn
 
@@ -18,13 +18,13 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.proof import LatticeProof, check_room
-from pymoo_anon.fronts.archive import BoxArchive, evaluated, fit_epsilon, merge_front
-from pymoo_anon.problems.journal import LESSON
+from pymoo_anon.algorithms.proofs.base import Proof, gap
+from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof
+from pymoo_anon.algorithms.proofs.strings import StringProof
+from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
+from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.problems.lattice import LatticeProblem
-
-# Nodes that are evaluated between two looks of pymoo at termination, callback and display.
-_NODES_AN_ITERATION = 50
+from pymoo_anon.problems.partition import PartitionProblem
 
 
 class BranchAndBound(Algorithm):  # type: ignore[misc]
@@ -36,14 +36,17 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
     large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
 
-    It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far, and can go on.
-    Of nodes with equal objective values one is kept. Where no node satisfies all constraints, `return_least_infeasible`
-    gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell have nothing to do,
-    `next()` and `run()` do.
+    It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
+    `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
+    `return_least_infeasible` gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell
+    have nothing to do, `next()` and `run()` do.
 
     Args:
-        epsilon: Side of boxes, one positive number or one per objective: the result then is one node of every
-            non-dominated box, as in `BoxArchive`. None gives the exact front.
+        epsilon: How much worse a member of the front may be than a node that it stands for: a number in units of the
+            objective, or a share of the value such as "5%"; one for all objectives or one per objective. Where it is a
+            number above 0 for all, the result is one node of every non-dominated box of these sides, as in
+            `BoxArchive`. None gives the exact front.
+        max_bytes: Memory that what is known of open nodes may take.
         sampling: Nodes to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
         output: Columns of the verbose output; None is `BranchAndBoundOutput()`.
@@ -56,21 +59,26 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         n_undecided: Number of nodes that are not settled.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite. At setup: an objective states no bounds, the problem
-            suppresses without limit, or its lattice is too large to be stored.
+        ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
+            an objective states no bounds, the problem suppresses without limit, or its lattice is too large.
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
     def __init__(
         self,
-        epsilon: float | Sequence[float] | None = None,
+        epsilon: float | str | Sequence[float | str] | None = None,
         sampling: Sampling | Population | NDArray[np.int64] | None = None,
         output: Output | None = None,
+        max_bytes: int = 2 << 30,
         **kwargs: Any,
     ) -> None:
         super().__init__(output=BranchAndBoundOutput() if output is None else output, **kwargs)
+        check_epsilon(epsilon)
+        if not max_bytes > 0:
+            raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
+        self.epsilon = epsilon
         self.sampling = sampling
-        self.box_archive = None if epsilon is None else BoxArchive(epsilon)
+        self.max_bytes = max_bytes
 
     def setup(self, problem: Problem, **kwargs: Any) -> BranchAndBound:
         """Set the algorithm up; without a termination it runs until the front is proven.
@@ -80,14 +88,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice is too
                 large.
         """
-        if not isinstance(problem, LatticeProblem):
-            raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
-        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
-        if without:
-            raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
-        if problem.suppression.limit_of(problem.table.n_rows) is None:
-            raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
-        check_room(problem)
+        tolerance(self.epsilon, problem.n_obj)
+        _kind(problem).check(problem, self.max_bytes)
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = NoTermination()
         super().setup(problem, **kwargs)
@@ -111,7 +113,21 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     @property
     def n_pruned(self) -> int:
         """Number of nodes that were settled without an evaluation."""
-        return int(self.problem.n_nodes) - self.n_evaluated - self.n_undecided
+        return int(self._proof.n_pruned)
+
+    @property
+    def open_bounds(self) -> NDArray[np.float64]:
+        """(m, n_obj) float array, minimised: every node that is not settled is at least as large as some row."""
+        bounds: NDArray[np.float64] = self._proof.open_bounds()
+        return bounds
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """(n, n_obj) float array: by how much each objective of each member of `opt` could still be lower.
+
+        That is among nodes that are at least as good in all other objectives; 0 where the front is proven.
+        """
+        return gap(self._proof.F, self.open_bounds)
 
     def ask(self) -> NoReturn:
         """Refuse: there is nothing to evaluate outside.
@@ -140,73 +156,32 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         if self.history is None:
             # So pymoo copies for a history.
             proof = state.pop("_proof")
-            made._proof = _Counts(proof.certified, proof.n_evaluated, proof.n_undecided)
+            made._proof = _Counts(proof)
         made.__dict__.update(copy.deepcopy(state, memo))
         return made
 
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
-        epsilon = np.zeros(problem.n_obj)
-        if self.box_archive is not None:
-            fit_epsilon(self.box_archive.epsilon, problem.n_obj)
-            epsilon[:] = self.box_archive.epsilon
-            # On the grid of the natural values.
-            self.box_archive = BoxArchive(epsilon, [objective.maximize for objective in problem.objectives])
-        self._X, self._F = problem.nodes(0, 0), np.empty((0, problem.n_obj))
         self._least_infeasible = Population.empty()
-        self._proof: Any = LatticeProof(problem, epsilon, self.random_state)
+        own = tolerance(self.epsilon, problem.n_obj)
+        self._proof: Any = _kind(problem)(problem, own, self.max_bytes, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
             pop = Initialization(self.sampling).do(self.problem, 100, random_state=self.random_state)
-            X = np.unique(self.problem.checked(pop.get("X")), axis=0)
-            strides = np.append(np.cumprod(self.problem.lengths[:0:-1] + 1)[::-1], 1)
-            for x, node in zip(X, X @ strides, strict=True):
-                self._visit(x[np.newaxis], int(node))
-            self._count(X)
+            self._work(lambda: self._proof.offer(self.problem.checked(pop.get("X"))))
         self._advance()
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        visited = [self.problem.nodes(0, 0)]
+        self._work(self._proof.advance)
+        if self._proof.certified:
+            self.termination.terminate()
+
+    def _work(self, work: Callable[[], None]) -> None:
         try:
-            for _ in range(_NODES_AN_ITERATION):
-                node = self._proof.find_open(self._F)
-                if node is None:
-                    self.termination.terminate()
-                    break
-                x = self.problem.nodes(node, node + 1)
-                self._visit(x, node)
-                visited.append(x)
+            work()
         finally:
             # Also where Ctrl-C ends the iteration.
-            self._count(np.concatenate(visited))
-
-    def _visit(self, x: NDArray[np.int64], node: int) -> None:
-        """Evaluate a node, learn from its classes, and offer it to the front."""
-        F, G = self._learn(x, node)
-        if (G > 0).any():
-            pass
-        elif self.box_archive is None:
-            self._X, self._F = merge_front(self._X, self._F, x, F)
-        else:
-            self.box_archive.add(Population.new(X=x, F=F))
-            self._X, self._F = self.box_archive.get("X"), self.box_archive.F
-        # Last, so that a node whose evaluation is interrupted stays open.
-        self._proof.close(node)
-
-    def _learn(self, x: NDArray[np.int64], node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """F and G of a node, and what its classes say about others: both may stand in a journal."""
-        journal = self.problem.journal
-        lesson = None if journal is None else journal.lessons.pop(x.tobytes(), None)
-        if lesson is not None:
-            self._proof.learn(node, lesson.reshape(-1, len(self.problem.measured)))
-            F, G = self.problem.evaluate(x, return_values_of=["F", "G"])
-            return F, G
-        lessons: list[NDArray[np.float64]] = []
-        values = self.problem.recall(x, lambda classes: lessons.append(self._proof.lesson(classes)))
-        if journal is not None:
-            journal.append(LESSON, [x.tobytes()], lessons[0])
-        self._proof.learn(node, lessons[0])
-        return values  # type: ignore[no-any-return]
+            self._count(self._proof.drain())
 
     def _count(self, X: NDArray[np.int64]) -> None:
         """Show evaluated nodes to pymoo's evaluator, which finds their values in memory, and to the user's archive."""
@@ -216,22 +191,43 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         self.evaluator.eval(self.problem, pop, algorithm=self)
         if self.archive is not None:
             self.archive: Any = self.archive.add(pop)
-        if not len(self._X):
+        if not len(self._proof.X):
             together = Population.merge(self._least_infeasible, pop)
             self._least_infeasible = together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
     def _set_optimum(self) -> None:
-        front = evaluated(self._X, *self.problem.evaluate(self._X, return_values_of=["F", "G"]))
+        front = evaluated(self._proof.X, *self.problem.evaluate(self._proof.X, return_values_of=["F", "G"]))
         self.pop = self.opt = front if len(front) else self._least_infeasible
 
 
 class _Counts:
-    """What is left of a proof in a history: its numbers."""
+    """What is left of a proof in a history: its front, its numbers, and what is still open where that costs nothing."""
 
-    def __init__(self, certified: bool, n_evaluated: int, n_undecided: int) -> None:
-        self.certified = certified
-        self.n_evaluated = n_evaluated
-        self.n_undecided = n_undecided
+    def __init__(self, proof: Proof) -> None:
+        self.X, self.F = proof.X, proof.F
+        nothing_known = np.full((1, proof.F.shape[1]), -np.inf)
+        self._open_bounds = proof.open_bounds() if proof.shows_gap or proof.certified else nothing_known
+        self.certified = proof.certified
+        self.n_evaluated = proof.n_evaluated
+        self.n_pruned = proof.n_pruned
+        self.n_undecided = proof.n_undecided
+
+    def open_bounds(self) -> NDArray[np.float64]:
+        """As `Proof.open_bounds`."""
+        return self._open_bounds
+
+
+def _kind(problem: Problem) -> type[Proof]:
+    """The proof that a problem asks for.
+
+    Raises:
+        TypeError: There is none.
+    """
+    if isinstance(problem, LatticeProblem):
+        return StoredLatticeProof
+    if isinstance(problem, PartitionProblem):
+        return StringProof
+    raise TypeError(f"problem must be a LatticeProblem or a PartitionProblem, got {type(problem).__name__}")
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]
@@ -245,4 +241,4 @@ class BranchAndBoundOutput(Output):  # type: ignore[misc]
 
 
 def _front_size(algorithm: BranchAndBound) -> int:
-    return len(algorithm._X)
+    return len(algorithm._proof.X)

@@ -250,9 +250,19 @@ def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix
         X and F of the new front.
     """
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
+    best = first_non_dominated(F)
+    return X[best], F[best]
+
+
+def first_non_dominated(F: Matrix) -> NDArray[np.bool_]:
+    """(n,) Boolean array: the points that no other dominates; of equal ones the first.
+
+    Args:
+        F: (n, n_obj) float array of minimised values, finite or not.
+    """
     ranks = F
     if not np.isfinite(F).all():
         # moocore loses points beside infinite ones; ranks have the same order and are finite.
         ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
-    best = is_nondominated(ranks, keep_weakly=False)
-    return X[best], F[best]
+    best: NDArray[np.bool_] = is_nondominated(ranks, keep_weakly=False)
+    return best

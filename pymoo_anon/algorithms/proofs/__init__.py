@@ -1,1 +1,1 @@
-"""Proofs: what branch and bound knows of a search space, one file or family of files for each kind of space."""
+"""Proofs that a front is complete: one for each kind of search space."""

@@ -24,7 +24,7 @@ Values = NDArray[np.float64]
 LARGEST = 1 << 53
 
 # Where a loss has no common denominator, everything that can be saved is about so many units.
-_FINEST = 1 << 40
+_FINEST = 1 << 46
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class StringInstance:
             loss: A loss that states `class_gains`.
 
         Raises:
-            ValueError: The loss states none.
+            ValueError: The loss states none, or its sums are too large.
         """
         tuples = problem.table.tuples
         spans = tuple(
@@ -85,12 +85,10 @@ class StringInstance:
         )
         gains = loss.class_gains(tuples, spans)
         if gains is None:
-            raise ValueError(
-                f"{loss!r} does not say what a class saves by being kept; PartitionProblem proves losses "
-                "such as GeneralLossMetric"
-            )
+            raise ValueError(f"{loss!r} does not say what a class saves by being kept, as GeneralLossMetric does")
         exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
-        # Of squares there are as many as rows times rows, and of weights without a denominator any number.
+        if gains.square and not exact:
+            raise ValueError(f"{loss!r} must be of fewer rows, so that its sums are exact, got {tuples.n_rows:,}")
         scale = float(gains.denominator) if exact else _FINEST / gains.most
         whole = np.rint if exact else np.ceil
         return cls(
@@ -100,7 +98,7 @@ class StringInstance:
             spans,
             tuple(whole(own * scale) for own in gains.worths),
             float(whole(gains.flat * scale)),
-            float(np.floor(gains.square * scale)),
+            gains.square * scale,
             gains.labels,
             gains.most,
             1 / scale,

@@ -26,6 +26,8 @@ class Known(NamedTuple):
         sides: (n_measures,) float array, sides of the boxes by which members and bounds are compared, or 0 for values.
         maximize: (n_measures,) Boolean array: boxes are counted on natural values, so those of maximised ones round up.
         limits: (n_measures,) float array, the greatest minimised values that constraints allow, or infinity.
+        absolute: (n_measures,) float array: by how much a member may be worse than what it stands for, or 0.
+        relative: (n_measures,) float array: by which share of its value, or 0.
     """
 
     bounds: Matrix
@@ -36,6 +38,8 @@ class Known(NamedTuple):
     sides: Matrix
     maximize: NDArray[np.bool_]
     limits: Matrix
+    absolute: Matrix
+    relative: Matrix
 
 
 def inherit_bounds(
@@ -91,9 +95,19 @@ def _inherit_bounds(bounds, best, nodes, lengths, floors, key):  # type: ignore[
 
 @njit(cache=True, nogil=True)
 def _next_open(nodes, start, members, *arrays):  # type: ignore[no-untyped-def]
+    # Named here: as an argument a named tuple costs more than the loop.
     known = Known(
-        arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6], arrays[7]
-    )  # named here: as an argument a named tuple costs more than the loop
+        arrays[0],
+        arrays[1],
+        arrays[2],
+        arrays[3],
+        arrays[4],
+        arrays[5],
+        arrays[6],
+        arrays[7],
+        arrays[8],
+        arrays[9],
+    )
     bound = np.empty(known.bounds.shape[1], dtype=np.float64)
     for position in range(start, len(nodes)):
         node = nodes[position]
@@ -128,6 +142,8 @@ def _bound_in_case(known, node, case, bound):  # type: ignore[no-untyped-def]
         if known.sides[o] > 0:
             box = bound[o] / known.sides[o]
             bound[o] = np.ceil(box) if known.maximize[o] else np.floor(box)
+        elif np.isfinite(bound[o]):
+            bound[o] += known.absolute[o] + known.relative[o] * abs(bound[o])
     return impossible
 
 

@@ -1,4 +1,4 @@
-"""What is known of every node of a lattice: bounds that evaluated nodes give, and which nodes are settled."""
+"""Proofs over lattices that are stored: bounds of every node that evaluated nodes give, and which are settled."""
 
 from __future__ import annotations
 
@@ -8,43 +8,59 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.settling import Known, inherit_bounds, next_open
+from pymoo_anon.algorithms.proofs.base import Proof
+from pymoo_anon.algorithms.proofs.settling import Known, inherit_bounds, next_open
+from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.fronts.archive import BoxArchive, boxes, evaluated, first_non_dominated
 from pymoo_anon.objectives.bounds.base import Bounding, Suppressible
 from pymoo_anon.objectives.bounds.cases import suppressible
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
 
-# Bounds of more nodes than fit into so many bytes are not begun.
-_MOST_BYTES = 8 << 30
+# Nodes that are evaluated in one slice.
+_NODES_A_SLICE = 50
 
 
-class LatticeProof:
+class StoredLatticeProof(Proof):
     """The open nodes of a lattice, and the bounds that settle them.
 
-    A node is settled where it was evaluated, where a member of the front is at least as good as all its bounds, or
-    where they say that it breaks a constraint. Nodes are visited layer by layer. From general to special every bound
-    from above is known when its node comes. A floor that rises from below is known nowhere then: with such objectives
-    there is one layer in random order, which has evaluated nodes on both sides.
+    Nodes are visited layer by layer. From general to special every bound from above is known when its node comes. A
+    floor that rises from below is known nowhere then: with such objectives there is one layer in random order, which
+    has evaluated nodes on both sides.
+
+    An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each box.
 
     Args:
         problem: The problem.
-        epsilon: (n_obj,) float array, sides of the boxes by which members and bounds are compared, or all 0 for values.
+        tolerance: How far the front may stay off.
+        max_bytes: Memory that the bounds of all nodes may take.
         random_state: Draws the random order.
-
-    Raises:
-        ValueError: The lattice has more nodes than memory is taken for.
     """
 
-    def __init__(self, problem: LatticeProblem, epsilon: Matrix, random_state: np.random.Generator) -> None:
+    shows_gap = False
+
+    def __init__(
+        self,
+        problem: LatticeProblem,
+        tolerance: Tolerance,
+        max_bytes: int,
+        random_state: np.random.Generator,
+    ) -> None:
+        super().__init__(problem, tolerance, max_bytes, random_state)
         measures = problem.measured
-        check_room(problem)
-        self.problem = problem
         self.bounding = [Bounding(m) if m.bounding is None else m.bounding(m) for m in measures]
-        self.sides = np.append(epsilon, np.zeros(len(measures) - len(epsilon)))
+        more = np.zeros(len(measures) - problem.n_obj)
+        self.absolute, self.relative = np.append(tolerance.absolute, more), np.append(tolerance.relative, more)
+        self.sides = np.zeros(len(measures))
+        self._boxes: BoxArchive | None = None
+        if tolerance.absolute.all():
+            # On the grid of the natural values.
+            self._boxes = BoxArchive(tolerance.absolute, [objective.maximize for objective in problem.objectives])
+            self.sides, self.absolute = self.absolute, self.sides
         self.maximize = np.array([measure.maximize for measure in measures])
         self.limits = _limits(problem)
         self.floors = np.array([family.has_floor for family in self.bounding])
@@ -60,7 +76,6 @@ class LatticeProof:
         # The evaluated node whose cases are kept for each node, by the order of evaluation, or -1.
         self.best = np.full(n_nodes, -1, dtype=np.int32)
         self.done = np.zeros(n_nodes, dtype=bool)
-        self.n_evaluated = 0
         self._cases = np.empty((64, len(measures)))
         self._case_starts = np.zeros(64, dtype=np.int64)
         self.sweeps = not any(family.floor_rises for family in self.bounding[: problem.n_obj])
@@ -85,15 +100,103 @@ class LatticeProof:
         ahead = [self._layers[self._layer][self._position :], *self._layers[self._layer + 1 :]]
         return sum(int(np.count_nonzero(~self.done[nodes])) for nodes in ahead)
 
-    def find_open(self, F: Matrix) -> int | None:
-        """Number of the next node that is not settled, or None.
+    @property
+    def n_pruned(self) -> int:
+        """Number of nodes that were settled without an evaluation."""
+        return int(self.problem.n_nodes) - self.n_evaluated - self.n_undecided
 
-        Args:
-            F: (n, n_obj) float array, minimised values of the members of the front.
+    @classmethod
+    def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
+        """Refuse a problem whose objectives state no bounds, or whose lattice is too large.
+
+        Raises:
+            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice has too many
+                nodes.
         """
+        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
+        if without:
+            raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
+        if problem.suppression.limit_of(problem.table.n_rows) is None:
+            raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
+        n_bytes = bytes_of(problem)
+        if n_bytes > max_bytes:
+            raise ValueError(
+                f"problem must have a lattice whose bounds fit into {max_bytes / 2**30:.3g} GiB, got "
+                f"{problem.n_nodes:.3g} nodes, which need {n_bytes / 2**30:.3g} GiB; max_bytes allows for more, PBGEA "
+                "and pymoo's algorithms search without bounds"
+            )
+
+    def advance(self) -> None:
+        """Evaluate the next open nodes."""
+        for _ in range(_NODES_A_SLICE):
+            node = self._find_open()
+            if node is None:
+                break
+            self._visit(self.problem.nodes(node, node + 1), node)
+
+    def offer(self, X: NDArray[np.int64]) -> None:
+        """Evaluate nodes from elsewhere, each once, and learn from them."""
+        X = np.unique(X, axis=0)
+        strides = np.append(np.cumprod(self.problem.lengths[:0:-1] + 1)[::-1], 1)
+        for x, node in zip(X, X @ strides, strict=True):
+            self._visit(x[np.newaxis], int(node))
+
+    def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
+        """Take evaluated nodes into the front, or into its boxes."""
+        if self._boxes is None:
+            super().take(X, F, G)
+            return
+        self._visited.append(X)
+        self._boxes.add(evaluated(X, F, G))
+        if len(self._boxes):
+            self.X, self.F = self._boxes.get("X"), self._boxes.F
+
+    def open_bounds(self) -> Matrix:
+        """The bounds of the nodes that are not settled; to bring them down to all layers takes a look at every node."""
+        if self.certified:
+            return np.empty((0, self.problem.n_obj))
+        ahead = [self._layers[self._layer][self._position :], *self._layers[self._layer + 1 :]]
+        bounds = self.bounds
+        if self.sweeps:
+            bounds, best = self.bounds.copy(), self.best.copy()
+            for nodes in ahead[1:]:
+                inherit_bounds(bounds, best, nodes, self.problem.lengths, self.floors, self.key)
+        nodes = np.concatenate(ahead)
+        open_ = bounds[nodes[~self.done[nodes]]]
+        possible = open_[(open_ <= self.limits).all(axis=1), : self.problem.n_obj]
+        # No value is below the least that its objective can have.
+        ranges = np.array([own.value_range(self.problem.table.tuples) for own in self.problem.objectives])
+        least = np.where(self.maximize[: self.problem.n_obj], -ranges[:, 1], ranges[:, 0])
+        raised: Matrix = np.maximum(possible, least)
+        return raised[first_non_dominated(raised)]
+
+    def _visit(self, x: NDArray[np.int64], node: int) -> None:
+        """Evaluate a node, learn from its classes, and offer it to the front."""
+        self.take(x, *self._learn(x, node))
+        # Last, so that a node whose evaluation is interrupted stays open.
+        self.done[node] = True
+        self.n_evaluated += 1
+
+    def _learn(self, x: NDArray[np.int64], node: int) -> tuple[Matrix, Matrix]:
+        """F and G of a node, and what its classes say about others: both may stand in a journal."""
+        journal = self.problem.journal
+        lesson = None if journal is None else journal.lessons.pop(x.tobytes(), None)
+        if lesson is not None:
+            self.learn(node, lesson.reshape(-1, len(self.problem.measured)))
+            F, G = self.problem.evaluate(x, return_values_of=["F", "G"])
+            return F, G
+        lessons: list[Matrix] = []
+        values: tuple[Matrix, Matrix] = self.problem.recall(x, lambda classes: lessons.append(self.lesson(classes)))
+        if journal is not None:
+            journal.append(LESSON, [x.tobytes()], lessons[0])
+        self.learn(node, lessons[0])
+        return values
+
+    def _find_open(self) -> int | None:
+        """Number of the next node that is not settled, or None."""
         # What only constraints bound makes no member worse than another.
-        members = np.full((len(F), len(self.limits)), -np.inf)
-        members[:, : F.shape[1]] = F
+        members = np.full((len(self.F), len(self.limits)), -np.inf)
+        members[:, : self.F.shape[1]] = self.F
         in_boxes = self.sides > 0
         if in_boxes.any():
             members[:, in_boxes] = boxes(members[:, in_boxes], self.sides[in_boxes], self.maximize[in_boxes])
@@ -106,6 +209,8 @@ class LatticeProof:
             self.sides,
             self.maximize,
             self.limits,
+            self.absolute,
+            self.relative,
         )
         while not self.certified:
             nodes = self._layers[self._layer]
@@ -155,15 +260,6 @@ class LatticeProof:
             self.best[node] = self.n_evaluated
         else:
             self._spread(node, known, floors)
-
-    def close(self, node: int) -> None:
-        """Settle the node that was learned; until then it is the next one that is open, whatever interrupts.
-
-        Args:
-            node: Number of the node.
-        """
-        self.done[node] = True
-        self.n_evaluated += 1
 
     def _cases_of(self, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
         """(n_cases, n_measures) float array: minimised bounds, or what comes on top of a floor, in every case."""
@@ -218,19 +314,10 @@ class LatticeProof:
         self._case_starts[self.n_evaluated + 1] = end
 
 
-def check_room(problem: LatticeProblem) -> None:
-    """Refuse a lattice whose nodes take more memory than is begun with.
-
-    Raises:
-        ValueError: It has too many nodes.
-    """
+def bytes_of(problem: LatticeProblem) -> int:
+    """Memory that the bounds of all nodes take."""
     # Bounds, the node that they come from, whether it is done, and its place in a layer, which is sorted once.
-    n_bytes = problem.n_nodes * (8 * len(problem.measured) + 4 + 1 + 24)
-    if n_bytes > _MOST_BYTES:
-        raise ValueError(
-            f"problem must have a lattice whose bounds fit into {_MOST_BYTES >> 30} GiB, got {problem.n_nodes:.3g} "
-            f"nodes, which need {n_bytes / 2**30:.3g} GiB; PBGEA and pymoo's algorithms search without bounds"
-        )
+    return problem.n_nodes * (8 * len(problem.measured) + 4 + 1 + 24)
 
 
 def _limits(problem: LatticeProblem) -> Matrix:

@@ -1,0 +1,92 @@
+"""How far off a front can be: tolerances in percent, open bounds, and the gap of a proof that was stopped."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from strategies import tables
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import ClassificationMetric, ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+KINDS = (KAnonymity(), DistinctLDiversity("s0"), ClassSizeSum(), GeneralLossMetric(), ClassificationMetric("s1"))
+CENSUS = make_census(500, seed=2)
+
+
+def true_gap(F, front):
+    """One member, one objective and one point of the exact front after the other."""
+    widest = np.zeros_like(F)
+    for i, member in enumerate(F):
+        for j in range(F.shape[1]):
+            for point in front:
+                if all(point[o] <= member[o] for o in range(F.shape[1]) if o != j):
+                    widest[i, j] = max(widest[i, j], member[j] - point[j])
+    return widest
+
+
+@st.composite
+def problems(draw):
+    table = draw(tables())
+    objectives = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique_by=repr))
+    limit = draw(st.integers(0, max(len(table.frame) // 3, 0)))
+    return LatticeProblem(table.microdata, objectives, suppression=min(limit, len(table.frame) - 1))
+
+
+@settings(max_examples=60)
+@given(problems(), st.sampled_from(["1%", "10%", "60%"]), st.booleans())
+def test_a_share_is_kept_in_every_objective(problem, share, mixed):
+    epsilon = [share, *[0] * (problem.n_obj - 1)] if mixed else share
+    res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
+    assert res.algorithm.certified
+    F, front = np.atleast_2d(res.F), problem.pareto_front()
+    shares = np.zeros(problem.n_obj)
+    shares[: 1 if mixed else None] = float(share[:-1]) / 100
+    for point in front:
+        assert (point + shares * np.abs(point) >= F - 1e-9).all(axis=1).any()
+
+
+@pytest.mark.parametrize(
+    "objectives",
+    [
+        [KAnonymity(), GeneralLossMetric()],
+        [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
+        [GeneralLossMetric()],
+        [KAnonymity()],
+    ],
+    ids=str,
+)
+def test_stopped_early_nothing_open_is_better_than_the_gap_says(objectives):
+    front = LatticeProblem(CENSUS, objectives, suppression=0.01).pareto_front()
+    for n_gen in (1, 2, 4, 10_000):
+        res = minimize(
+            LatticeProblem(CENSUS, objectives, suppression=0.01),
+            BranchAndBound(sampling=np.array([[1] * 8, [2] + [1] * 7])),
+            ("n_gen", n_gen),
+            seed=1,
+        )
+        found, open_ = res.algorithm.opt.get("F"), res.algorithm.open_bounds
+        assert res.algorithm.gap.shape == found.shape
+        assert (res.algorithm.gap >= true_gap(found, front)).all()
+        for point in front:
+            assert (found == point).all(axis=1).any() or (open_ <= point).all(axis=1).any()
+    assert res.algorithm.certified
+    assert not res.algorithm.gap.any()
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["5", "%", "100%", "-1%", -1, float("inf"), float("nan"), [1, "x"], True, {}], ids=repr
+)
+def test_what_is_no_tolerance(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be a number that is not negative"):
+        BranchAndBound(epsilon=epsilon)
+
+
+def test_one_tolerance_or_one_per_objective():
+    problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    with pytest.raises(ValueError, match="epsilon must be one number or one per objective: 2, got 3"):
+        minimize(problem, BranchAndBound(epsilon=[1, "5%", 2]))

@@ -1,0 +1,150 @@
+"""Releases of every kind of frame: the same cells, values of any type, and nothing given is changed."""
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from persons import FRAMES, QUASI, persons, rows_of
+
+from pymoo_anon.objectives import (
+    DistinctLDiversity,
+    KAnonymity,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import release
+from pymoo_anon.table import Hierarchy, Microdata
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("suppressed", ["mark", "drop"])
+def test_every_kind_of_frame_gives_the_same_release(kind, suppressed):
+    frame = FRAMES[kind](pa.Table.from_pandas(persons()))
+    problem = LatticeProblem(
+        Microdata.from_frame(persons(), QUASI, ["diagnosis"]), [KAnonymity(), TCloseness("diagnosis")], suppression=3
+    )
+    made = release(frame, problem, [0, 1], drop=["name"], keep=["salary"], suppressed=suppressed)
+    names, rows = rows_of(made.frame)
+    assert type(made.frame) is type(frame)
+    stars = [("*", "*", "flu", 1.5), ("*", "*", "ulcer", 2.0), ("*", "*", "ulcer", 2.0)]
+    assert names == ["age", "sex", "diagnosis", "salary"]
+    assert rows == stars * (suppressed == "mark") + [
+        ("30", "*", "cold", 1.5),
+        ("30", "*", "flu", 1.5),
+        ("30", "*", "flu", 2.0),
+    ]
+
+
+def gaps():
+    """Persons of whom something is not known, in columns of every type."""
+    return pd.DataFrame(
+        {
+            "age": [30, None, 41, 30, None, 41],
+            "sex": ["F", "M", None, "F", "M", None],
+            "diagnosis": ["flu", None, "flu", "cold", "cold", "flu"],
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_what_is_missing_stays_missing_or_leaves_with_its_row(kind):
+    frame = FRAMES[kind](pa.Table.from_pandas(gaps()))
+    kept = Microdata.from_frame(gaps(), QUASI, "diagnosis", missing="keep")
+    problem = LatticeProblem(kept, [KAnonymity(), DistinctLDiversity("diagnosis")])
+    _, rows = rows_of(release(frame, problem, [0, 0]).frame)
+    assert rows == [
+        ("30", "F", "cold"),
+        ("30", "F", "flu"),
+        ("41", None, "flu"),
+        ("41", None, "flu"),
+        (None, "M", "cold"),
+        (None, "M", None),
+    ]
+    dropped = Microdata.from_frame(gaps(), QUASI, "diagnosis", missing="drop")
+    _, rows = rows_of(release(frame, LatticeProblem(dropped, [KAnonymity()]), [0, 0]).frame)
+    assert rows == [("30", "F", "cold"), ("30", "F", "flu")]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, 2.5, 1.5, 2.5],
+        [Decimal("1.50"), Decimal("2.25"), Decimal("1.50"), Decimal("2.25")],
+        [True, False, True, False],
+        [datetime.date(2020, 1, 2), datetime.date(2021, 1, 2)] * 2,
+        ["=1+1", "-2", "+3", "@x"],
+        ['a"b', "new\nline", "semi;colon", "ä,ö"],
+    ],
+    ids=lambda values: type(values[0]).__name__ + str(len(set(values))),
+)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb"])
+def test_values_of_any_type_are_recoded_alike(kind, values):
+    frame = pd.DataFrame({"q": pd.Series(values, dtype=object), "s": list("abab")})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(list(dict.fromkeys(values)))}, "s")
+    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s")])
+    _, rows = rows_of(release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0]).frame)
+    text = {value: value if isinstance(value, str) else str(value) for value in values}
+    text |= {Decimal("1.50"): "1.5"} if isinstance(values[0], Decimal) else {}
+    assert rows == sorted((text[value], s) for value, s in zip(values, "abab", strict=True))
+    assert release(frame, problem, [1]).frame.q.tolist() == ["*"] * 4
+
+
+def test_categories_become_values():
+    frame = persons().astype({"sex": "category", "diagnosis": "category", "age": "category"})
+    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()])
+    made = release(frame, problem, [1, 0], drop=["name", "salary"]).frame
+    assert not any(isinstance(dtype, pd.CategoricalDtype) for dtype in made.dtypes)
+    arrow = pl.from_pandas(persons()).with_columns(
+        pl.col("sex").cast(pl.Categorical), pl.col("diagnosis").cast(pl.Enum(["ulcer", "flu", "cold"]))
+    )
+    assert release(arrow, problem, [1, 0], drop=["name", "salary"]).frame.dtypes == [pl.String] * 3
+
+
+def test_labels_that_are_one_text_are_refused():
+    frame = pd.DataFrame({"q": pd.Series([1, "1", 2], dtype=object)})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, "1", 2])}), [KAnonymity()])
+    with pytest.raises(
+        ValueError, match="the groups of 'q' must have labels that differ as text, got more than once: '1'"
+    ):
+        release(frame, problem, [0])
+    assert len(release(frame, problem, [1]).frame) == 3
+
+
+def test_names_of_columns_may_be_numbers_and_tuples():
+    frame = persons().rename(columns={"age": 0, "sex": ("who", "sex"), "diagnosis": 2, "name": 3, "salary": 4})
+    table = Microdata.from_frame(frame, {0: QUASI["age"], ("who", "sex"): QUASI["sex"]}, [2])
+    made = release(frame, LatticeProblem(table, [KAnonymity()]), [1, 1], drop=[3, 4]).frame
+    assert made.columns.tolist() == [0, ("who", "sex"), 2]
+
+
+@pytest.mark.parametrize("kind", ["polars", "duckdb"])
+def test_what_is_no_number_is_missing(kind):
+    """An engine that tells NaN from nothing still has one kind of missing values."""
+    frame = pl.DataFrame({"q": [1.0, float("nan"), None, 1.0], "s": ["a", "b", "c", "d"]})
+    given = frame if kind == "polars" else FRAMES[kind](frame.to_arrow())
+    for missing, rows in (
+        ("drop", [("1", "a"), ("1", "d")]),
+        ("keep", [("1", "a"), ("1", "d"), (None, "b"), (None, "c")]),
+    ):
+        table = Microdata.from_frame(given, {"q": Hierarchy.flat([1, 2])}, "s", missing=missing)
+        made = release(given, LatticeProblem(table, [KAnonymity()]), [0])
+        assert rows_of(made.frame)[1] == rows
+
+
+@pytest.mark.parametrize("kind", ["pandas", "duckdb"])
+def test_suppressed_classes_of_many_attributes_are_found(kind):
+    """More combinations of groups than one whole number can count: 256 to the power of nine."""
+    rng = np.random.default_rng(3)
+    names = [f"q{j}" for j in range(9)]
+    rows = pd.DataFrame(rng.integers(0, 256, (30, 9)), columns=names)
+    frame = pd.concat([rows, rows[:20]], ignore_index=True)
+    table = Microdata.from_frame(frame, dict.fromkeys(names, Hierarchy.flat(range(256))))
+    problem = LatticeProblem(table, [KAnonymity()], suppression=10)
+    made = release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0] * 9, suppressed="drop")
+    kept = sorted(tuple(map(str, row)) for row in frame[frame.duplicated(keep=False)].itertuples(index=False))
+    assert rows_of(made.frame)[1] == kept
+    assert made.n_suppressed == 10
