@@ -280,9 +280,10 @@ def known() -> dict[str, Any]:
     return found
 
 
-def keep(found: dict[str, Any], part: str, made: dict[str, Any]) -> None:
+def keep(part: str, made: dict[str, Any]) -> None:
     """Put a run in the place of an earlier one, in the order of the tasks, and write all down."""
-    name = "runs" if part == "trials" else part
+    # Read anew, so that another part may run at the same time.
+    found, name = known(), "runs" if part == "trials" else part
     others = [one for one in found.get(name, []) if one["task"] != made["task"]]
     found[name] = sorted([*others, made], key=lambda one: PARTS[part].index(one["task"]))
     path = record.RESULTS / "lunacek2006.json"
@@ -303,12 +304,12 @@ def main() -> None:
         if not missing:
             continue
         # The first alone: it compiles, so that not every process does.
-        keep(found, part, run(missing[0]))
+        keep(part, run(missing[0]))
         with ProcessPoolExecutor(options.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
             for done in as_completed([pool.submit(run, task) for task in missing[1:]]):
-                keep(found, part, done.result())
+                keep(part, done.result())
                 print(part, *done.result()["task"], flush=True)
-    report(found)
+    report(known())
 
 
 if __name__ == "__main__":

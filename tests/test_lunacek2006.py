@@ -44,9 +44,8 @@ def test_only_what_is_missing_is_run(results, monkeypatch, options, expected):
 
 
 def test_a_run_takes_the_place_of_an_earlier_one(results):
-    found = lunacek2006.known()
     for seed in (2, 3, 1):
-        lunacek2006.keep(found, "trials", {"task": ["trial", "TRAD", 200, seed, 30_000], "loss": float(seed)})
+        lunacek2006.keep("trials", {"task": ["trial", "TRAD", 200, seed, 30_000], "loss": float(seed)})
     assert [one["loss"] for one in lunacek2006.known()["runs"]] == [1.0, 2.0, 3.0]
 
 
