@@ -91,6 +91,61 @@ def large_table() -> Microdata:
     return Microdata.from_frame(frame, hierarchies)
 
 
+def immense_table() -> Microdata:
+    """Adult with its fourteen attributes as quasi-identifiers and fine hierarchies, a lattice of 1.6 · 10^12 nodes.
+
+    Numbers lie in intervals that double in width from level to level. Of categories those that few rows have fall
+    together first: fewer than 10, 20, 30, 50, 100, 200, ...
+    """
+    frame = fetch_adult_frame()
+    categories = [
+        "workclass",
+        "education",
+        "marital-status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+        "native-country",
+    ]
+    hierarchies = {name: _rare_together(frame[name]) for name in categories}
+    hierarchies["age"] = _doubling(frame["age"], 2)
+    hierarchies["fnlwgt"] = _doubling(frame["fnlwgt"], 2)
+    hierarchies["education-num"] = _doubling(frame["education-num"], 2)
+    hierarchies["hours-per-week"] = _doubling(frame["hours-per-week"], 2)
+    hierarchies["capital-gain"] = _amounts(frame["capital-gain"], _widths(frame["capital-gain"], 2))
+    hierarchies["capital-loss"] = _amounts(frame["capital-loss"], _widths(frame["capital-loss"], 2))
+    return Microdata.from_frame(frame, {name: hierarchies[name] for name in frame.columns if name in hierarchies})
+
+
+def _widths(column: pd.Series, first: int) -> list[int]:
+    """Widths that double up to the greatest value."""
+    widths = [first]
+    while 2 * widths[-1] <= column.max():
+        widths.append(2 * widths[-1])
+    return widths
+
+
+def _doubling(column: pd.Series, first: int) -> Hierarchy:
+    """The numbers of a column in ever wider intervals."""
+    values = sorted(column.unique().tolist())
+    bins = [[f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in _widths(column, first)]
+    return Hierarchy.from_levels([values, *bins, ["*"] * len(values)])
+
+
+def _rare_together(column: pd.Series) -> Hierarchy:
+    """The values of a column; at every level those that too few rows have are one group."""
+    counts = column.value_counts().sort_index()
+    levels = [list(counts.index)]
+    for least in [n * 10**power for power in range(1, 5) for n in (1, 2, 3, 5)]:
+        level = [value if count >= least else "other" for value, count in counts.items()]
+        if len(set(level)) < len(set(levels[-1])):
+            levels.append(level)
+    if len(set(levels[-1])) > 1:
+        levels.append(["*"] * len(counts))
+    return Hierarchy.from_levels(levels)
+
+
 def _amounts(column: pd.Series, widths: list[int]) -> Hierarchy:
     """Amounts in ever wider bins, nothing apart from something until the root."""
     values = sorted(column.unique().tolist())

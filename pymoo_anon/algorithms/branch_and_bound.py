@@ -19,7 +19,8 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.proofs.base import Proof, gap
-from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof
+from pymoo_anon.algorithms.proofs.boxes import BoxProof
+from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings import StringProof
 from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
 from pymoo_anon.fronts.archive import evaluated
@@ -89,7 +90,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
                 large.
         """
         tolerance(self.epsilon, problem.n_obj)
-        _kind(problem).check(problem, self.max_bytes)
+        _kind(problem, self.max_bytes).check(problem, self.max_bytes)
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = NoTermination()
         super().setup(problem, **kwargs)
@@ -163,7 +164,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
         self._least_infeasible = Population.empty()
         own = tolerance(self.epsilon, problem.n_obj)
-        self._proof: Any = _kind(problem)(problem, own, self.max_bytes, self.random_state)
+        self._proof: Any = _kind(problem, self.max_bytes)(problem, own, self.max_bytes, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -217,13 +218,15 @@ class _Counts:
         return self._open_bounds
 
 
-def _kind(problem: Problem) -> type[Proof]:
+def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
     """The proof that a problem asks for.
 
     Raises:
         TypeError: There is none.
     """
     if isinstance(problem, LatticeProblem):
+        if bytes_of(problem) > max_bytes and BoxProof.suits(problem):
+            return BoxProof
         return StoredLatticeProof
     if isinstance(problem, PartitionProblem):
         return StringProof
