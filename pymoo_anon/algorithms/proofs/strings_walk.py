@@ -38,6 +38,7 @@ class Walk:
 
     def __init__(self, table: Values, shape: Ints, spans: Ints, last: int) -> None:
         self.table, self.shape, self.spans, self.last = table, shape, spans, last
+        self._rows, self._fewest = np.empty(0), 0.0
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]
         # What a stage has added up after each of its groups; row 0 stays zero.
         self._sums = tuple(np.zeros((int(shape[0, stage]) + 1, blocks[stage])) for stage in range(4))
@@ -57,6 +58,15 @@ class Walk:
         self._gained = np.zeros(longest + 1)
         self.gain = float(_enter(0, table.reshape(-1), shape, spans, self._slices, self._rests))
 
+    def keep_rows(self, rows: Values, fewest: float) -> None:
+        """Find only strings that keep enough rows.
+
+        Args:
+            rows: Float array of the shape of the table: the rows that every box keeps.
+            fewest: A string keeps at least so many.
+        """
+        self._rows, self._fewest = rows.reshape(-1), fewest
+
     def go(self, need: float, budget: int) -> int:
         """Go on until a path is complete, nothing is left, or the budget is spent.
 
@@ -68,7 +78,8 @@ class Walk:
             `FOUND`, `DONE` or `SPENT`.
         """
         arrays = (self._slices, self._rests, self._firsts, self._place, self._path, self._gained, self._sums)
-        found: int = _walk(self.table.reshape(-1), self.shape, self.spans, arrays, self.last, need, budget)
+        rows = (self._rows, self._fewest)
+        found: int = _walk(self.table.reshape(-1), self.shape, self.spans, arrays, rows, self.last, need, budget)
         return found
 
     @property
@@ -81,6 +92,18 @@ class Walk:
     def found_gain(self) -> float:
         """No string with the paths that were found gains more; where the last stage is 3, it is their gain."""
         return float(self._gained[self._place[1] + 1])
+
+
+def bound_of(table: Values, shape: Ints, spans: Ints) -> float:
+    """The gain that a walk over a table begins with.
+
+    Args:
+        table: As `Walk`.
+        shape: As `Walk`.
+        spans: As `Walk`.
+    """
+    slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
+    return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
 
 
 @njit(cache=True, nogil=True)
@@ -97,13 +120,37 @@ def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: A
 
 
 @njit(cache=True, nogil=True)
-def _walk(table: Any, shape: Any, spans: Any, arrays: Any, last: int, need: float, budget: int) -> int:
+def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float:
+    """The rows that a string keeps: the sum over the product of its paths.
+
+    Args:
+        path: (n,) int64 array, the groups of all stages, one after the other.
+        begins: (4,) int64 array, where those of each stage begin.
+        depth: Where the last of them stands.
+        shape: (2, 4) int64 array: values and groups of a, e, p, q.
+        rows: Float array, flat: the rows that every box keeps.
+    """
+    kept = 0.0
+    for a in range(begins[1]):
+        for e in range(begins[1], begins[2]):
+            for p in range(begins[2], begins[3]):
+                at = ((path[a] * shape[1, 1] + path[e]) * shape[1, 2] + path[p]) * shape[1, 3]
+                for q in range(begins[3], depth + 1):
+                    kept += rows[at + path[q]]
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _walk(  # type: ignore[no-untyped-def]
+    table, shape, spans, arrays, kept, last, need, budget
+) -> int:
     """What `Walk.go` does.
 
     The invariant: path[0, :depth] are the groups that were taken, stage after stage; path[1, depth] is the next group
     to try. Every path that comes before it was found, or gains no more than was needed.
     """
     slices, rests, firsts, place, path, gained, sums = arrays
+    rows, fewest = kept
     stage, depth = place[0], place[1]
     told = SPENT
     while budget > 0:
@@ -139,6 +186,8 @@ def _walk(table: Any, shape: Any, spans: Any, arrays: Any, last: int, need: floa
             path[1, depth] = firsts[stage, end]
             continue
         if stage == last:
+            if len(rows) > 0 and _rows_of(path[0], place[2:], depth, shape, rows) < fewest:
+                continue
             told = FOUND
             break
         budget -= 4 * len(total)
