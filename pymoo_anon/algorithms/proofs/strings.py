@@ -101,7 +101,7 @@ class StringProof(Proof):
             self._end()
 
     def open_bounds(self) -> Matrix:
-        """One row: what is open has no more than the greatest k, and loses at least as much as the best open part."""
+        """One row: what is open has at most the greatest k, and loses no less than the best open part or member."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         bounds = np.empty((1, self.problem.n_obj))
@@ -109,7 +109,12 @@ class StringProof(Proof):
             bounds[0, self._goal.privacy] = self._goal.of_k[-1]
         least = self._least
         if self._search is not None:
-            least = max(least, self._space.least_loss(self._search.gain))
+            found = self._space.least_loss(self._search.gain)
+            best = self._best()
+            if self._goal.privacy is not None and best is not None:
+                # What a member settles here is open at larger thresholds.
+                found = min(found, self._settled_from(float(self.F[best, self._goal.loss])))
+            least = max(least, found)
         # A little less, so that the rounding of F proves nothing.
         bounds[0, self._goal.loss] = least * (1 - 1e-12)
         return bounds

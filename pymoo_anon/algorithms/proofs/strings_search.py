@@ -106,7 +106,8 @@ class Search:
 
     def _work(self, until: float, need: Callable[[], float], found: Callable[[list[Ints]], None]) -> None:
         """What one thread does."""
-        while monotonic() < until:
+        over = False
+        while not over:
             with self._lock:
                 part = self._next(need())
             if part is None:
@@ -123,6 +124,7 @@ class Search:
                     if settled:
                         self._begun.remove(part)
                     self._held.discard(id(part))
+            over = monotonic() > until
 
     def _next(self, need: float) -> _Part | None:
         """The next part to divide: one that is begun, or the best open one."""
@@ -173,6 +175,8 @@ class Search:
             if monotonic() > until:
                 return False
             told = walk.go(need() + paid, _BUDGET)
+        if told == DONE:
+            self.space.release(walk)
         if told == FOUND:
             tabled = self.plan.tables[len(part.cuts)][0]
             cuts = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings_instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings_tables import fill_table, refine
+from pymoo_anon.algorithms.proofs.strings_tables import add_price, fill_table, refine
 from pymoo_anon.algorithms.proofs.strings_walk import Walk, bound_of
 
 Ints = NDArray[np.int64]
@@ -57,6 +57,8 @@ class StringSpace:
             np.zeros(len(instance.codes), np.int64)
         ]
         self._counts = np.ascontiguousarray(instance.counts)
+        # Arrays of zeros, by their shape, that no walk needs.
+        self._zeros: dict[tuple[int, ...], list[Values]] = {}
         self._labels = np.zeros((0, len(self._counts)), dtype=np.int64)
         if instance.labels is not None:
             self._labels = np.ascontiguousarray(instance.labels.T)
@@ -121,26 +123,55 @@ class StringSpace:
             if gone > asked.limit:
                 return None
         free = set(range(self.none)) - set(cuts) - set(tabled)
-        table, shape, spans = self._table(ids, base, tabled, free, asked)
+        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
+        spans = np.concatenate([self.spans[a] for a in tabled])
+        table, filled = self._table(ids, base, tabled, free, asked)
+        price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
+        if gain <= need:
+            self._give(table, filled)
+            return None
         if not 0 < asked.limit < self.instance.n_rows:
-            walk = Walk(table, shape, spans, 0 if free else 3)
-            return (walk, asked.price) if walk.gain - self.paid(asked) > need else None
+            return Walk(table, filled, shape, spans, 0 if free else 3), price
         rows = self._rows(ids, len(base), tabled, asked.k)
+        changed = self._take(table.shape)
 
         def bound(price: float) -> float:
-            changed = table + (price - asked.price) * rows
+            add_price(table, rows, filled, price - asked.price, changed)
             return bound_of(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
 
         within = (self._least_price(), self.largest_price())
-        price, gain = _best_price(bound, asked.price, within, need, _STEPS if cuts else _FIRST_STEPS)
+        price, gain = _best_price(bound, (price, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
+        add_price(table, rows, filled, price - asked.price, changed)
+        self._give(table, filled)
         if gain <= need:
+            self._give(changed, filled)
+            self._give(rows, filled)
             return None
-        last = 3 if not free and tabled[0] == self.none else 0
-        table += (price - asked.price) * rows
-        walk = Walk(table, shape, spans, last)
-        if last == 3:
-            walk.keep_rows(rows, self.instance.n_rows - asked.limit)
+        if free or tabled[0] != self.none:
+            self._give(rows, filled)
+            return Walk(changed, filled, shape, spans, 0), price
+        walk = Walk(changed, filled, shape, spans, 3)
+        walk.keep_rows(rows, self.instance.n_rows - asked.limit)
         return walk, price
+
+    def release(self, walk: Walk) -> None:
+        """Take back the table of a walk that has come to its end."""
+        self._give(walk.table, walk.filled)
+
+    def _take(self, shape: tuple[int, ...]) -> Values:
+        """An array of zeros. Those that were given back come first: new memory costs more than what is done with it."""
+        try:
+            return self._zeros[shape].pop()
+        except (KeyError, IndexError):
+            return np.zeros(shape)
+
+    def _give(self, table: Values, filled: NDArray[np.bool_]) -> None:
+        """Take back a table of which only some parts are not zero."""
+        table[filled] = 0.0
+        self._zeros.setdefault(table.shape, []).append(table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_zeros": {}}
 
     def average_price(self) -> float:
         """What a row gains on average where nothing is lost, in whole units."""
@@ -157,8 +188,8 @@ class StringSpace:
 
     def _table(
         self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], asked: Asked
-    ) -> tuple[Values, Ints, Ints]:
-        """The table of four attributes over classes, its shape, and the groups."""
+    ) -> tuple[Values, NDArray[np.bool_]]:
+        """The table of four attributes over classes, and which groups of the first have anything in it."""
         instance = self.instance
         worths = np.concatenate([self.worths[a] for a in tabled])
         masses, price, square = self._labels, asked.price, instance.square
@@ -178,21 +209,21 @@ class StringSpace:
 
     def _filled(
         self, ids: Ints, base: Values, tabled: Sequence[int], worths: Values, masses: Ints, prices: Values
-    ) -> tuple[Values, Ints, Ints]:
-        """A table of four attributes over classes, its shape, and the groups."""
+    ) -> tuple[Values, NDArray[np.bool_]]:
+        """A table of four attributes over classes, and which groups of the first have anything in it."""
         kept = ids >= 0
         columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         spans = np.concatenate([self.spans[a] for a in tabled])
-        table = np.empty(tuple(shape[1]))
-        fill_table(tuples, np.ascontiguousarray(masses[:, kept]), base, spans, worths, shape, prices, table)
-        return table, shape, spans
+        table = self._take(tuple(shape[1].tolist()))
+        masses = np.ascontiguousarray(masses[:, kept])
+        return table, fill_table(tuples, masses, base, spans, worths, shape, prices, table)
 
 
 def _best_price(
     bound: Callable[[float], float],
-    price: float,
+    known: tuple[float, float],
     within: tuple[float, float],
     need: float,
     steps: tuple[float, ...],
@@ -204,12 +235,12 @@ def _best_price(
 
     Args:
         bound: The bound of a price; it is to be low.
-        price: The price to begin with.
+        known: A price to begin with, and its bound.
         within: The lowest and the highest price to try.
         need: A bound that is no larger is low enough.
         steps: Factors, one after the other.
     """
-    lowest = bound(price)
+    price, lowest = known
     for step in steps:
         for factor in (step, 1 / step):
             while lowest > need:

@@ -28,6 +28,7 @@ class Walk:
 
     Args:
         table: (n_groups of a, of e, of p, of q) float array, contiguous; it is kept.
+        filled: (n_groups of a,) Boolean array: the parts of the table that are not zero.
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
         spans: (n_groups, 2) int64 array, the groups of a, e, p and q, one after the other.
         last: The last stage: 0 walks the paths of a alone, 3 those of all four.
@@ -36,19 +37,21 @@ class Walk:
         gain: No string below the walk gains more; at first the nested bound of the whole table.
     """
 
-    def __init__(self, table: Values, shape: Ints, spans: Ints, last: int) -> None:
-        self.table, self.shape, self.spans, self.last = table, shape, spans, last
+    def __init__(self, table: Values, filled: NDArray[np.bool_], shape: Ints, spans: Ints, last: int) -> None:
+        self.table, self.filled, self.shape, self.spans, self.last = table, filled, shape, spans, last
         self._rows, self._fewest = np.empty(0), 0.0
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]
         # What a stage has added up after each of its groups; row 0 stays zero.
-        self._sums = tuple(np.zeros((int(shape[0, stage]) + 1, blocks[stage])) for stage in range(4))
+        self._sums = tuple(np.empty((int(shape[0, stage]) + 1, blocks[stage])) for stage in range(4))
+        for own in self._sums:
+            own[0] = 0.0
         # Nested bounds of the slices of each stage, and of the best completions from each value on.
         self._slices = np.zeros(len(spans))
         self._rests = np.zeros((4, int(shape[0].max()) + 1))
         # The first group that begins at each value, of every stage.
         self._firsts = np.zeros((4, int(shape[0].max()) + 1), dtype=np.int64)
-        for stage, own in enumerate(np.split(spans, np.cumsum(shape[1])[:-1])):
-            self._firsts[stage] = np.searchsorted(own[:, 0], np.arange(self._firsts.shape[1]))
+        for stage, groups in enumerate(np.split(spans, np.cumsum(shape[1])[:-1])):
+            self._firsts[stage] = np.searchsorted(groups[:, 0], np.arange(self._firsts.shape[1]))
         longest = int(shape[0].sum())
         # Where the walk stands: its stage, its depth, and the depth at which each stage began.
         self._place = np.zeros(6, dtype=np.int64)
@@ -128,9 +131,11 @@ def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float
         begins: (4,) int64 array, where those of each stage begin.
         depth: Where the last of them stands.
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
-        rows: Float array, flat: the rows that every box keeps.
+        rows: Float array, flat: the rows that every box keeps; empty where they do not matter.
     """
     kept = 0.0
+    if len(rows) == 0:
+        return kept
     for a in range(begins[1]):
         for e in range(begins[1], begins[2]):
             for p in range(begins[2], begins[3]):
@@ -141,9 +146,14 @@ def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float
 
 
 @njit(cache=True, nogil=True)
-def _walk(  # type: ignore[no-untyped-def]
-    table, shape, spans, arrays, kept, last, need, budget
-) -> int:
+def _add(first: Any, second: Any, total: Any) -> None:
+    """The sum of two arrays, in a third."""
+    for i in range(len(total)):
+        total[i] = first[i] + second[i]
+
+
+@njit(cache=True, nogil=True)
+def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignore[no-untyped-def]
     """What `Walk.go` does.
 
     The invariant: path[0, :depth] are the groups that were taken, stage after stage; path[1, depth] is the next group
@@ -156,9 +166,8 @@ def _walk(  # type: ignore[no-untyped-def]
     while budget > 0:
         own = spans[shape[1, :stage].sum() : shape[1, : stage + 1].sum()]
         begin = place[2 + stage]
-        x = 0 if depth == begin else own[path[0, depth - 1], 1]
         g = path[1, depth]
-        if g == len(own) or own[g, 0] != x:
+        if g == len(own) or own[g, 0] != (0 if depth == begin else own[path[0, depth - 1], 1]):
             # No group is left that begins here: back to the one before, which may be the last of the stage before.
             if depth == 0:
                 told = DONE
@@ -166,17 +175,15 @@ def _walk(  # type: ignore[no-untyped-def]
             depth -= 1
             stage -= depth < begin
             continue
-        path[0, depth] = g
-        path[1, depth] += 1
+        path[0, depth], path[1, depth] = g, g + 1
         end = own[g, 1]
         budget -= 16
         before = 0.0 if depth == begin else gained[depth]
         if before + slices[shape[1, :stage].sum() + g] + rests[stage, end] <= need:
             continue
         whole = table if stage == 0 else sums[stage - 1][begin - place[1 + stage]]
-        added, total = sums[stage][depth - begin], sums[stage][depth - begin + 1]
-        for i in range(len(total)):
-            total[i] = added[i] + whole[g * len(total) + i]
+        total = sums[stage][depth - begin + 1]
+        _add(sums[stage][depth - begin], whole[g * len(total) : (g + 1) * len(total)], total)
         gained[depth + 1] = bound_block(total, stage, shape, spans)
         budget -= 4 * len(total)
         if gained[depth + 1] + rests[stage, end] <= need:
@@ -186,16 +193,13 @@ def _walk(  # type: ignore[no-untyped-def]
             path[1, depth] = firsts[stage, end]
             continue
         if stage == last:
-            if len(rows) > 0 and _rows_of(path[0], place[2:], depth, shape, rows) < fewest:
+            if _rows_of(path[0], place[2:], depth, shape, rows) < fewest:
                 continue
             told = FOUND
             break
-        budget -= 4 * len(total)
         if _enter(stage + 1, total, shape, spans, slices, rests) <= need:
             continue
-        stage += 1
-        depth += 1
-        place[2 + stage] = depth
-        path[1, depth] = 0
+        stage, depth = stage + 1, depth + 1
+        place[2 + stage], path[1, depth] = depth, 0
     place[0], place[1] = stage, depth
     return told
