@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ class LearnedBounds:
             if best is not None:
                 cases[:, column] = self._minimised(column, best)
         cases[:, -1] = below.impossible
-        return self._by_range(cases, below) if self.by_k else cases, above
+        return self._by_range(cases, classes, below) if self.by_k else cases, above
 
     def learn(self, X: Ints, lessons: list[tuple[Matrix, Matrix]]) -> None:
         """Note what nodes say.
@@ -156,19 +157,22 @@ class LearnedBounds:
         """Bounds of a measure as F has them."""
         return -values if self.maximize[column] and not self.floors[column] else values
 
-    def _by_range(self, cases: Matrix, below: Suppressible) -> Matrix:
+    def _by_range(self, cases: Matrix, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
         """Bounds in cases of one node as bounds in the ranges that all nodes share.
 
         A range begins in one case and may end in a later one: what holds in all cases from there on holds in it. That
-        is all that the first one says, as suppression only costs more from case to case.
+        is all that the first one says, as suppression only costs more from case to case. But k is bounded by the range.
         """
         case = np.searchsorted(below.most_k, self.ranges, side="right")
-        known = np.minimum.accumulate(cases[::-1])[::-1][np.minimum(case, len(below) - 1)]
-        # No k is above the greatest of the last case.
-        most = np.minimum(np.append(self.ranges[1:], below.most_k[-1]), below.most_k[-1])
+        first = np.minimum(case, len(below) - 1)
+        known: Matrix = np.minimum.accumulate(cases[::-1])[::-1][first]
+        most_k = np.minimum(np.append(self.ranges[1:], below.most_k[-1]), below.most_k[-1])
+        in_ranges = replace(below, gone=below.gone[first], most_k=most_k)
         for column, family in enumerate(self.bounding):
-            if self.follows_k[column]:
-                known[:, column] = self._minimised(column, family.measure.of_k(most))
+            best = family.best_of_specializations(classes, in_ranges) if self.follows_k[column] else None
+            if best is not None:
+                known[:, column] = self._minimised(column, best)
+        # No k is above that of the last case.
         known[case == len(below), -1] = 1
         return known
 
