@@ -217,19 +217,22 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             frame[free_name("feasible", frame.columns)] = self._minimised(values)[1].max(axis=1) <= 0
         return frame
 
-    def recall(self, x: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> tuple[Matrix, Matrix]:
-        """F and G of one valid point through the memory, with a look at its equivalence classes.
+    def recall(
+        self, X: NDArray[Any], visit: Callable[[NDArray[np.int64], EquivalenceClasses], None]
+    ) -> tuple[Matrix, Matrix]:
+        """F and G of valid points through the memory, with a look at their equivalence classes.
 
         Args:
-            x: (1, n_var) array.
-            visit: Called with the classes, which it must not keep.
+            X: (n, n_var) array of distinct points.
+            visit: Called with the rows of some of them, and their classes, which it must not keep; by several threads
+                at once where there are some.
 
         Returns:
-            (1, n_obj) float array of minimised values, and (1, n_ieq_constr) float array, at most 0 where satisfied.
+            (n, n_obj) float array of minimised values, and (n, n_ieq_constr) float array, at most 0 where satisfied.
         """
-        if self._memory.holds(x).all():
-            return self._minimised(self._compute(x, visit))
-        return self._minimised(self._memory.recall(x, lambda new: self._compute(new, visit)))
+        values = self._in_threads(X, visit)
+        new = ~self._memory.holds(X)
+        return self._minimised(self._memory.recall(X, lambda _: values[new]))
 
     def compute(self, X: NDArray[Any]) -> Matrix:
         """Compute F of valid points without reading or filling the memory.
@@ -272,14 +275,27 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def _measure(self, X: NDArray[Any]) -> Matrix:
         """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last."""
+        return self._in_threads(X)
+
+    def _in_threads(
+        self, X: NDArray[Any], visit: Callable[[NDArray[np.int64], EquivalenceClasses], None] | None = None
+    ) -> Matrix:
+        """What `_compute` does, in parts where several threads share the points."""
         n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
         if n_threads < 2:
-            return self._compute(X)
+            return self._compute(X, visit) if visit is not None else self._compute(X)
         n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
-        with ThreadPoolExecutor(n_threads) as pool:
-            return np.concatenate(list(pool.map(self._compute, np.array_split(X, n_parts))))
 
-    def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
+        def of_part(rows: NDArray[np.int64]) -> Matrix:
+            own = None if visit is None else lambda some, classes: visit(rows[some], classes)
+            return self._compute(X[rows], own)
+
+        with ThreadPoolExecutor(n_threads) as pool:
+            return np.concatenate(list(pool.map(of_part, np.array_split(np.arange(len(X)), n_parts))))
+
+    def _compute(
+        self, X: NDArray[Any], visit: Callable[[NDArray[np.int64], EquivalenceClasses], None] | None = None
+    ) -> Matrix:
         """What `_measure` does, in one thread."""
         points, sources, given = self._roll_up(X)
         maps, n_groups = self.group_maps(points)
@@ -303,7 +319,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             for column, measure in enumerate(self.measured):
                 values[own, column] = measure.evaluate(classes)
             if visit is not None:
-                visit(classes)
+                visit(own, classes)
             done += len(classes)
         return values
 

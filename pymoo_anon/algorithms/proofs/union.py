@@ -1,0 +1,288 @@
+"""Nodes of a stored lattice, one after the other: settled by all that evaluated generalizations say, or left open.
+
+Every evaluated node keeps its tuples in small classes, as a list. Only those can matter to a specialization y: let the
+classes of z with at most v hold more tuples than the limit, for the smallest such v. For thresholds of y from v on, z
+alone says that they are out of reach. For smaller ones only classes below v count. So a list holds no more rows than
+the limit, and the union of the lists of all evaluated generalizations is as good as their classes themselves.
+
+A node that the union leaves open is not evaluated at once. The classes of its best generalization are split by it, one
+after the other and small ones first, until more tuples than the limit are in parts that are too small. Few tuples are
+read for that. What they teach holds for all specializations of the node, and is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.covering import is_covered
+from pymoo_anon.algorithms.proofs.known import SQUARES, named
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.refuting import split_class
+
+Ints = NDArray[np.int64]
+
+#: Why `settle` returns: all nodes are looked at, enough of them are open, there is no room for more evidence, the order
+#: of some evidence is wanted, or a slice of work is done.
+FINISHED, ENOUGH, NO_ROOM, NO_ORDER, SLICE = range(5)
+
+_OPEN, _SETTLED, _NOT_NOW = range(3)
+
+# Tuples that are looked at in one slice, some tenths of a second.
+_SLICE = 50_000_000
+
+
+@njit(cache=True, nogil=True)
+def settle(nodes, start, most_open, *arrays):  # type: ignore[no-untyped-def]
+    """Look at nodes until some are open.
+
+    Args:
+        nodes: (n,) int64, numbers of nodes.
+        start: Where to begin in `nodes`.
+        most_open: How many open nodes are enough.
+        arrays: The arrays of all groups, as `known.named` takes them.
+
+    Returns:
+        Where to go on, why, and the (m,) int64 array of the open nodes.
+    """
+    rules, cells, known, members, evidence, scratch, blocks = named(arrays)
+    open_nodes = np.empty(most_open, dtype=np.int64)
+    n_open = 0
+    scratch.work[3] = 0
+    for position in range(start, len(nodes)):
+        node = nodes[position]
+        if known.done[node]:
+            continue
+        if evidence.numbers[0] + 1 >= len(evidence.levels) or evidence.numbers[1] + len(cells.counts) > len(
+            evidence.ids
+        ):
+            return position, NO_ROOM, open_nodes[:n_open]
+        if scratch.work[3] > _SLICE:
+            return position, SLICE, open_nodes[:n_open]
+        prepare(node, rules, known, scratch)
+        outcome = _SETTLED
+        if not is_covered(node, rules, cells, known, members, scratch):
+            outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
+            if outcome == _OPEN and rules.amounts[2] == 0 and len(rules.first) == 1:
+                outcome = _by_reading(node, rules, cells, known, evidence, scratch, blocks)
+        if outcome == _NOT_NOW:
+            return position, NO_ORDER, open_nodes[:n_open]
+        if outcome == _OPEN:
+            open_nodes[n_open] = node
+            n_open += 1
+            if n_open == most_open:
+                return position + 1, ENOUGH, open_nodes
+    return len(nodes), FINISHED, open_nodes[:n_open]
+
+
+@njit(cache=True, nogil=True)
+def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
+    """Write the levels and floors of a node, and forget the touched tuples."""
+    rest = node
+    for j in range(len(rules.strides)):
+        scratch.x[j] = rest // rules.strides[j]
+        rest -= scratch.x[j] * rules.strides[j]
+    for a in range(len(scratch.floors)):
+        # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+        floor = rules.terms[a, 0, scratch.x[0]]
+        for j in range(1, len(rules.strides)):
+            floor += rules.terms[a, j, scratch.x[j]]
+        scratch.floors[a] = floor
+    for o in range(len(rules.kinds)):
+        if rules.kinds[o] == SQUARES:
+            scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
+    scratch.stamp[0] += 1
+    scratch.touched[-1] = 0
+
+
+@njit(cache=True, nogil=True)
+def touch(t, scratch):  # type: ignore[no-untyped-def]
+    """Make room for what is known of a tuple's classes."""
+    if scratch.stamps[t] != scratch.stamp[0]:
+        scratch.stamps[t] = scratch.stamp[0]
+        scratch.env[:, t] = np.inf
+        scratch.touched[scratch.touched[-1]] = t
+        scratch.touched[-1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Settle a node by the lists of all evaluated generalizations, as far as they go."""
+    n_values = known.tops.shape[1]
+    target = scratch.thresholds[0, 0]
+    is_single = len(rules.first) == 1
+    n_accepted = _accept(evidence, scratch)
+    weight = 0
+    # Invariant: `weight` rows are in touched tuples that the first threshold alone suppresses where it is above target.
+    for a in range(n_accepted):
+        first = scratch.accepted[a] * n_values
+        for h in range(n_values):
+            top = known.tops[node, h]
+            for e in range(evidence.starts[first + h], evidence.starts[first + h + 1]):
+                value, t = evidence.values[e], evidence.ids[e]
+                if value < top:
+                    touch(t, scratch)
+                    before = scratch.env[h, t]
+                    if value < before:
+                        scratch.env[h, t] = value
+                        if h == 0 and value <= target < before:
+                            weight += cells.counts[t]
+            scratch.work[3] += evidence.starts[first + h + 1] - evidence.starts[first + h]
+        if is_single and weight > rules.amounts[0]:
+            known.tops[node, 0] = min(known.tops[node, 0], target)
+            return _SETTLED
+    if scratch.touched[-1] > 0:
+        settled = is_covered(node, rules, cells, known, members, scratch)
+        if settled:
+            if is_single and scratch.sums[0] > rules.amounts[0]:
+                # No constraint but the limit says so: it holds for all specializations.
+                known.tops[node, 0] = min(known.tops[node, 0], scratch.thresholds[0, 0])
+            return _SETTLED
+    if len(scratch.squares) > 0:
+        return _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch)
+    return _OPEN
+
+
+@njit(cache=True, nogil=True)
+def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
+    """Gather the evidence of generalizations, the latest first; returns how much there is.
+
+    What is known of a generalization of a generalization is no news, where all of the nearer one was grouped.
+    """
+    x, n = scratch.x, 0
+    for e in range(evidence.numbers[0] - 1, -1, -1):
+        speaks = True
+        for j in range(len(x)):
+            if evidence.levels[e, j] < x[j]:
+                speaks = False
+                break
+        if not speaks:
+            continue
+        for a in range(n):
+            nearer = scratch.accepted[a]
+            if evidence.whole[nearer]:
+                is_between = True
+                for j in range(len(x)):
+                    if evidence.levels[nearer, j] > evidence.levels[e, j]:
+                        is_between = False
+                        break
+                if is_between:
+                    speaks = False
+                    break
+        if speaks:
+            scratch.accepted[n] = e
+            n += 1
+    scratch.work[3] += n
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Lower the bounds of sums of squares, generalization after generalization, until the node is settled.
+
+    An entry is found in its class no more often than in any generalization's. So its row adds at most the fewest.
+    """
+    is_first = True
+    for a in range(n_accepted):
+        row = evidence.dense[scratch.accepted[a]]
+        if row < 0:
+            continue
+        own = evidence.counts[row]
+        scratch.work[3] += len(own)
+        for e in range(len(own)):
+            scratch.least[e] = own[e] if is_first else min(scratch.least[e], own[e])
+        is_first = False
+        lowered = False
+        for s in range(len(scratch.squares)):
+            total = np.float64(0)
+            for e in range(rules.segments[s], rules.segments[s + 1]):
+                total += np.float64(rules.weights[e]) * np.float64(scratch.least[e])
+            # Beyond 2^53 sums are rounded.
+            total = total if total < 2.0**53 else total * (1 + 1e-9)
+            if total < scratch.squares[s]:
+                scratch.squares[s] = total
+                lowered = True
+        if lowered and is_covered(node, rules, cells, known, members, scratch):
+            for o in range(len(rules.kinds)):
+                if rules.kinds[o] == SQUARES:
+                    column = rules.columns[o]
+                    known.bounds[node, column] = max(known.bounds[node, column], -scratch.squares[rules.places[o]])
+            return _SETTLED
+    return _OPEN
+
+
+@njit(cache=True, nogil=True)
+def _by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: ignore[no-untyped-def]
+    """Split classes of the best generalization until too many tuples are in parts of at most the target."""
+    base = _best_base(evidence, scratch)
+    if base < 0 or scratch.thresholds[0, 0] < 1:
+        return _OPEN
+    row = evidence.orders[base]
+    if row < 0:
+        scratch.work[2] = base
+        return _NOT_NOW
+    order, ends = evidence.order[row], evidence.ends[row]
+    split = evidence.levels[base] > scratch.x
+    target, limit = scratch.thresholds[0, 0], rules.amounts[0]
+    weight, n_read = scratch.sums[0], 0
+    first_new = evidence.numbers[1]
+    at = first_new
+    position = 0
+    # Invariant: `weight` rows are in classes of at most `target` for sure; the entries from `first_new` to `at` say so.
+    while position < len(order) and n_read < rules.amounts[1]:
+        members = order[position : ends[position]]
+        position = ends[position]
+        size = 0
+        for t in members:
+            size += cells.counts[t]
+        if size <= target:
+            continue
+        n_read += len(members)
+        split_class(members, scratch.x, rules.groups, split, cells, blocks)
+        for i in range(len(members)):
+            t, part = members[i], blocks.sizes[blocks.slots[i]]
+            if part <= target:
+                if scratch.stamps[t] != scratch.stamp[0] or scratch.env[0, t] > target:
+                    weight += cells.counts[t]
+                evidence.ids[at] = t
+                evidence.values[at] = part
+                at += 1
+        if weight > limit:
+            break
+    scratch.work[0] += n_read
+    scratch.work[3] += n_read
+    if weight <= limit:
+        return _OPEN
+    scratch.work[1] += 1
+    known.tops[node, 0] = min(known.tops[node, 0], target)
+    _keep_refuted(at, evidence, scratch)
+    return _SETTLED
+
+
+@njit(cache=True, nogil=True)
+def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
+    """The whole evidence with the smallest classes that are kept, or -1."""
+    best = -1
+    for e in range(evidence.numbers[0] - 1, -1, -1):
+        speaks = evidence.whole[e]
+        for j in range(len(scratch.x)):
+            if not speaks:
+                break
+            speaks = evidence.levels[e, j] >= scratch.x[j]
+        if speaks and (best < 0 or evidence.tops[e] < evidence.tops[best]):
+            best = e
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _keep_refuted(at, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Close the entry of a node that reading refuted: its tuples end at `at`."""
+    e = evidence.numbers[0]
+    evidence.levels[e] = scratch.x
+    evidence.whole[e] = False
+    evidence.tops[e] = np.inf
+    evidence.orders[e] = -1
+    evidence.dense[e] = -1
+    evidence.starts[e + 1] = at
+    evidence.numbers[0] = e + 1
+    evidence.numbers[1] = at
