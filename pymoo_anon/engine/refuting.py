@@ -52,7 +52,7 @@ class Small(NamedTuple):
         tops: (n, n_values) float array: the smallest value v for which the classes of at most v hold more tuples than
             the limit, together with those that go anyway; infinite where there is none.
         starts: (n * n_values + 1,) int64 array, where the tuples by each value of each generalization begin.
-        ids: (m,) int32 array, the tuples in classes of less than `tops`.
+        ids: (m,) int32 array, the tuples in classes of less than `tops`, in order of values.
         values: (m,) float array, the values of their classes; -inf, by the first value, for those that go anyway.
     """
 
@@ -178,7 +178,11 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
                     ids[at] = t
                     found[at] = -np.inf if is_gone else values[h, a + c]
                     at += 1
+            first = list_starts[i * n_values + h]
             list_starts[i * n_values + h + 1] = at
+            in_order = np.argsort(found[first:at])
+            ids[first:at] = ids[first:at][in_order]
+            found[first:at] = found[first:at][in_order]
     return tops, list_starts, ids[: list_starts[-1]].copy(), found[: list_starts[-1]].copy()
 
 

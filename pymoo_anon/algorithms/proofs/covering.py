@@ -42,9 +42,9 @@ def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-
         if possible:
             add_suppressed(above, is_new, rules, cells, scratch)
             is_new = False
-            possible = scratch.sums[0] <= rules.amounts[0] and _keeps_limits(node, above, rules, nodes, scratch)
+            possible = scratch.sums[0] <= rules.amounts[0] and keeps_limits(node, above, rules, nodes, scratch)
         if possible:
-            m = _furthest_member(node, above, rules, nodes, members, scratch)
+            m = furthest_member(node, above, rules, nodes, members, scratch)
             if m < 0:
                 return False
             for d in range(1, len(above)):
@@ -95,17 +95,24 @@ def add_suppressed(above, is_new, rules, cells, scratch):  # type: ignore[no-unt
             gone |= scratch.env[h, t] <= above[h]
         if gone:
             scratch.counted[i] = True
-            sums[0] += cells.counts[t]
+            add_tuple(t, rules, cells, scratch)
             if sums[0] > rules.amounts[0]:
                 return
-            for a in range(len(sums) - 1):
-                left = 0.0
-                for j in range(len(scratch.x)):
-                    left += rules.left[a, scratch.x[j], cells.places[j, t]]
-                sums[1 + a] += left * cells.counts[t]
-            for c in range(len(tally)):
-                for label in range(tally.shape[1]):
-                    tally[c, label] += rules.labels[c, t, label]
+
+
+@njit(cache=True, nogil=True)
+def add_tuple(t, rules, cells, scratch):  # type: ignore[no-untyped-def]
+    """Add what a tuple's suppression costs."""
+    sums, tally = scratch.sums, scratch.tally
+    sums[0] += cells.counts[t]
+    for a in range(len(sums) - 1):
+        left = 0.0
+        for j in range(len(scratch.x)):
+            left += rules.left[a, scratch.x[j], cells.places[j, t]]
+        sums[1 + a] += left * cells.counts[t]
+    for c in range(len(tally)):
+        for label in range(tally.shape[1]):
+            tally[c, label] += rules.labels[c, t, label]
 
 
 @njit(cache=True, nogil=True)
@@ -136,7 +143,7 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """Whether the bounds allow for the constraints; exactly on a limit a node keeps it."""
     for o in range(len(rules.kinds)):
         if rules.limits[o] < np.inf and rules.kinds[o] <= MAJORITY:
@@ -163,7 +170,7 @@ def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """The member that stands for the node up to the highest first threshold, or -1."""
     best, furthest = -1, above[0]
     bounds = np.empty(len(rules.kinds))

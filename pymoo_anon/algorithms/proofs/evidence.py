@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.known import Evidence
+from pymoo_anon.algorithms.proofs.union import mask_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples
@@ -101,7 +102,7 @@ class Library:
     """All evidence, in arrays that grow by doubling.
 
     Args:
-        n_var: Number of attributes.
+        lengths: (n_var,) int64 array, the greatest levels.
         n_values: Number of thresholds that tuples are listed by.
         cells: The distinct tuples.
         entries: (3, n_entries) int64 array, the tuple, the mark and the rows of each entry of the sums of squares.
@@ -110,14 +111,16 @@ class Library:
     """
 
     def __init__(
-        self, n_var: int, n_values: int, cells: Cells, entries: Ints, segments: Ints, most_orders: int
+        self, lengths: Ints, n_values: int, cells: Cells, entries: Ints, segments: Ints, most_orders: int
     ) -> None:
+        self.lengths = lengths
         self.n_values, self.cells, self.entries, self.segments = n_values, cells, entries, segments
         self.most_orders = most_orders
         n_distinct = len(cells.counts)
         self.arrays = Evidence(
             numbers=np.zeros(2, dtype=np.int64),
-            levels=np.empty((256, n_var), dtype=np.int64),
+            levels=np.empty((256, len(lengths)), dtype=np.int64),
+            masks=np.empty(256, dtype=np.uint64),
             whole=np.empty(256, dtype=bool),
             tops=np.empty(256),
             starts=np.zeros(256 * n_values + 1, dtype=np.int64),
@@ -137,7 +140,7 @@ class Library:
         n, m = own.numbers.tolist()
         grows: dict[str, Any] = {}
         if n + 2 >= len(own.levels):
-            for name in ("levels", "whole", "tops", "orders", "dense"):
+            for name in ("levels", "masks", "whole", "tops", "orders", "dense"):
                 old = getattr(own, name)
                 grows[name] = np.concatenate([old, np.empty_like(old)])
             grows["starts"] = np.concatenate([own.starts, np.zeros(len(own.levels) * self.n_values, dtype=np.int64)])
@@ -154,7 +157,8 @@ class Library:
         self.make_room(len(ids) + len(self.cells.counts))
         own = self.arrays
         n, m = own.numbers.tolist()
-        own.levels[n], own.whole[n], own.tops[n], own.orders[n], own.dense[n] = x, True, top, -1, -1
+        own.levels[n], own.masks[n] = x, mask_of(x, self.lengths)
+        own.whole[n], own.tops[n], own.orders[n], own.dense[n] = True, top, -1, -1
         own.ids[m : m + len(ids)] = ids
         own.values[m : m + len(ids)] = values
         first = n * self.n_values + 1

@@ -16,6 +16,7 @@ from pymoo_anon.engine.refuting import Blocks, Cells
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Keys = NDArray[np.uint64]
 Matrix = NDArray[np.float64]
 
 #: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor and what suppressed tuples lose on top; a
@@ -94,9 +95,10 @@ class Evidence(NamedTuple):
     Attributes:
         numbers: (2,) int64: how many nodes there are, and tuples of all of them.
         levels: (room, n_var) int64.
+        masks: (room,) uint64, a bit for each step above the lowest levels.
         whole: (room,) Boolean: whether all of the node was grouped, and not only what refuted it.
         tops: (room,) float: the first threshold that is out of reach, or the size of the class that reading stopped at.
-        starts: (room * n_values + 1,) int64, where the tuples of each node by each value begin.
+        starts: (room * n_values + 1,) int64, where the tuples of each node by each value begin; in order of values.
         ids: (entry_room,) int32, tuples.
         values: (entry_room,) float, the values of their classes.
         orders: (room,) int32, the row of `order` that holds its tuples by class, or -1.
@@ -108,6 +110,7 @@ class Evidence(NamedTuple):
 
     numbers: Ints
     levels: Ints
+    masks: Keys
     whole: Flags
     tops: Matrix
     starts: Ints
@@ -127,8 +130,11 @@ class Scratch(NamedTuple):
         work: (4,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
             looked at.
         x: (n_var,) int64, its levels.
+        mask: (1,) uint64, a bit for each step above the lowest levels.
         floors: (n_additive,) float.
         accepted: (room,) int64, the evidence that speaks of it.
+        places: (room,) int64, how far each of them was read.
+        gains: (room,) int64, how much more of each of them there is.
         stamp: (1,) int64.
         stamps: (n_distinct,) int64: equal to the stamp where a tuple was touched.
         env: (n_values, n_distinct) float, the least value of a touched tuple's classes.
@@ -143,8 +149,11 @@ class Scratch(NamedTuple):
 
     work: Ints
     x: Ints
+    mask: Keys
     floors: Matrix
     accepted: Ints
+    places: Ints
+    gains: Ints
     stamp: Ints
     stamps: Ints
     env: Matrix

@@ -28,7 +28,7 @@ Matrix = NDArray[np.float64]
 _NODES_A_SLICE = 50
 
 # Open nodes that are evaluated together. With more of them roll-up saves more, with fewer the front prunes more.
-_BATCH = 8
+_BATCH = 1
 _BATCH_AT_RANDOM = 32
 
 # Projections that are evaluated together.
@@ -82,7 +82,7 @@ class StoredLatticeProof(Proof):
         )
         n_bytes = 8 * problem.table.n_distinct + 4 * own.entries.shape[1]
         self._library = Library(
-            problem.n_var, n_values, self._cells, own.entries, own.rules.segments, max(max_bytes // 4 // n_bytes, 1)
+            problem.lengths, n_values, self._cells, own.entries, own.rules.segments, max(max_bytes // 4 // n_bytes, 1)
         )
         self._scratch = scratch_for(own.rules, self._cells, n_values)
         self._blocks = blocks_for(problem.table.n_distinct)

@@ -182,8 +182,11 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
     return Scratch(
         work=np.zeros(4, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
+        mask=np.zeros(1, dtype=np.uint64),
         floors=np.zeros(len(rules.terms)),
         accepted=np.zeros(1 << 16, dtype=np.int64),
+        places=np.zeros(1 << 16, dtype=np.int64),
+        gains=np.zeros(1 << 16, dtype=np.int64),
         stamp=np.zeros(1, dtype=np.int64),
         stamps=np.zeros(n_distinct, dtype=np.int64),
         env=np.empty((n_values, n_distinct)),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.covering import is_covered
+from pymoo_anon.algorithms.proofs.covering import add_tuple, furthest_member, is_covered, keeps_limits
 from pymoo_anon.algorithms.proofs.known import SQUARES, named
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import split_class
@@ -27,6 +27,9 @@ Ints = NDArray[np.int64]
 FINISHED, ENOUGH, NO_ROOM, NO_ORDER, SLICE = range(5)
 
 _OPEN, _SETTLED, _NOT_NOW = range(3)
+
+# So many lists are looked for that hold the most tuples; mostly they are enough.
+_LONGEST_FIRST = 4
 
 # Tuples that are looked at in one slice, some tenths of a second.
 _SLICE = 50_000_000
@@ -62,8 +65,11 @@ def settle(nodes, start, most_open, *arrays):  # type: ignore[no-untyped-def]
         prepare(node, rules, known, scratch)
         outcome = _SETTLED
         if not is_covered(node, rules, cells, known, members, scratch):
-            outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
-            if outcome == _OPEN and rules.amounts[2] == 0 and len(rules.first) == 1:
+            if len(rules.first) > 1:
+                outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
+            else:
+                outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
+            if outcome == _OPEN and rules.amounts[2] == 0:
                 outcome = _by_reading(node, rules, cells, known, evidence, scratch, blocks)
         if outcome == _NOT_NOW:
             return position, NO_ORDER, open_nodes[:n_open]
@@ -82,6 +88,7 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     for j in range(len(rules.strides)):
         scratch.x[j] = rest // rules.strides[j]
         rest -= scratch.x[j] * rules.strides[j]
+    scratch.mask[0] = mask_of(scratch.x, rules.lengths)
     for a in range(len(scratch.floors)):
         # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
         floor = rules.terms[a, 0, scratch.x[0]]
@@ -96,48 +103,136 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def mask_of(x, lengths):  # type: ignore[no-untyped-def]
+    """A bit for each step above the lowest levels, as far as 64 of them go: those of a generalization are more."""
+    mask, first = np.uint64(0), 0
+    for j in range(len(x)):
+        for step in range(first, min(first + x[j], 64)):
+            mask |= np.uint64(1) << np.uint64(step)
+        first += lengths[j]
+    return mask
+
+
+@njit(cache=True, nogil=True)
+def is_above(one, other):  # type: ignore[no-untyped-def]
+    """Whether one node is a generalization of another, or the same."""
+    for j in range(len(one)):
+        if one[j] < other[j]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def touch(t, scratch):  # type: ignore[no-untyped-def]
     """Make room for what is known of a tuple's classes."""
     if scratch.stamps[t] != scratch.stamp[0]:
         scratch.stamps[t] = scratch.stamp[0]
-        scratch.env[:, t] = np.inf
+        for h in range(len(scratch.env)):
+            scratch.env[h, t] = np.inf
         scratch.touched[scratch.touched[-1]] = t
         scratch.touched[-1] += 1
 
 
 @njit(cache=True, nogil=True)
-def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
-    """Settle a node by the lists of all evaluated generalizations, as far as they go."""
-    n_values = known.tops.shape[1]
-    target = scratch.thresholds[0, 0]
-    is_single = len(rules.first) == 1
+def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Settle a node with one threshold by the lists of all evaluated generalizations, as far as they go.
+
+    Lists are sorted by value. So only their tuples up to the threshold are looked at, and more of them as it rises.
+    """
+    above = scratch.thresholds[0]
     n_accepted = _accept(evidence, scratch)
-    weight = 0
-    # Invariant: `weight` rows are in touched tuples that the first threshold alone suppresses where it is above target.
+    for a in range(n_accepted):
+        scratch.places[a] = evidence.starts[scratch.accepted[a]]
+    scratch.sums[:] = 0
+    scratch.tally[:] = 0
+    # Invariant: `sums` and `tally` are those of the tuples that are suppressed where the threshold is above `above`, as
+    # far as the lists were read. Up to `above` the members stand for the node.
+    while True:
+        first_new = scratch.touched[-1]
+        if _are_too_many(above[0], n_accepted, rules, cells, evidence, scratch):
+            # No constraint but the limit says so: it holds for all specializations.
+            known.tops[node, 0] = min(known.tops[node, 0], above[0])
+            return _SETTLED
+        if scratch.touched[-1] == first_new:
+            return _OPEN
+        for i in range(first_new, scratch.touched[-1]):
+            add_tuple(scratch.touched[i], rules, cells, scratch)
+        while True:
+            if above[0] >= known.tops[node, 0] or above[0] == np.inf:
+                return _SETTLED
+            if not keeps_limits(node, above, rules, known, scratch):
+                return _SETTLED
+            m = furthest_member(node, above, rules, known, members, scratch)
+            if m < 0:
+                break
+            above[0] = members.reaches[m, 0]
+
+
+@njit(cache=True, nogil=True)
+def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Touch the tuples of at most this value, those of long lists first, until they are more than the limit."""
+    gains, places = scratch.gains, scratch.places
+    n = 0
+    # Invariant: the lists of the first n places have such tuples, gains[a] of them; no other list before a has any.
+    for a in range(n_accepted):
+        e, last = places[a], evidence.starts[scratch.accepted[a] + 1]
+        if e < last and evidence.values[e] <= above:
+            scratch.accepted[a], scratch.accepted[n] = scratch.accepted[n], scratch.accepted[a]
+            places[a] = places[n]
+            places[n] = e
+            gains[n] = _end_of(above, e, last, evidence) - e
+            n += 1
+    weight = scratch.sums[0]
+    for first in range(n):
+        if first < _LONGEST_FIRST:
+            best = first
+            for a in range(first + 1, n):
+                best = a if gains[a] > gains[best] else best
+            scratch.accepted[best], scratch.accepted[first] = scratch.accepted[first], scratch.accepted[best]
+            places[best], places[first] = places[first], places[best]
+            gains[best], gains[first] = gains[first], gains[best]
+        for e in range(places[first], places[first] + gains[first]):
+            t = evidence.ids[e]
+            if scratch.stamps[t] != scratch.stamp[0]:
+                touch(t, scratch)
+                weight += cells.counts[t]
+        scratch.work[3] += gains[first]
+        if weight > rules.amounts[0]:
+            return True
+        places[first] += gains[first]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _end_of(above, low, high, evidence):  # type: ignore[no-untyped-def]
+    """Where the values up to `above` end in a list, by bisection."""
+    while low < high:
+        middle = (low + high) >> 1
+        if evidence.values[middle] <= above:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Settle a node with several thresholds by the lists of all evaluated generalizations, as far as they go."""
+    n_values = known.tops.shape[1]
+    n_accepted = _accept(evidence, scratch)
     for a in range(n_accepted):
         first = scratch.accepted[a] * n_values
         for h in range(n_values):
             top = known.tops[node, h]
             for e in range(evidence.starts[first + h], evidence.starts[first + h + 1]):
                 value, t = evidence.values[e], evidence.ids[e]
-                if value < top:
-                    touch(t, scratch)
-                    before = scratch.env[h, t]
-                    if value < before:
-                        scratch.env[h, t] = value
-                        if h == 0 and value <= target < before:
-                            weight += cells.counts[t]
+                if value >= top:
+                    break
+                touch(t, scratch)
+                scratch.env[h, t] = min(scratch.env[h, t], value)
             scratch.work[3] += evidence.starts[first + h + 1] - evidence.starts[first + h]
-        if is_single and weight > rules.amounts[0]:
-            known.tops[node, 0] = min(known.tops[node, 0], target)
-            return _SETTLED
-    if scratch.touched[-1] > 0:
-        settled = is_covered(node, rules, cells, known, members, scratch)
-        if settled:
-            if is_single and scratch.sums[0] > rules.amounts[0]:
-                # No constraint but the limit says so: it holds for all specializations.
-                known.tops[node, 0] = min(known.tops[node, 0], scratch.thresholds[0, 0])
-            return _SETTLED
+    if scratch.touched[-1] > 0 and is_covered(node, rules, cells, known, members, scratch):
+        return _SETTLED
     if len(scratch.squares) > 0:
         return _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch)
     return _OPEN
@@ -145,31 +240,10 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
 
 @njit(cache=True, nogil=True)
 def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
-    """Gather the evidence of generalizations, the latest first; returns how much there is.
-
-    What is known of a generalization of a generalization is no news, where all of the nearer one was grouped.
-    """
-    x, n = scratch.x, 0
+    """Gather the evidence of generalizations, the latest first; returns how much there is."""
+    n, mask = 0, scratch.mask[0]
     for e in range(evidence.numbers[0] - 1, -1, -1):
-        speaks = True
-        for j in range(len(x)):
-            if evidence.levels[e, j] < x[j]:
-                speaks = False
-                break
-        if not speaks:
-            continue
-        for a in range(n):
-            nearer = scratch.accepted[a]
-            if evidence.whole[nearer]:
-                is_between = True
-                for j in range(len(x)):
-                    if evidence.levels[nearer, j] > evidence.levels[e, j]:
-                        is_between = False
-                        break
-                if is_between:
-                    speaks = False
-                    break
-        if speaks:
+        if mask & ~evidence.masks[e] == 0 and is_above(evidence.levels[e], scratch.x):
             scratch.accepted[n] = e
             n += 1
     scratch.work[3] += n
@@ -242,7 +316,7 @@ def _by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: 
         for i in range(len(members)):
             t, part = members[i], blocks.sizes[blocks.slots[i]]
             if part <= target:
-                if scratch.stamps[t] != scratch.stamp[0] or scratch.env[0, t] > target:
+                if scratch.stamps[t] != scratch.stamp[0]:
                     weight += cells.counts[t]
                 evidence.ids[at] = t
                 evidence.values[at] = part
@@ -264,12 +338,9 @@ def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
     """The whole evidence with the smallest classes that are kept, or -1."""
     best = -1
     for e in range(evidence.numbers[0] - 1, -1, -1):
-        speaks = evidence.whole[e]
-        for j in range(len(scratch.x)):
-            if not speaks:
-                break
-            speaks = evidence.levels[e, j] >= scratch.x[j]
-        if speaks and (best < 0 or evidence.tops[e] < evidence.tops[best]):
+        if not evidence.whole[e] or scratch.mask[0] & ~evidence.masks[e] != 0:
+            continue
+        if (best < 0 or evidence.tops[e] < evidence.tops[best]) and is_above(evidence.levels[e], scratch.x):
             best = e
     return best
 
@@ -278,7 +349,12 @@ def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
 def _keep_refuted(at, evidence, scratch):  # type: ignore[no-untyped-def]
     """Close the entry of a node that reading refuted: its tuples end at `at`."""
     e = evidence.numbers[0]
+    first = evidence.numbers[1]
+    in_order = np.argsort(evidence.values[first:at])
+    evidence.ids[first:at] = evidence.ids[first:at][in_order]
+    evidence.values[first:at] = evidence.values[first:at][in_order]
     evidence.levels[e] = scratch.x
+    evidence.masks[e] = scratch.mask[0]
     evidence.whole[e] = False
     evidence.tops[e] = np.inf
     evidence.orders[e] = -1
