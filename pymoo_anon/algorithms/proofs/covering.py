@@ -171,16 +171,15 @@ def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """The member that stands for the node up to the highest first threshold, or -1."""
-    best, furthest = -1, above[0]
-    bounds = np.empty(len(rules.kinds))
+    """The member that stands for the node up to the highest first threshold, or -1; members come in that order."""
+    bounds = scratch.bounds
     for o in range(len(bounds)):
         bounds[o] = np.inf
         if rules.kinds[o] <= MAJORITY:
             bounds[o] = bound_of(o, node, above, rules, nodes, scratch)
     for m in range(len(members.needs)):
-        if members.reaches[m, 0] <= furthest:
-            continue
+        if members.reaches[m, 0] <= above[0]:
+            return -1
         stands = True
         for o in range(len(bounds)):
             if rules.kinds[o] <= MAJORITY and members.needs[m, o] > bounds[o]:
@@ -191,8 +190,8 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
                 break
             stands = _reach(m, d, rules, members, scratch) > above[d]
         if stands:
-            best, furthest = m, members.reaches[m, 0]
-    return best
+            return m
+    return -1
 
 
 @njit(cache=True, nogil=True)

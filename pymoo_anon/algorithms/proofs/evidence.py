@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.known import Evidence
-from pymoo_anon.algorithms.proofs.union import mask_of
+from pymoo_anon.algorithms.proofs.union import NEVER, mask_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples
@@ -166,7 +166,7 @@ class Library:
         own.numbers[:] = n + 1, m + len(ids)
         return n
 
-    def keep_order(self, place: int, groups: Ints) -> bool:
+    def keep_order(self, place: int, groups: Ints) -> None:
         """Sort the tuples by the classes of some evidence, where memory allows for it.
 
         Args:
@@ -174,7 +174,8 @@ class Library:
             groups: (n_codes,) int64 array, the group of every domain value.
         """
         if self.n_orders == self.most_orders:
-            return False
+            self.arrays.orders[place] = NEVER
+            return
         if self.n_orders == len(self.arrays.order):
             more = min(max(8, self.n_orders), self.most_orders - self.n_orders)
             for name in ("order", "ends"):
@@ -185,7 +186,6 @@ class Library:
         order_by_class(groups, self.arrays.order[row], self.arrays.ends[row], *self.cells)
         self.arrays.orders[place] = row
         self.n_orders += 1
-        return True
 
     def keep_sums(self, place: int, groups: Ints) -> None:
         """Count how often each entry is found in its class, where memory allows for it; arguments as `keep_order`."""

@@ -78,7 +78,7 @@ class Nodes(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The front, as what it can stand for.
+    """The front, as what it can stand for; by their first reach, the furthest first.
 
     Attributes:
         needs: (m, n_measures) float: a member stands for minimised values from this one on.
@@ -127,8 +127,8 @@ class Scratch(NamedTuple):
     """Memory for the node that is looked at.
 
     Attributes:
-        work: (4,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
-            looked at.
+        work: (5,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
+            looked at, hints given.
         x: (n_var,) int64, its levels.
         mask: (1,) uint64, a bit for each step above the lowest levels.
         floors: (n_additive,) float.
@@ -144,6 +144,8 @@ class Scratch(NamedTuple):
         tally: (n_majority, n_labels) int64, their labels.
         squares: (n_squares,) float, bounds of the sums of squares without the suppressed rows' own.
         thresholds: (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends.
+        bounds: (n_measures,) float, bounds of the measures above the thresholds.
+        hints: (4, 5) int64: evidence that settled nodes together lately; how many there are comes last.
         least: (n_entries,) uint32, the fewest that an entry is found with.
     """
 
@@ -163,6 +165,8 @@ class Scratch(NamedTuple):
     tally: Ints
     squares: Matrix
     thresholds: Matrix
+    bounds: Matrix
+    hints: Ints
     least: NDArray[np.uint32]
 
 

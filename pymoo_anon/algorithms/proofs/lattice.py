@@ -93,6 +93,7 @@ class StoredLatticeProof(Proof):
         # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
+        self._is_sifted = True
         # How many nodes of each layer were evaluated.
         self._n_done = np.zeros(len(self._layer_sizes), dtype=np.int64)
 
@@ -156,6 +157,8 @@ class StoredLatticeProof(Proof):
                 self._open = self._open[size:]
             elif self._position == len(self._ahead):
                 self._enter_next_layer()
+            elif not self._is_sifted:
+                self._sift()
             elif self._look() == SLICE:
                 break
 
@@ -184,7 +187,7 @@ class StoredLatticeProof(Proof):
             # Without members that stand for anything all are left.
             nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
             nobody = Members(np.empty((0, len(self._measures.families))), np.empty((0, nodes.tops.shape[1])))
-            ahead = np.concatenate([ahead, *(self._screen(t, nodes, nobody)[0] for t in range(self._layer - 1, -1, -1))])
+            ahead = np.concatenate([ahead, *(self._screen(t, nodes, nobody) for t in range(self._layer - 1, -1, -1))])
         elif self._layer > 0:
             ahead = np.arange(self.problem.n_nodes)
         ahead = np.unique(ahead[~nodes.done[ahead]])
@@ -199,7 +202,7 @@ class StoredLatticeProof(Proof):
         """Look at nodes until some are open; returns why it ended."""
         arrays = self._arrays(self._nodes, self._front())
         size = _BATCH if self.sweeps else _BATCH_AT_RANDOM
-        self._position, why, self._open = settle(self._ahead, self._position, size, *arrays)
+        self._position, why, self._open = settle(self._ahead, self._position, size, True, *arrays)
         if why == NO_ROOM:
             self._library.make_room(self.problem.table.n_distinct)
         elif why == NO_ORDER:
@@ -226,16 +229,28 @@ class StoredLatticeProof(Proof):
             self._layer = 0 if self._layer > 0 else -1
         else:
             if self._layer > 0:
-                nodes, floors = self._screen(self._layer - 1, self._nodes, self._front())
-                self._ahead = nodes[np.argsort(floors, kind="stable")]
+                self._ahead = self._screen(self._layer - 1, self._nodes, self._front())
             self._layer -= 1
+            self._is_sifted = False
         self._position = 0
 
-    def _screen(self, total: int, nodes: Nodes, members: Members) -> tuple[Ints, Matrix]:
-        """The nodes of a layer that are not plainly settled, and their first floors."""
-        found, floors = np.empty(self._layer_sizes[total], dtype=np.int64), np.empty(self._layer_sizes[total])
-        n = screen(total, found, floors, *self._arrays(nodes, members))
-        return found[:n], floors[:n]
+    def _sift(self) -> None:
+        """Settle nodes of a layer in the order of their numbers, in which neighbours are settled by the same evidence.
+
+        What is left open is looked at again, by floors: those of little loss are most likely to be in the front.
+        """
+        self._library.make_room(self.problem.table.n_distinct)
+        arrays = self._arrays(self._nodes, self._front())
+        end, _, left = settle(self._ahead, 0, len(self._ahead), False, *arrays)
+        left = np.append(left, self._ahead[end:])
+        self._ahead = left[np.argsort(self._measures.first_floors(left), kind="stable")]
+        self._is_sifted = True
+
+    def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
+        """The nodes of a layer that are not plainly settled."""
+        found = np.empty(self._layer_sizes[total], dtype=np.int64)
+        n = screen(total, found, *self._arrays(nodes, members))
+        return found[:n]
 
     def _visit(self, nodes: Ints) -> None:
         """Evaluate nodes, learn from their classes, and offer them to the front."""

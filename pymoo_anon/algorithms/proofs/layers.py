@@ -21,13 +21,12 @@ def layer_sizes(lengths: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def screen(total, found, first_floors, *arrays):  # type: ignore[no-untyped-def]
+def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to the nodes of one level sum, and find those that no member plainly stands for.
 
     Args:
         total: The level sum; the nodes of the sum above have their bounds.
         found: (n,) int64, written: the nodes that are left, in the order of their numbers.
-        first_floors: (n,) float, written: the first additive floor of each, or 0.
         arrays: The arrays of all groups, as `known.named` takes them.
 
     Returns:
@@ -57,7 +56,6 @@ def screen(total, found, first_floors, *arrays):  # type: ignore[no-untyped-def]
                 hint = stands
             elif stands == -1:
                 found[n_found] = node
-                first_floors[n_found] = floors[0, n_var] if n_additive > 0 else 0.0
                 n_found += 1
         changed = _next(x, rules.lengths)
     return n_found

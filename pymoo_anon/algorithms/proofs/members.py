@@ -37,7 +37,8 @@ def members_of(
             n_rows = family.n_rows
             place = 0 if family.by_size else thresholds.index(family)
             np.minimum(reaches[:, place], family.reach(needs[:, column], n_rows), out=reaches[:, place])
-    return Members(needs, reaches)
+    furthest = np.argsort(-reaches[:, 0], kind="stable")
+    return Members(needs[furthest], reaches[furthest])
 
 
 def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -> Matrix:

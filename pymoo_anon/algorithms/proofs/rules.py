@@ -82,7 +82,7 @@ class Measures:
         limits = _limits(problem)
         limit = problem.suppression.limit_of(tuples.n_rows)
         n_inherited = sum(not families[i].has_floor for i in self.columns)
-        reads = limit is not None and len(self.thresholds) == 1 and self.thresholds[0].by_size
+        by_size_alone = len(self.thresholds) == 1 and self.thresholds[0].by_size and len(segments) == 1
         return Rules(
             lengths=lengths,
             strides=strides,
@@ -102,7 +102,7 @@ class Measures:
                 [
                     tuples.n_rows if limit is None else limit,
                     max(int(_SHARE_READ * len(tuples)), 1),
-                    0 if reads else -1,
+                    0 if limit is not None and by_size_alone else -1,
                     n_inherited,
                 ]
             ),
@@ -152,6 +152,14 @@ class Measures:
                 bounds[:, place] = _floors(self._problem, self.families[column])
         return bounds
 
+    def first_floors(self, ahead: Ints) -> Matrix:
+        """(n,) float array: the first additive floor of some nodes, given by number; 0 where there is none."""
+        if len(self.rules.terms) == 0:
+            return np.zeros(len(ahead))
+        levels = ahead[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
+        sums: Matrix = np.cumsum(self.rules.terms[0][np.arange(levels.shape[1]), levels], axis=1)[:, -1]
+        return sums
+
     def bounds_of(self, ahead: Ints, nodes: Nodes) -> Matrix:
         """(n, n_measures) float array: lower bounds of the minimised values of some nodes.
 
@@ -180,7 +188,7 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
     """Memory for one node at a time."""
     n_distinct = len(cells.counts)
     return Scratch(
-        work=np.zeros(4, dtype=np.int64),
+        work=np.zeros(5, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         mask=np.zeros(1, dtype=np.uint64),
         floors=np.zeros(len(rules.terms)),
@@ -196,6 +204,8 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
         tally=np.zeros((len(rules.labels), rules.labels.shape[2]), dtype=np.int64),
         squares=np.zeros(len(rules.segments) - 1),
         thresholds=np.zeros((2, len(rules.first))),
+        bounds=np.empty(len(rules.kinds)),
+        hints=np.zeros((4, 5), dtype=np.int64),
         least=np.zeros(len(rules.weights), dtype=np.uint32),
     )
 

@@ -31,18 +31,25 @@ _OPEN, _SETTLED, _NOT_NOW = range(3)
 # So many lists are looked for that hold the most tuples; mostly they are enough.
 _LONGEST_FIRST = 4
 
+# Classes of at most this share are far smaller.
+_FAR_SMALLER = 0.5
+
+#: The place of an order that there is no memory for.
+NEVER = -2
+
 # Tuples that are looked at in one slice, some tenths of a second.
 _SLICE = 50_000_000
 
 
 @njit(cache=True, nogil=True)
-def settle(nodes, start, most_open, *arrays):  # type: ignore[no-untyped-def]
+def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-def]
     """Look at nodes until some are open.
 
     Args:
         nodes: (n,) int64, numbers of nodes.
         start: Where to begin in `nodes`.
         most_open: How many open nodes are enough.
+        reads: Whether tuples may be read to refute a node.
         arrays: The arrays of all groups, as `known.named` takes them.
 
     Returns:
@@ -69,7 +76,7 @@ def settle(nodes, start, most_open, *arrays):  # type: ignore[no-untyped-def]
                 outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
             else:
                 outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
-            if outcome == _OPEN and rules.amounts[2] == 0:
+            if outcome == _OPEN and reads and rules.amounts[2] == 0:
                 outcome = _by_reading(node, rules, cells, known, evidence, scratch, blocks)
         if outcome == _NOT_NOW:
             return position, NO_ORDER, open_nodes[:n_open]
@@ -140,6 +147,9 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
     Lists are sorted by value. So only their tuples up to the threshold are looked at, and more of them as it rises.
     """
     above = scratch.thresholds[0]
+    if _is_hinted(above[0], rules, cells, evidence, scratch):
+        known.tops[node, 0] = min(known.tops[node, 0], above[0])
+        return _SETTLED
     n_accepted = _accept(evidence, scratch)
     for a in range(n_accepted):
         scratch.places[a] = evidence.starts[scratch.accepted[a]]
@@ -198,8 +208,38 @@ def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: 
                 weight += cells.counts[t]
         scratch.work[3] += gains[first]
         if weight > rules.amounts[0]:
+            if scratch.sums[0] == 0 and first < scratch.hints.shape[1] - 1:
+                scratch.work[4] += 1
+                row = scratch.hints[scratch.work[4] % len(scratch.hints)]
+                row[: first + 1] = scratch.accepted[: first + 1]
+                row[-1] = first + 1
             return True
         places[first] += gains[first]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Whether what settled other nodes lately does so here: it has more tuples of at most this value than the limit."""
+    for hint in scratch.hints:
+        speaks = hint[-1] > 0
+        for i in range(hint[-1]):
+            speaks &= scratch.mask[0] & ~evidence.masks[hint[i]] == 0 and is_above(evidence.levels[hint[i]], scratch.x)
+        if not speaks:
+            continue
+        weight = 0
+        for i in range(hint[-1]):
+            for e in range(evidence.starts[hint[i]], evidence.starts[hint[i] + 1]):
+                t = evidence.ids[e]
+                if evidence.values[e] > above:
+                    break
+                if scratch.stamps[t] != scratch.stamp[0]:
+                    touch(t, scratch)
+                    weight += cells.counts[t]
+        if weight > rules.amounts[0]:
+            return True
+        scratch.stamp[0] += 1
+        scratch.touched[-1] = 0
     return False
 
 
@@ -335,13 +375,24 @@ def _by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: 
 
 @njit(cache=True, nogil=True)
 def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
-    """The whole evidence with the smallest classes that are kept, or -1."""
-    best = -1
+    """The evidence whose classes are split: that with the smallest classes that are kept, or -1.
+
+    To sort all tuples by class takes as long as to evaluate a node. So one that is sorted already is taken, unless the
+    best of all has far smaller classes.
+    """
+    best, best_sorted = -1, -1
     for e in range(evidence.numbers[0] - 1, -1, -1):
-        if not evidence.whole[e] or scratch.mask[0] & ~evidence.masks[e] != 0:
+        if not evidence.whole[e] or scratch.mask[0] & ~evidence.masks[e] != 0 or evidence.orders[e] == NEVER:
             continue
         if (best < 0 or evidence.tops[e] < evidence.tops[best]) and is_above(evidence.levels[e], scratch.x):
             best = e
+            if evidence.orders[e] >= 0:
+                best_sorted = e
+        elif evidence.orders[e] >= 0 and (best_sorted < 0 or evidence.tops[e] < evidence.tops[best_sorted]):
+            if is_above(evidence.levels[e], scratch.x):
+                best_sorted = e
+    if best_sorted >= 0 and evidence.tops[best_sorted] * _FAR_SMALLER <= evidence.tops[best]:
+        return best_sorted
     return best
 
 

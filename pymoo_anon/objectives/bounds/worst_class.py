@@ -80,15 +80,11 @@ class FollowsK(Hereditary):
         """
         low, high = np.zeros_like(needs), np.full_like(needs, n_rows + 1)
         while (high - low > 1).any():
+            # With 1 apart the middle is `low`, which is enough as it was.
             middle = (low + high) // 2
-            enough = (self.at(np.maximum(middle, 1)) >= needs) & (middle > low)
-            low, high = np.where(enough, middle, low), np.where(enough | (middle == low), high, middle)
+            enough = (self.at(np.maximum(middle, 1)) >= needs) | (middle == low)
+            low, high = np.where(enough, middle, low), np.where(enough, high, middle)
         return np.where(np.isneginf(needs), np.inf, np.where(low > 0, low, -np.inf))
-
-    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
-        """The value of the largest k; splitting classes does not raise k."""
-        best: Values = self.measure.of_k(below.most_k)
-        return best
 
 
 class Shares(NamedTuple):
