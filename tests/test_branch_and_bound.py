@@ -25,7 +25,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import Below
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -240,9 +239,6 @@ def test_what_has_no_bounds_is_refused_by_name():
     with pytest.raises(ValueError) as caught:
         minimize(census_problem([KAnonymity(), Largest()]), BranchAndBound())
     assert str(caught.value) == "Largest() states no bounds; ExhaustiveSearch or PBGEA search without any"
-    with pytest.raises(ValueError) as caught:
-        minimize(LatticeProblem(CENSUS, [KAnonymity()], suppression=Below(5)), BranchAndBound())
-    assert str(caught.value) == "Below has no bounds; ExhaustiveSearch or PBGEA search without any"
     from pymoo.problems import get_problem
 
     with pytest.raises(TypeError) as caught:

@@ -120,6 +120,8 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
     """The least minimised value of a measure that is no threshold, above the thresholds."""
     kind, place = rules.kinds[o], rules.places[o]
     if kind == ADDITIVE:
+        if scratch.sums[0] == rules.amounts[4]:
+            return rules.most[place]
         floor, added = scratch.floors[place], scratch.sums[1 + place]
         n_values = nodes.tops.shape[1]
         if len(above) > n_values:
@@ -146,9 +148,15 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
 def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """Whether the bounds allow for the constraints; exactly on a limit a node keeps it."""
     for o in range(len(rules.kinds)):
-        if rules.limits[o] < np.inf and rules.kinds[o] <= MAJORITY:
-            if bound_of(o, node, above, rules, nodes, scratch) > rules.limits[o]:
-                return False
+        if rules.limits[o] == np.inf:
+            continue
+        bound = -np.inf
+        if rules.kinds[o] <= MAJORITY:
+            bound = bound_of(o, node, above, rules, nodes, scratch)
+        elif rules.kinds[o] == SQUARES:
+            bound = -scratch.squares[rules.places[o]] - np.float64(rules.amounts[0]) ** 2
+        if bound > rules.limits[o]:
+            return False
     return True
 
 

@@ -39,11 +39,13 @@ class Rules(NamedTuple):
         terms: (n_additive, n_var, n_levels) float, the floor of each level.
         left: (n_additive, n_levels, n_codes) float, what a suppressed row loses by each domain value.
         least: (n_additive, n_var, n_levels) float, the least of these.
+        most: (n_additive,) float, the value where every row is suppressed.
         labels: (n_majority, n_distinct, n_labels) int64, the labels of each tuple.
         weights: (n_entries,) int64, the rows of each entry of the sums of squares.
         segments: (n_squares + 1,) int64, where the entries of each sum begin.
-        amounts: (4,) int64: the limit of suppressed rows; how many tuples are read to refute a node; 0 where the only
-            threshold is k, which reading refutes, else -1; how many columns of bounds hold of all specializations.
+        amounts: (5,) int64: the limit of suppressed rows; how many tuples are read to refute a node; 0 where the only
+            threshold is k, which reading refutes, else -1; how many columns of bounds hold of all specializations;
+            the rows of the table.
     """
 
     lengths: Ints
@@ -57,6 +59,7 @@ class Rules(NamedTuple):
     terms: Matrix
     left: Matrix
     least: Matrix
+    most: Matrix
     labels: Ints
     weights: Ints
     segments: Ints

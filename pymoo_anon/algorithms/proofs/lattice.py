@@ -32,7 +32,7 @@ _BATCH = 1
 _BATCH_AT_RANDOM = 32
 
 # Projections that are evaluated together.
-_PROJECTIONS = 512
+_PROJECTIONS = 64
 
 
 class StoredLatticeProof(Proof):
@@ -78,7 +78,7 @@ class StoredLatticeProof(Proof):
         self._teacher = Teacher(problem, own.families, own.thresholds, own.columns, self._cells, not own.sweeps)
         n_values = max(len(own.thresholds), 1)
         self._nodes = Nodes(
-            np.full((problem.n_nodes, n_values), np.inf), own.first_bounds(), np.zeros(problem.n_nodes, dtype=bool)
+            np.full((problem.n_nodes, n_values), own.first_tops()), own.first_bounds(), np.zeros(problem.n_nodes, dtype=bool)
         )
         n_bytes = 8 * problem.table.n_distinct + 4 * own.entries.shape[1]
         self._library = Library(

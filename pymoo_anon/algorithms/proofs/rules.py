@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations, product
 from typing import Any
@@ -95,6 +96,7 @@ class Measures:
             terms=terms.reshape(len(additive), *levels.T.shape),
             left=left,
             least=np.minimum.reduceat(left, tuples.offsets[:-1], axis=2).transpose(0, 2, 1).copy(),
+            most=self._most(additive),
             labels=self._labels(),
             weights=self.entries[2].copy(),
             segments=segments,
@@ -104,6 +106,7 @@ class Measures:
                     max(int(_SHARE_READ * len(tuples)), 1),
                     0 if limit is not None and by_size_alone else -1,
                     n_inherited,
+                    tuples.n_rows,
                 ]
             ),
         )
@@ -118,6 +121,21 @@ class Measures:
                 first[place] = max(first[place], broken)
         # The last threshold is the number of suppressed rows.
         return np.append(first, -1.0) if has_sums else first
+
+    def _most(self, additive: list[Any]) -> Matrix:
+        """(n_additive,) float array: the minimised values where every row is suppressed."""
+        classes = self._problem.equivalence_classes(self._problem.lengths)
+        nothing = replace(classes, kept=np.zeros(len(classes.sizes), dtype=bool))
+        return np.array([(-1 if own.measure.maximize else 1) * own.measure.evaluate(nothing)[0] for own in additive])
+
+    def first_tops(self) -> Matrix:
+        """(n_values,) float array: what no threshold is above at any node."""
+        tuples = self._problem.table.tuples
+        found = [
+            float(tuples.n_rows) if family.by_size else family.measure.value_range(tuples)[1]
+            for family in self.thresholds
+        ]
+        return np.array(found or [np.inf], dtype=float)
 
     def _labels(self) -> Ints:
         """(n_majority, n_distinct, n_labels) int64 array, filled up with zeros."""
@@ -211,7 +229,7 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
 
 
 def projections(lengths: Ints, strides: Ints, depth: int) -> tuple[int, Ints]:
-    """The nodes with at most so many attributes below the top, or fewer where these are too many.
+    """The most special node, and those with at most so many attributes below the top, or fewer if these are too many.
 
     Args:
         lengths: (n_var,) int64 array, the greatest levels.
@@ -234,7 +252,8 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> tuple[int, Ints]:
             steps = [range(1, int(lengths[j]) + 1) for j in chosen]
             found += [sum(d * int(strides[j]) for d, j in zip(down, chosen, strict=True)) for down in product(*steps)]
     top = int(lengths @ strides)
-    return depth, np.array(sorted(top - down for down in found), dtype=np.int64)
+    # The most special node, number 0, has the least loss: without it nothing stands for what is little private.
+    return depth, np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
 
 
 def _limits(problem: LatticeProblem) -> Matrix:
