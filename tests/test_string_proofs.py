@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pymoo_anon.algorithms.proofs import strings, strings_bounds, strings_search, strings_space, strings_tables
+from pymoo_anon.algorithms.proofs import strings
 from pymoo_anon.algorithms.proofs.strings import StringProof
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.fronts.archive import merge_front
@@ -183,7 +183,7 @@ def test_threads_and_the_order_of_attributes_and_tuples_change_nothing(seed):
     columns, values, at = {}, {}, np.concatenate([np.full(n, i) for i, n in enumerate(table.tuples.counts)])
     if any(getattr(one, "weights", None) is not None for one in problem.objectives):
         return
-    rows = pd.DataFrame({name: at for name in ["row"]})
+    rows = pd.DataFrame(dict.fromkeys(["row"], at))
     for name in ("label", "illness"):
         histogram = table.tuples.columns[name].histogram()
         columns[name] = np.concatenate([np.repeat(np.arange(len(h)), h) for h in histogram])
