@@ -65,7 +65,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
-            an objective states no bounds, the problem suppresses without limit, or its lattice is too large.
+            an objective states no bounds, or its lattice is too large.
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
@@ -90,8 +90,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         Raises:
             TypeError: The problem is no `LatticeProblem`.
-            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice is too
-                large.
+            ValueError: An objective states no bounds, or the lattice is too large.
         """
         tolerance(self.epsilon, problem.n_obj)
         _kind(problem, self.max_bytes).check(problem, self.max_bytes)
