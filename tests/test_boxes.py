@@ -17,6 +17,7 @@ from pymoo_anon.algorithms.proofs import boxes as proofs
 from pymoo_anon.algorithms.proofs.base import share_off
 from pymoo_anon.algorithms.proofs.box_arrays import LEAVES
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
+from pymoo_anon.algorithms.proofs.lattice import bytes_of
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     DistinctLDiversity,
@@ -171,7 +172,7 @@ def test_a_full_heap_goes_depth_first(monkeypatch, limit):
 def test_more_memory_changes_nothing_but_the_way():
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     fronts = []
-    for max_bytes in (LITTLE, 10_000, 500_000):
+    for max_bytes in (LITTLE, 10_000, bytes_of(problem) - 1):
         algorithm = minimize(problem, BranchAndBound(max_bytes=max_bytes), seed=0).algorithm
         assert isinstance(algorithm._proof, BoxProof)
         fronts.append(sorted_rows(algorithm._proof.F))
@@ -198,7 +199,7 @@ def test_several_words_a_key_and_a_node():
 
 BUGS = {
     "floors": (AdditiveLoss, "attribute_floors", lambda right: right * 1.2),
-    "what is left to lose": (GeneralLossMetric, "left_to_lose", lambda right: right + 30),
+    "what is left to lose": (AdditiveLoss, "left_by_value", lambda right: right + 30),
     "the limit": (proofs, "_rule", lambda right: (right[0] - np.array([0, 1, 0, 0, 0]), *right[1:])),
     "the least k": (proofs, "_rule", lambda right: (*right[:2], right[2] + 3)),
     "the greatest loss": (proofs, "_most_loss", lambda right: min(right, 300)),
