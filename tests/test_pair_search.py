@@ -76,3 +76,16 @@ def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
     monkeypatch.setattr(pair_search, "_MOST_PREFIXES", 0)
     found = improve(strings.instance, start, strings.k, rng)
     assert strings.gain(found) >= strings.gain(start)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pairs_under_a_limit_keep_to_it_and_gain(seed):
+    strings = invented(4 * seed, sizes=(4, 4, 4))
+    whole = [
+        np.flatnonzero(np.ptp(spans, axis=1) == size)
+        for spans, size in zip(strings.instance.spans, (4, 4, 4), strict=True)
+    ]
+    for limit in (0, 2, 10):
+        found = pair_search._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
+        assert strings.suppressed(found) <= limit
+        assert strings.gain(found) >= strings.gain(whole)

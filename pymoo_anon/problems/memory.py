@@ -122,7 +122,11 @@ class Memory:
 
 
 def _keys(X: NDArray[Any]) -> list[bytes]:
-    """The bytes of every row."""
+    """The bytes of every row.
+
+    Args:
+        X: (n, n_var) array.
+    """
     X = np.ascontiguousarray(X)
     keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
     return keys
