@@ -57,7 +57,7 @@ def test_the_record_holds_every_option():
     assert record()["inputs"] == {"sha256": {}}
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2"])
 def test_same_seed_same_front(algorithm):
     for folder, seed in [("a", "1"), ("b", "1"), ("c", "2")]:
         search(*SMALL, "--algorithm", algorithm, "--seed", seed, "--output", folder)
@@ -66,7 +66,7 @@ def test_same_seed_same_front(algorithm):
     assert first != other
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_every_generalization_keeps_what_is_required(algorithm):
     bounds = ["--require", "k>=10", "--require", "t <= 0.6", "--require", "precision>=0.1"]
     result = search("--rows", "300", "--objectives", "k,GLM", "--algorithm", algorithm, *bounds)
@@ -84,7 +84,7 @@ def test_every_generalization_keeps_what_is_required(algorithm):
     ]
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "bnb", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "bnb", "exhaustive"])
 def test_what_no_generalization_keeps_is_an_error(algorithm):
     arguments = ["--rows", "300", "--algorithm", algorithm, "--objectives", "k,GLM", "--require", "k>=301"]
     result = search(*arguments)
@@ -109,7 +109,7 @@ def test_exhaustive_search():
     assert list(front())[-3:-1] == ["k", "GLM"]
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_verbose_shows_the_table_of_pymoo(algorithm):
     result = search("--rows", "50", "--verbose", "--algorithm", algorithm, "--objectives", "k,GLM", "--seed", "3")
     assert result.exit_code == 0, result.output
@@ -177,7 +177,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
         ),
         (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
         (["--engine", "polars"], "--engine means nothing with census"),
-        (["--algorithm", "pbg"], "algorithm must be one of auto, pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
+        (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
         (["--objectives", "k,glm"], f"objectives must be one of {', '.join(OBJECTIVES)}, got 'glm'"),
         (["--objectives", ""], f"objectives must be one of {', '.join(OBJECTIVES)}, got ''"),
         (["--require", "K>=5"], f"require must be one of {', '.join(OBJECTIVES)}, got 'K'"),
@@ -248,8 +248,8 @@ def test_a_proof_where_it_is_quick():
     [
         (["--generations", "100"], "pbgea", "--generations is an option of an evolutionary search"),
         (["--pop-size", "20"], "pbgea", "--pop-size is an option of an evolutionary search"),
-        (["--suppression", "below:4"], "pbgea", "Below"),
-        (["--objectives", "k,delta"], "pbgea", "DeltaDisclosure('occupation') states no bounds"),
+        (["--suppression", "below:4"], "pls", "Below"),
+        (["--objectives", "k,delta"], "pls", "DeltaDisclosure('occupation') states no bounds"),
         (["--algorithm", "nsga2"], "nsga2", "asked for"),
     ],
 )
@@ -259,6 +259,25 @@ def test_what_serves_where_a_proof_does_not(arguments, name, why):
     assert record()["algorithm"]["name"] == name
     assert record()["algorithm"]["why"].startswith(why)
     assert f"Algorithm: {ALGORITHMS[name].words} ({record()['algorithm']['why']}).\n" in result.stdout
+
+
+def test_local_search_evaluates_as_many_nodes_as_an_evolutionary_search_may_see():
+    asked = ["--rows", "3000", "--algorithm", "pls", "--generations", "4", "--pop-size", "20"]
+    result = search(*asked)
+    assert result.exit_code == 0, result.output
+    assert 80 <= record()["n_unique"] < 100
+    assert record()["n_unique"] == 17_920 - record()["n_undecided"]
+    assert record()["stopped"] == "evaluations"
+    before = len(front())
+    assert search(*asked, "--epsilon", "50,3,5000").exit_code == 0
+    assert len(front()) < before
+
+
+def test_local_search_comes_to_a_proof_where_everything_is_ruled_out():
+    result = search("--rows", "300", "--algorithm", "pls", "--objectives", "k,GLM", "--generations", "1000")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("; certified: proven to be complete.\n")
+    assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
 
 
 def test_a_large_table_is_searched_without_a_proof(monkeypatch):
@@ -278,19 +297,19 @@ def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
     assert result.exit_code == 0, result.output
     assert record()["algorithm"] == {
         "name": "exhaustive",
-        "why": "PBG-EA would visit as many as all of the 6 nodes",
+        "why": "local search would visit as many as all of the 6 nodes",
     }
     assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
 
 
-@pytest.mark.parametrize(("generations", "name"), [(1792, "exhaustive"), (1791, "pbgea")])
-def test_a_lattice_is_visited_whole_where_pbgea_would_visit_as_many_nodes(generations, name):
+@pytest.mark.parametrize(("generations", "name"), [(1792, "exhaustive"), (1791, "pls")])
+def test_a_lattice_is_visited_whole_where_local_search_would_visit_as_many_nodes(generations, name):
     problem = LatticeProblem(make_census(20), [KAnonymity(), DeltaDisclosure("occupation")])
     settings = SimpleNamespace(algorithm="auto", given=set(), seed=1, generations=generations, pop_size=10)
     assert choose(problem, settings)[0] == name
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_a_limit_of_time(algorithm):
     result = search("--rows", "3000", "--algorithm", algorithm, "--time-limit", "0.0001", "--objectives", "k,GLM")
     assert result.exit_code == 0, result.output
@@ -313,9 +332,9 @@ def test_lattices_beyond_any_memory(folder, n):
     wide = ["--data", "wide.csv", "--hierarchies", "trees"]
     result = search(*wide)
     assert result.exit_code == 0, result.output
-    assert record()["algorithm"]["name"] == "pbgea"
+    assert record()["algorithm"]["name"] == "pls"
     size = "282,429,536,481" if n == 24 else "about 10^33"
-    assert f"a lattice of {size} nodes.\nAlgorithm: PBG-EA ({size} nodes with " in result.stdout
+    assert f"a lattice of {size} nodes.\nAlgorithm: Pareto local search ({size} nodes with " in result.stdout
     # Every column and every member is printed whole.
     assert "…" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 250

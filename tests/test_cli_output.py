@@ -81,7 +81,7 @@ def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "nsga2", "bnb", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
     @contextmanager
     def interrupting():
@@ -106,7 +106,7 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
     assert len(front()) > 0
 
 
-@pytest.mark.parametrize("algorithm", ["pbgea", "bnb"])
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "bnb"])
 def test_ctrl_c_before_anything_was_found(monkeypatch, algorithm):
     measured = searching.LatticeProblem._measure
 

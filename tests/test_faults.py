@@ -17,6 +17,7 @@ MOMENTS = 6
 SEARCHES = {
     "bnb": ["--rows", "3000", "--algorithm", "bnb"],
     "pbgea": ["--rows", "3000", "--algorithm", "pbgea", "--generations", "30"],
+    "pls": ["--rows", "3000", "--algorithm", "pls", "--generations", "30"],
     "exhaustive": ["--rows", "300", "--algorithm", "exhaustive", "--objectives", "k,GLM"],
 }
 

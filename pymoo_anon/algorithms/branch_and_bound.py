@@ -18,7 +18,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.proofs.base import Proof, gap
+from pymoo_anon.algorithms.proofs.base import Proof, gap, share_off
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings import StringProof
@@ -234,14 +234,27 @@ def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]
-    """Columns of a branch and bound: nodes that are evaluated, pruned and undecided, and the size of the front."""
+    """Columns of a branch and bound: what is evaluated, pruned and undecided, the size of the front, and its gap.
+
+    The gap is a share: for whatever is open some member is, in no objective, worse by more than this share of its own
+    value. It is not shown where it would cost a look at every node.
+    """
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
         for name, width in (("evaluated", 9), ("pruned", 10), ("undecided", 10)):
             self.columns.append(Column(name, width=width, func=attrgetter(f"n_{name}")))
         self.columns.append(Column("front", width=6, func=_front_size))
+        self.columns.append(Column("gap", width=8, func=_shown_gap))
 
 
 def _front_size(algorithm: BranchAndBound) -> int:
     return len(algorithm._proof.X)
+
+
+def _shown_gap(algorithm: BranchAndBound) -> str | None:
+    proof = algorithm._proof
+    if not proof.shows_gap and not proof.certified:
+        return None
+    share = share_off(proof.F, proof.open_bounds())
+    return f"{share:.2%}" if np.isfinite(share) else None

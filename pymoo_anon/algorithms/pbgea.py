@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from inspect import signature
 from numbers import Integral
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,12 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.core.selection import Selection
 from pymoo.termination import get_termination
-from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon._messages import examples, plain
+from pymoo_anon._messages import examples
+from pymoo_anon.algorithms.columns import add_columns, has_own_columns
+from pymoo_anon.algorithms.first_population import check_evaluated, in_type_of_problem
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -115,8 +115,8 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         pop = super()._initialize_infill()
         if not len(pop):
             raise ValueError("sampling must give at least one individual, got none")
-        _check_evaluated(pop, self.problem)
-        return _in_type_of_problem(pop, self.problem)
+        check_evaluated(pop, self.problem)
+        return in_type_of_problem(pop, self.problem)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self._replace(infills)
@@ -161,38 +161,7 @@ class PBGEAOutput(Output):  # type: ignore[misc]
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Choose the columns that the algorithm and its problem can fill."""
-        self.columns.append(Column("archive", width=7, func=_archive_size))
-        problem = algorithm.problem
-        if isinstance(problem, AnonymizationProblem):
-            self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
-        if _has_own_columns(problem):
-            for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
-                heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
-                self.columns.append(Column(heading, width=max(12, len(heading)), func=_Best(index)))
-
-
-class _Best:
-    """The best value of one objective in the current front, as a person writes it."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def __call__(self, algorithm: Algorithm) -> str:
-        problem = algorithm.problem
-        if not len(algorithm.box_archive):
-            return "-"
-        best = algorithm.opt.get("F")[:, self.index].min()
-        value = problem.natural(np.where(np.arange(problem.n_obj) == self.index, best, 0.0))[self.index]
-        return f"{value:,.0f}" if problem.objectives[self.index].whole else f"{value:,.2f}"
-
-
-def _archive_size(algorithm: Algorithm) -> int:
-    return len(algorithm.box_archive)
-
-
-def _has_own_columns(problem: Problem) -> bool:
-    """Whether the columns of F are the objectives of a problem of ours, with none added by a wrapper."""
-    return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
+        add_columns(self, algorithm, "box_archive")
 
 
 def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | None]:
@@ -200,46 +169,11 @@ def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | No
     if not isinstance(problem, AnonymizationProblem):
         return np.ones(1), None
     maximize = [objective.maximize for objective in problem.objectives]
-    if _has_own_columns(problem):
+    if has_own_columns(problem):
         return problem.steps, maximize
     # `ConstraintsAsObjective` puts the violation before the objectives, or in their place.
     n_more = problem.n_obj - len(maximize)
     return None, [False] * n_more + maximize if n_more > 0 else None
-
-
-def _check_evaluated(pop: Population, problem: Problem) -> None:
-    """Refuse individuals that were evaluated under another problem: an evaluator would pass over them.
-
-    Raises:
-        ValueError: F, G or H of one has another length than the problem gives it.
-    """
-    expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
-    for one in pop:
-        found = tuple(np.size(values) for values in (one.F, one.G, one.H))
-        if one.evaluated and found != expected:
-            raise ValueError(
-                f"sampling must hold individuals of this problem, with {expected} values in F, G and H, got {found}"
-            )
-
-
-def _in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Whole numbers that came as floats or objects become integers, so that equal nodes have equal bytes.
-
-    What is no whole number stays as it is: the problem refuses it in its own words.
-    """
-    X = pop.get("X")
-    if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
-        return pop
-    try:
-        with np.errstate(invalid="ignore"):
-            whole = X.astype(problem.vtype)
-    except (TypeError, ValueError, OverflowError):
-        return pop
-    if not np.array_equal(whole, X):
-        return pop
-    copies = Population([one.copy() for one in pop])
-    copies.set("X", whole)
-    return copies
 
 
 def _union(pop: Population, archive: BoxArchive) -> Population:

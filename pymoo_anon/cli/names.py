@@ -75,6 +75,7 @@ EVOLUTION = ("generations", "pop_size", "epsilon")
 #: What --algorithm names. auto stands for one of the others.
 ALGORITHMS = {
     "auto": Method("the algorithm that serves"),
+    "pls": Method("Pareto local search"),
     "pbgea": Method("PBG-EA"),
     "nsga2": Method("NSGA-II", ("epsilon",)),
     "bnb": Method("branch and bound", EVOLUTION, proves=True),

@@ -13,6 +13,7 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.result import Result
 from pymoo.core.termination import TerminateIfAny, Termination
+from pymoo.termination.max_eval import MaximumFunctionCallTermination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.multi import NumberOfNondominatedSolutions
@@ -22,6 +23,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.cli.console import count
 from pymoo_anon.cli.names import ALGORITHMS, EVOLUTION
@@ -49,7 +51,7 @@ class Found:
         seconds: How long it took.
         certified: Whether the front is proven to be complete.
         n_undecided: Number of nodes of which is not known whether they belong to the front.
-        stopped: What ended it: proof complete, generations, time limit, no new nodes or Ctrl-C.
+        stopped: What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C.
     """
 
     res: Result
@@ -60,7 +62,7 @@ class Found:
 
 
 def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
-    """The algorithm that serves a problem: a proof where it is known to be quick, else PBG-EA.
+    """The algorithm that serves a problem: a proof where it is known to be quick, else Pareto local search.
 
     Returns:
         Its name among `ALGORITHMS`, and the reason.
@@ -72,20 +74,20 @@ def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
         return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
     if problem.n_nodes * n_tuples > QUICK:
-        return "pbgea", (
+        return "pls", (
             f"{count(problem.n_nodes)} nodes with {n_tuples:,} tuples each are more than are known to be proven quickly"
         )
     try:
         BranchAndBound().setup(problem, seed=settings.seed)
     except ValueError as error:
         if problem.n_nodes <= settings.generations * settings.pop_size:
-            return "exhaustive", f"PBG-EA would visit as many as all of the {count(problem.n_nodes)} nodes"
-        return "pbgea", str(error)
+            return "exhaustive", f"local search would visit as many as all of the {count(problem.n_nodes)} nodes"
+        return "pls", str(error)
     return "bnb", f"{count(problem.n_nodes)} nodes with {n_tuples:,} tuples each are proven quickly"
 
 
 def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any) -> Found:
-    """Search until the proof is complete, the generations or the time are over, or Ctrl-C.
+    """Search until the proof is complete, generations, evaluations or time are over, or Ctrl-C.
 
     Args:
         problem: The problem.
@@ -98,7 +100,10 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
     """
     algorithm = _made(name, settings)
     limits: dict[str, Termination] = {}
-    if not ALGORITHMS[name].proves:
+    if name == "pls":
+        # As many nodes as an evolutionary search may see.
+        limits["evaluations"] = MaximumFunctionCallTermination(settings.generations * settings.pop_size)
+    elif not ALGORITHMS[name].proves:
         limits["generations"] = MaximumGenerationTermination(settings.generations)
     if settings.time_limit is not None:
         limits["time limit"] = TimeBasedTermination(settings.time_limit)
@@ -117,7 +122,7 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
     res.algorithm = algorithm
     n_undecided, certified = _proven(algorithm, problem)
     over = [words for words, termination in limits.items() if termination.has_terminated()]
-    # Branch and bound ends by itself when it is interrupted, and a genetic algorithm when it finds no new node to try.
+    # Branch and bound ends by itself when it is interrupted, others when they find no new node to try.
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
     if interrupted and res.X is None:
         raise KeyboardInterrupt
@@ -153,6 +158,8 @@ def progress() -> Iterator[Callable[[Algorithm], None]]:
 
 
 def _made(name: str, settings: Settings) -> Algorithm:
+    if name == "pls":
+        return ParetoLocalSearch(settings.pop_size, settings.sides())
     if name == "pbgea":
         return PBGEA(settings.pop_size, settings.sides())
     if name == "nsga2":
@@ -172,11 +179,13 @@ def _made(name: str, settings: Settings) -> Algorithm:
 def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
     """How many nodes are not decided, and whether the front is proven to be complete.
 
-    An evolutionary search decides the nodes that it evaluates, and proves nothing.
+    Other searches decide the nodes that they evaluate. Local search may come to an end where all others are ruled out.
     """
     if isinstance(algorithm, BranchAndBound):
         return algorithm.n_undecided, algorithm.certified
     if isinstance(algorithm, ExhaustiveSearch):
         left = problem.n_nodes - algorithm.n_visited
         return left, left == 0
+    if isinstance(algorithm, ParetoLocalSearch) and algorithm.certified:
+        return 0, True
     return problem.n_nodes - problem.n_unique, False

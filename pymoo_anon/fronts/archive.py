@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from moocore import is_nondominated
@@ -14,9 +14,86 @@ from pymoo.core.population import Population
 from pymoo_anon.fronts.dominance import update_boxes
 
 Matrix = NDArray[np.float64]
+Archive = TypeVar("Archive", bound="ParetoArchive")
 
 
-class BoxArchive:
+class ParetoArchive:
+    """The non-dominated individuals among all that were seen; of equal F the first.
+
+    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
+    length, is indexed and sliced as a population is, and gives values of its members by `get`. Individuals that break a
+    constraint are passed over, whatever a search tolerates for the time being (see `satisfies_constraints`).
+
+    >>> from pymoo.core.population import Population
+    >>> archive = ParetoArchive().add(Population.new(X=np.array([[0], [1], [2]]), F=[[-3, 40], [-4, 40], [-5, 80]]))
+    >>> archive, archive.get("X").tolist()
+    (ParetoArchive(2 members), [[1], [2]])
+    """
+
+    def __init__(self) -> None:
+        self._members: list[Individual] = []
+        self._F: Matrix = np.empty((0, 0))
+
+    def add(self: Archive, pop: Population) -> Archive:
+        """Offer evaluated individuals in their order; returns the archive itself.
+
+        Args:
+            pop: Individuals with F, and with G and H, or CV, where there are constraints.
+
+        Raises:
+            ValueError: An individual is not evaluated, its F holds NaN or has another number of objectives than the
+                members, or `epsilon` or `maximize` of a `BoxArchive` has another number.
+        """
+        candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
+        if not candidates:
+            return self
+        F = _values_of([*self._members[:1], *candidates])[len(self._members[:1]) :]
+        feasible = [i for i, one in enumerate(candidates) if satisfies_constraints(one)]
+        if not feasible:
+            return self
+        candidates, F = [candidates[i] for i in feasible], F[feasible]
+        if np.isnan(F).any():
+            raise ValueError("pop must have numbers in F, got nan")
+        members = [*self._members, *candidates]
+        together = np.concatenate([self._F.reshape(-1, F.shape[1]), F])
+        kept = self._kept(together)
+        self._members = [members[i] for i in kept]
+        self._F = together[kept]
+        return self
+
+    def _kept(self, F: Matrix) -> NDArray[np.int64]:
+        """Which rows are members: those of the members so far, and then the candidates'."""
+        return np.flatnonzero(first_non_dominated(F))
+
+    @property
+    def pop(self) -> Population:
+        """The members as a pymoo population, in the order in which they came."""
+        return Population(self._members)
+
+    @property
+    def F(self) -> Matrix:
+        """(n, n_obj) float array, a copy of the members' objective values."""
+        return self._F.copy()
+
+    def get(self, *names: str) -> Any:
+        """Attributes of the members, as pymoo's `Population.get`."""
+        return self.pop.get(*names)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One member, or a population of those that a slice or an array selects."""
+        return self.pop[index]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Individual]:
+        return iter(self._members)
+
+    def __repr__(self) -> str:
+        return f"ParetoArchive({len(self)} members)"
+
+
+class BoxArchive(ParetoArchive):
     """The best individuals seen so far, one per non-dominated box of objective space (Dewri et al. 2010, Algorithm 1).
 
     A grid of side `epsilon` divides objective space into boxes, as `boxes` says. Of two individuals in different boxes
@@ -24,10 +101,6 @@ class BoxArchive:
     box-dominated by a member, or shares a box with one that it does not dominate, is refused; members that it dominates
     leave. So every member is minimal among all that was ever offered (Theorem 1), and the size is bounded by the number
     of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are points.
-
-    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
-    length, is indexed and sliced as a population is, and gives values of its members by `get`. Individuals that break a
-    constraint are passed over, whatever a search tolerates for the time being (see `satisfies_constraints`).
 
     Args:
         epsilon: Side of the boxes, one positive number or one per objective: the difference that is worth telling
@@ -58,59 +131,10 @@ class BoxArchive:
     ) -> None:
         self.epsilon = checked_epsilon(epsilon)
         self.maximize = checked_maximize(maximize)
-        self._members: list[Individual] = []
-        self._F: Matrix = np.empty((0, 0))
+        super().__init__()
 
-    def add(self, pop: Population) -> BoxArchive:
-        """Offer evaluated individuals in their order; returns the archive itself.
-
-        Args:
-            pop: Individuals with F, and with G and H, or CV, where there are constraints.
-
-        Raises:
-            ValueError: An individual is not evaluated, its F holds NaN or has another number of objectives than the
-                members, or `epsilon` or `maximize` has another number.
-        """
-        candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
-        if not candidates:
-            return self
-        F = _values_of([*self._members[:1], *candidates])[len(self._members[:1]) :]
-        feasible = [i for i, one in enumerate(candidates) if satisfies_constraints(one)]
-        if not feasible:
-            return self
-        candidates, F = [candidates[i] for i in feasible], F[feasible]
-        if np.isnan(F).any():
-            raise ValueError("pop must have numbers in F, got nan")
-        members = [*self._members, *candidates]
-        together = np.concatenate([self._F.reshape(-1, F.shape[1]), F])
-        kept = update_boxes(together, boxes(together, self.epsilon, self.maximize), len(self._members))
-        self._members = [members[i] for i in kept]
-        self._F = together[kept]
-        return self
-
-    @property
-    def pop(self) -> Population:
-        """The members as a pymoo population, in the order in which they came."""
-        return Population(self._members)
-
-    @property
-    def F(self) -> Matrix:
-        """(n, n_obj) float array, a copy of the members' objective values."""
-        return self._F.copy()
-
-    def get(self, *names: str) -> Any:
-        """Attributes of the members, as pymoo's `Population.get`."""
-        return self.pop.get(*names)
-
-    def __getitem__(self, index: Any) -> Any:
-        """One member, or a population of those that a slice or an array selects."""
-        return self.pop[index]
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def __iter__(self) -> Iterator[Individual]:
-        return iter(self._members)
+    def _kept(self, F: Matrix) -> NDArray[np.int64]:
+        return update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
 
     def __repr__(self) -> str:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"

@@ -2,15 +2,19 @@
 
 from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover, ReducedSurrogateCrossover
 from pymoo_anon.operators.mutation import PerAttributeBitMutation, RandomImmigrantMutation, SingleStepMutation
+from pymoo_anon.operators.neighborhood import LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.operators.sampling import LatticeSampling, ValidSampling
+from pymoo_anon.operators.sampling import CornerSampling, LatticeSampling, ValidSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
 
 __all__ = [
     "ClosestValidRepair",
+    "CornerSampling",
     "DominanceCountTournament",
     "LatticeSampling",
     "LevelCrossover",
+    "LevelNeighborhood",
+    "Neighborhood",
     "PartitionCrossover",
     "PerAttributeBitMutation",
     "RandomImmigrantMutation",

@@ -32,6 +32,36 @@ class LatticeSampling(Sampling):  # type: ignore[misc]
         return X
 
 
+class CornerSampling(Sampling):  # type: ignore[misc]
+    """The ends of a lattice and the corners next to them.
+
+    The wholly generalized node, the wholly specialized one, and for each attribute the first with this attribute's
+    values as they are, and the second with this attribute wholly generalized. From there a local search has a path
+    along every attribute. Where more nodes are asked for than there are corners, random ones follow.
+
+    Raises:
+        TypeError: When it samples, the variables of the problem are bits or real numbers.
+
+    >>> from pymoo.core.problem import Problem
+    >>> lattice = Problem(n_var=3, xl=0, xu=[4, 1, 2], vtype=int)
+    >>> CornerSampling().do(lattice, 8, random_state=np.random.default_rng(1)).get("X").tolist()
+    [[4, 1, 2], [0, 0, 0], [0, 1, 2], [4, 0, 0], [4, 0, 2], [0, 1, 0], [4, 1, 0], [0, 0, 2]]
+    """
+
+    def _do(
+        self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
+    ) -> NDArray[np.int64]:
+        check_levels(problem)
+        low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
+        one = np.eye(problem.n_var, dtype=bool)
+        pairs = np.stack([np.where(one, low, high), np.where(one, high, low)], axis=1)
+        X = np.concatenate([[high, low], pairs.reshape(-1, problem.n_var)])
+        # Attributes of one level, or one attribute alone, have corners that are one and the same.
+        corners = X[np.sort(np.unique(X, axis=0, return_index=True)[1])][:n_samples]
+        others = random_state.integers(low, high + 1, size=(n_samples - len(corners), problem.n_var))
+        return np.concatenate([corners, others])
+
+
 class ValidSampling(Sampling):  # type: ignore[misc]
     """Random valid strings of a `PartitionProblem`, always with the wholly generalized and the wholly specialized one.
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,12 +25,14 @@ from pymoo_anon.problems.arguments import (
     unique_names,
 )
 from pymoo_anon.problems.journal import Journal
-from pymoo_anon.problems.memory import Memory
+from pymoo_anon.problems.memory import Memory, keys_of
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 
 Matrix = NDArray[np.float64]
+Visit = Callable[[NDArray[np.int64], EquivalenceClasses], None]
+T = TypeVar("T")
 
 # Fewer points are not worth another thread.
 _POINTS_OF_A_THREAD = 16
@@ -228,8 +230,31 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             (1, n_obj) float array of minimised values, and (1, n_ieq_constr) float array, at most 0 where satisfied.
         """
         if self._memory.holds(x).all():
-            return self._minimised(self._compute(x, visit))
-        return self._minimised(self._memory.recall(x, lambda new: self._compute(new, visit)))
+            return self._minimised(self._compute(x, lambda rows, classes: visit(classes)))
+        return self._minimised(
+            self._memory.recall(x, lambda new: self._compute(new, lambda rows, classes: visit(classes)))
+        )
+
+    def study(self, X: NDArray[Any], lesson: Callable[[EquivalenceClasses], T]) -> list[T]:
+        """Evaluate valid points, which the memory then holds, and look at the equivalence classes of each.
+
+        Points are grouped together, by `n_threads` threads, also those that the memory holds already.
+
+        Args:
+            X: (n, n_var) array of points, each once.
+            lesson: Takes the classes of one point, which it must not keep, and returns what is to stay of them.
+
+        Returns:
+            (n,) list, what `lesson` returned for every row of X.
+        """
+        lessons: list[Any] = [None] * len(X)
+
+        def visit(rows: NDArray[np.int64], classes: EquivalenceClasses) -> None:
+            for row, own in zip(rows.tolist(), classes, strict=True):
+                lessons[row] = lesson(own)
+
+        self._memory.fill(keys_of(X), self._measure(X, visit))
+        return lessons
 
     def compute(self, X: NDArray[Any]) -> Matrix:
         """Compute F of valid points without reading or filling the memory.
@@ -270,17 +295,23 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """What is measured of every point, each once: the objectives, and what only constraints bound."""
         return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
-    def _measure(self, X: NDArray[Any]) -> Matrix:
+    def _measure(self, X: NDArray[Any], visit: Visit | None = None) -> Matrix:
         """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last."""
         n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
         if n_threads < 2:
-            return self._compute(X)
+            return self._compute(X, visit)
+
+        def compute(part: NDArray[np.int64]) -> Matrix:
+            if visit is None:
+                return self._compute(X[part])
+            return self._compute(X[part], lambda rows, classes: visit(part[rows], classes))
+
         n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
         with ThreadPoolExecutor(n_threads) as pool:
-            return np.concatenate(list(pool.map(self._compute, np.array_split(X, n_parts))))
+            return np.concatenate(list(pool.map(compute, np.array_split(np.arange(len(X)), n_parts))))
 
-    def _compute(self, X: NDArray[Any], visit: Callable[[EquivalenceClasses], None] | None = None) -> Matrix:
-        """What `_measure` does, in one thread."""
+    def _compute(self, X: NDArray[Any], visit: Visit | None = None) -> Matrix:
+        """What `_measure` does, in one thread; `visit` is called with row numbers of X and the classes of these."""
         points, sources, given = self._roll_up(X)
         maps, n_groups = self.group_maps(points)
         asked = None if sources is None else given >= 0
@@ -303,7 +334,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             for column, measure in enumerate(self.measured):
                 values[own, column] = measure.evaluate(classes)
             if visit is not None:
-                visit(classes)
+                visit(own, classes)
             done += len(classes)
         return values
 

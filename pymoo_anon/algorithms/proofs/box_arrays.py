@@ -1,8 +1,8 @@
 """The arrays that the search over boxes of a lattice works on, in named groups.
 
 A node is packed into words of 64 bits: one lane per attribute, wide enough for its levels and one guard bit. So one
-subtraction tells whether a node is a generalization of another. Compiled functions take all arrays one by one, and
-`named` gives them their names back, as in the engine.
+subtraction tells whether a node is a generalization of another. Compiled functions take all arrays one by one, and give
+them their names back, as in the engine.
 
 In the shapes, d is the number of attributes, n the number of distinct tuples, n_words that of the words of a node, and
 n_keys that of the words of a tuple's key.
@@ -10,20 +10,35 @@ n_keys that of the words of a tuple's key.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pymoo_anon.engine.compiled import njit
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Matrix = NDArray[np.float64]
 
 
-class Space(NamedTuple):
-    """The lattice and its table, which nothing changes.
+class Lattice(NamedTuple):
+    """The lattice, which nothing changes.
+
+    Attributes:
+        least: (d, n_levels) float64, what an attribute costs at a level or above it, if nothing is suppressed.
+        lengths: (d,) int64, the greatest levels.
+        lanes: (3, d) uint64, of each attribute the word of its lane, where the lane begins, and the lane without its
+            guard bit, at the right end.
+        guards: (n_words,) uint64, all guard bits.
+    """
+
+    least: Matrix
+    lengths: Ints
+    lanes: Bits
+    guards: Bits
+
+
+class Table(NamedTuple):
+    """The table as the lattice generalizes it, which nothing changes.
 
     Attributes:
         codes: (n, d) int32, the distinct tuples in an order without meaning.
@@ -34,15 +49,8 @@ class Space(NamedTuple):
         keys: (n_keys, n_cells) uint64, what a value adds to the key of its tuple. Different groups add different sums.
         more: (n_cells,) float64, how much more a suppressed tuple costs than at the most general node.
         floors: (d, n_levels) float64, what an attribute costs at a level if nothing is suppressed.
-        least: (d, n_levels) float64, the least floor of a level and those above it.
         n_groups: (d, n_levels) int64.
-        lengths: (d,) int64, the greatest levels.
-        words: (d,) int64, the word of each attribute's lane.
-        shifts: (d,) uint64, where the lane begins.
-        masks: (d,) uint64, the lane without its guard bit, at the right end.
-        guards: (n_words,) uint64, all guard bits.
-        rule: (5,) int64: rows, limit of suppressed tuples, size that `Violating` asks for or 0, number of sensitive
-            values that a class must have, and whether no other constraint suppresses classes.
+        rule: (5,) int64, by the names below.
     """
 
     codes: NDArray[np.int32]
@@ -53,13 +61,7 @@ class Space(NamedTuple):
     keys: Bits
     more: Matrix
     floors: Matrix
-    least: Matrix
     n_groups: Ints
-    lengths: Ints
-    words: Ints
-    shifts: Bits
-    masks: Bits
-    guards: Bits
     rule: Ints
 
 
@@ -73,8 +75,7 @@ class Classes(NamedTuple):
         values: (n,) uint64, a bit for each sensitive value.
         firsts: (n,) int64, the distinct tuple that a class was first seen with.
         tally: (limit + 2,) int64, zero before and after.
-        active: (d,) int64, room for the attributes of more than one group.
-        epoch: (1,) int64.
+        active: (d + 1,) int64, the attributes of more than one group, and last the epoch.
     """
 
     slots: Ints
@@ -84,7 +85,6 @@ class Classes(NamedTuple):
     firsts: Ints
     tally: Ints
     active: Ints
-    epoch: Ints
 
 
 class Boxes(NamedTuple):
@@ -101,86 +101,77 @@ class Boxes(NamedTuple):
     high: Bits
 
 
-class Learnt(NamedTuple):
-    """What evaluated nodes tell about others.
+class Clauses(NamedTuple):
+    """Maximal refuted nodes: neither they nor a specialization has the k that is asked for.
 
     Attributes:
-        clauses: (room, n_words) uint64, maximal refuted nodes: neither they nor a specialization has the k.
+        packed: (room, n_words) uint64.
         levels: (room, d) uint8, the same unpacked.
-        good: (good_room, n_words) uint64, nodes that are not refuted.
-        good_k: (good_room,) int64, the largest k for which that is so.
-        known: (n_known, n_words) uint64, evaluated nodes that were not refuted, each at the place of its hash.
-        known_k: (n_known, 3) int64: the largest k for which it is not refuted, its own k, -1 where none is, and whether
-            it was found.
-        known_loss: (n_known,) float64.
     """
 
-    clauses: Bits
+    packed: Bits
     levels: NDArray[np.uint8]
-    good: Bits
-    good_k: Ints
-    known: Bits
-    known_k: Ints
-    known_loss: Matrix
 
 
-class Scratch(NamedTuple):
-    """What one box needs while it is worked on.
+class Known(NamedTuple):
+    """Evaluated nodes that were not refuted, and what members there are.
 
     Attributes:
-        violated: (room,) int64, clauses that the box's lowest node breaks.
-        n_literals: (room,) int64, how many levels can still satisfy each of them.
-        left: (d, n_levels) float64, what of a level's cost is not charged to a clause.
-        suffix: (d, n_levels) float64, the least of a level and those above it.
-        nodes: (6, d) int64, unpacked nodes.
-        order: (2, d) int64, attributes in an order.
-        packed: (4, n_words) uint64.
-        found: (n_found, d) int64, nodes that may be better than the best, for the caller to evaluate.
+        good: (good_room, n_words) uint64, such nodes.
+        good_k: (good_room,) int64, the largest k for which a node is not refuted.
+        nodes: (n_known, n_words) uint64, such nodes, each at the place of its hash.
+        k: (n_known, 3) int64: the largest k for which it is not refuted, its own k, -1 where it is not feasible, and
+            whether it was found.
+        loss: (n_known,) float64.
+        found: (n_found, d) int64, nodes that no member is as good as, for the caller to evaluate.
         front_k: (m,) int64, the k of the members of the front, rising.
         front_loss: (m,) float64, the least loss of the members of so large a k.
-        marks: (3,) float64: the bound from which on boxes are settled, the least bound of the leaves of a box that is
-            searched depth first, and that box's own bound.
-        counts: (13,) int64, by the names below.
     """
 
-    violated: Ints
-    n_literals: Ints
-    left: Matrix
-    suffix: Matrix
-    nodes: Ints
-    order: Ints
-    packed: Bits
+    good: Bits
+    good_k: Ints
+    nodes: Bits
+    k: Ints
+    loss: Matrix
     found: Ints
     front_k: Ints
     front_loss: Matrix
+
+
+class State(NamedTuple):
+    """What the search is at.
+
+    Attributes:
+        violated: (room, 2) int64, clauses that the lowest node of a box breaks, and how many levels can satisfy each.
+        costs: (2, d, n_levels) float64, what of a level's cost is not charged to a clause, and the least of this for a
+            level and those above it.
+        nodes: (6, d) int64, unpacked nodes: lowest and highest of the box in hand, the same of the box that is searched
+            depth first, and room.
+        order: (2, d) int64, attributes in an order, and room.
+        packed: (3, n_words) uint64, room.
+        marks: (4,) float64, by the names below.
+        counts: (14,) int64, by the names below.
+    """
+
+    violated: Ints
+    costs: Matrix
+    nodes: Ints
+    order: Ints
+    packed: Bits
     marks: Matrix
     counts: Ints
 
 
-# Places in `Scratch.counts`.
-N_HEAP, N_STACK, N_CLAUSES, OLDEST, N_GOOD, N_FOUND, EVALUATED, PRUNED, WORK, STEPS, IN_DEPTH, GROWS, K = range(13)
-
-# Places in `Scratch.marks`.
-SETTLED, LEAVES, ROOT = range(3)
-
-# Places in `Space.rule`.
+# Places in `Table.rule`: rows, limit of suppressed tuples, size that `Violating` asks for or 0, number of sensitive
+# values that a class must have, and whether no other constraint suppresses classes.
 ROWS, LIMIT, VIOLATING_K, DISTINCT, COMPLETE = range(5)
 
-_SPACE = len(Space._fields)
-_CLASSES = _SPACE + len(Classes._fields)
-_HEAP = _CLASSES + len(Boxes._fields)
-_STACK = _HEAP + len(Boxes._fields)
-_LEARNT = _STACK + len(Learnt._fields)
+# Places in `State.marks`: the bound from which on boxes are settled, the least bound of the leaves of the box that is
+# searched depth first, that box's own bound, and the bound of the box in hand.
+SETTLED, LEAVES, ROOT, OWN = range(4)
 
-
-@njit(cache=True, nogil=True)
-def named(arrays: Any) -> Any:
-    """The six groups of a flat tuple of all arrays: `Space`, `Classes`, heap and stack of `Boxes`, `Learnt`, `Scratch`."""
-    return (
-        Space(*arrays[:_SPACE]),
-        Classes(*arrays[_SPACE:_CLASSES]),
-        Boxes(*arrays[_CLASSES:_HEAP]),
-        Boxes(*arrays[_HEAP:_STACK]),
-        Learnt(*arrays[_STACK:_LEARNT]),
-        Scratch(*arrays[_LEARNT:]),
-    )
+# Places in `State.counts`. What is in hand: nothing, a box, or one whose lowest node is done with.
+(N_HEAP, N_STACK, N_CLAUSES, OLDEST, N_GOOD, N_FOUND, EVALUATED, PRUNED, WORK, STEPS, IN_DEPTH, GROWS, IN_HAND, K) = (
+    range(14)
+)
+NOTHING, A_BOX, A_BOX_ABOVE = range(3)

@@ -17,18 +17,18 @@ _NUMBERS = 1 << 32
 
 
 @njit(cache=True, nogil=True)
-def pack(node, packed, space):  # type: ignore[no-untyped-def]
+def pack(node, packed, lattice):  # type: ignore[no-untyped-def]
     """Write a node's levels into its words."""
     packed[:] = _U(0)
     for j in range(len(node)):
-        packed[space.words[j]] |= _U(node[j]) << space.shifts[j]
+        packed[np.int64(lattice.lanes[0, j])] |= _U(node[j]) << lattice.lanes[1, j]
 
 
 @njit(cache=True, nogil=True)
-def unpack(packed, node, space):  # type: ignore[no-untyped-def]
+def unpack(packed, node, lattice):  # type: ignore[no-untyped-def]
     """Write the levels of a packed node."""
     for j in range(len(node)):
-        node[j] = np.int64((packed[space.words[j]] >> space.shifts[j]) & space.masks[j])
+        node[j] = np.int64((packed[np.int64(lattice.lanes[0, j])] >> lattice.lanes[1, j]) & lattice.lanes[2, j])
 
 
 @njit(cache=True, nogil=True)
@@ -38,10 +38,10 @@ def holds(general, special, guards):  # type: ignore[no-untyped-def]
     A lane's guard bit survives the subtraction where its level is not the smaller one, and no lane borrows from
     another.
     """
+    held = True
     for w in range(len(guards)):
-        if ((general[w] | guards[w]) - special[w]) & guards[w] != guards[w]:
-            return False
-    return True
+        held &= ((general[w] | guards[w]) - special[w]) & guards[w] == guards[w]
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +64,7 @@ def floor_of(node, floors):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def evaluate(node, k, space, classes, scratch):  # type: ignore[no-untyped-def]
+def evaluate(node, k, table, classes, state):  # type: ignore[no-untyped-def]
     """Group the table by a node, and tell whether it is refuted for a k: it and all of its specializations.
 
     Keys are sums of different multiples, so that equal keys mean equal groups in every attribute: nothing rests on a
@@ -75,54 +75,54 @@ def evaluate(node, k, space, classes, scratch):  # type: ignore[no-untyped-def]
     Args:
         node: (d,) int64.
         k: The k that is asked for.
-        space: `Space`.
+        table: `Table`.
         classes: `Classes`, written.
-        scratch: `Scratch`; its counts are written.
+        state: `State`; its counts are written.
 
     Returns:
         The largest k for which the node is not refuted, at least the one that is asked for, or 0; the node's own k, -1
         where it breaks a constraint that is read here; its loss, rounded.
     """
-    limit = space.rule[LIMIT]
-    n_classes = _group(node, limit + space.rule[ROWS] // max(k, 1), space, classes, scratch)
-    scratch.counts[EVALUATED] += 1
+    limit = table.rule[LIMIT]
+    n_classes = _group(node, limit + table.rule[ROWS] // max(k, 1), table, classes, state)
+    state.counts[EVALUATED] += 1
     if n_classes < 0:
         return 0, -1, np.inf
     gone = 0
     for c in range(n_classes):
-        if not _is_diverse(classes.values[c], space.rule[DISTINCT]):
+        if not _is_diverse(classes.values[c], table.rule[DISTINCT]):
             gone += classes.sizes[c]
     if gone > limit:
         return 0, -1, np.inf
-    good_k = _smallest_kept(n_classes, limit - gone, True, space, classes)
+    good_k = _smallest_kept(n_classes, limit - gone, True, table, classes)
     if good_k < k:
         return 0, -1, np.inf
-    own_k = good_k if space.rule[DISTINCT] <= 1 else _smallest_kept(n_classes, limit, False, space, classes)
-    own_k, loss = _loss(node, n_classes, own_k, space, classes)
+    own_k = good_k if table.rule[DISTINCT] <= 1 else _smallest_kept(n_classes, limit, False, table, classes)
+    own_k, loss = _loss(node, n_classes, own_k, table, classes)
     return good_k, own_k, loss
 
 
 @njit(cache=True, nogil=True)
-def _group(node, most, space, classes, scratch):  # type: ignore[no-untyped-def]
+def _group(node, most, table, classes, state):  # type: ignore[no-untyped-def]
     """Group the tuples by a node; how many classes there are, or -1 as soon as there are more than `most`."""
     n_active = 0
     for j in range(len(node)):
-        if space.n_groups[j, node[j]] > 1:
+        if table.n_groups[j, node[j]] > 1:
             classes.active[n_active] = j
             n_active += 1
-    classes.epoch[0] += 1
-    base = classes.epoch[0] * _NUMBERS
-    mask, n_keys = _U(len(classes.slots) - 1), space.keys.shape[0]
+    classes.active[-1] += 1
+    base = classes.active[-1] * _NUMBERS
+    mask, n_keys = _U(len(classes.slots) - 1), table.keys.shape[0]
     n_classes = 0
     # Invariant: the tuples before t are in the n_classes classes; a slot of this epoch holds one of their numbers.
-    for t in range(len(space.counts)):
+    for t in range(len(table.counts)):
         key = classes.keys[n_classes]
         key[:] = _U(0)
         for a in range(n_active):
             j = classes.active[a]
-            cell = space.starts[j, node[j]] + space.codes[t, j]
+            cell = table.starts[j, node[j]] + table.codes[t, j]
             for w in range(n_keys):
-                key[w] += space.keys[w, cell]
+                key[w] += table.keys[w, cell]
         mixed = key[0]
         for w in range(1, n_keys):
             mixed = (mixed ^ (mixed >> _U(31))) * _SPREAD + key[w]
@@ -133,24 +133,24 @@ def _group(node, most, space, classes, scratch):  # type: ignore[no-untyped-def]
             number = classes.slots[slot] - base
         if number < 0:
             if n_classes == most:
-                scratch.counts[WORK] += t
+                state.counts[WORK] += t
                 return -1
             number = n_classes
             classes.slots[slot] = base + number
             classes.sizes[number], classes.values[number], classes.firsts[number] = 0, _U(0), t
             n_classes += 1
-        classes.sizes[number] += space.counts[t]
-        classes.values[number] |= space.values[t]
-    scratch.counts[WORK] += len(space.counts)
+        classes.sizes[number] += table.counts[t]
+        classes.values[number] |= table.values[t]
+    state.counts[WORK] += len(table.counts)
     return n_classes
 
 
 @njit(cache=True, nogil=True)
 def _same(first, second):  # type: ignore[no-untyped-def]
+    same = True
     for w in range(len(first)):
-        if first[w] != second[w]:
-            return False
-    return True
+        same &= first[w] == second[w]
+    return same
 
 
 @njit(cache=True, nogil=True)
@@ -166,21 +166,21 @@ def _is_diverse(values, distinct):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _smallest_kept(n_classes, limit, diverse, space, classes):  # type: ignore[no-untyped-def]
+def _smallest_kept(n_classes, limit, diverse, table, classes):  # type: ignore[no-untyped-def]
     """The smallest size for which classes of at most this size hold more than `limit` tuples; else all rows.
 
     Args:
         n_classes: How many classes there are.
         limit: Number of tuples.
         diverse: Whether only classes with enough sensitive values count.
-        space: `Space`.
+        table: `Table`.
         classes: `Classes`.
     """
-    beyond = space.rule[ROWS]
+    beyond = table.rule[ROWS]
     tally, k = classes.tally, beyond
     for c in range(n_classes):
         size = classes.sizes[c]
-        if diverse and not _is_diverse(classes.values[c], space.rule[DISTINCT]):
+        if diverse and not _is_diverse(classes.values[c], table.rule[DISTINCT]):
             continue
         if size <= limit:
             tally[size] += size
@@ -197,18 +197,18 @@ def _smallest_kept(n_classes, limit, diverse, space, classes):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _loss(node, n_classes, k, space, classes):  # type: ignore[no-untyped-def]
+def _loss(node, n_classes, k, table, classes):  # type: ignore[no-untyped-def]
     """A node's own k, or -1 where it surely breaks a constraint, and its loss, or less where more is suppressed.
 
     Args:
         node: (d,) int64.
         n_classes: How many classes there are.
         k: The size below which classes are suppressed under `AtMost`.
-        space: `Space`.
+        table: `Table`.
         classes: `Classes`.
     """
-    violating, distinct = space.rule[VIOLATING_K], space.rule[DISTINCT]
-    suppressed, own_k, added, breaks = 0, space.rule[ROWS], 0.0, False
+    violating, distinct = table.rule[VIOLATING_K], table.rule[DISTINCT]
+    suppressed, own_k, added, breaks = 0, table.rule[ROWS], 0.0, False
     for c in range(n_classes):
         diverse = _is_diverse(classes.values[c], distinct)
         if violating > 0:
@@ -221,13 +221,13 @@ def _loss(node, n_classes, k, space, classes):  # type: ignore[no-untyped-def]
             continue
         suppressed += classes.sizes[c]
         t = classes.firsts[c]
-        left = space.left[t]
+        left = table.left[t]
         for j in range(len(node)):
-            left += space.more[space.starts[j, node[j]] + space.codes[t, j]]
+            left += table.more[table.starts[j, node[j]] + table.codes[t, j]]
         added += left * classes.sizes[c]
-    if breaks or suppressed > space.rule[LIMIT]:
+    if breaks or suppressed > table.rule[LIMIT]:
         own_k = -1
-    elif violating > 0 and not space.rule[COMPLETE]:
+    elif violating > 0 and not table.rule[COMPLETE]:
         # Other constraints suppress more classes, so that k may be larger.
-        own_k = space.rule[ROWS]
-    return own_k, floor_of(node, space.floors) + added
+        own_k = table.rule[ROWS]
+    return own_k, floor_of(node, table.floors) + added

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Matrix, Proof
-from pymoo_anon.algorithms.proofs.strings_climb import climb
+from pymoo_anon.algorithms.proofs.pair_search import improve, improve_within
 from pymoo_anon.algorithms.proofs.strings_goal import goal
 from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings_plan import plan
-from pymoo_anon.algorithms.proofs.strings_price import priced
 from pymoo_anon.algorithms.proofs.strings_search import Search
-from pymoo_anon.algorithms.proofs.strings_space import StringSpace
+from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.problems.partition import PartitionProblem
 
@@ -52,7 +51,7 @@ class StringProof(Proof):
         super().__init__(problem, tolerance, max_bytes, random_state)
         self._goal = goal(problem)
         self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
-        self._plan = plan(self._space.instance)
+        self._plan = plan(self._space.instance, max_bytes)
         # What a member may be at most to stand for strings of every k.
         own = self._goal.of_k[:, np.newaxis]
         self._widened = np.empty(0)
@@ -62,7 +61,8 @@ class StringProof(Proof):
         self._k = self._goal.k
         # Every string that is open loses at least this much.
         self._least = 0.0
-        self._price: float | None = None
+        # The price of suppressed rows that was enough in the local search before.
+        self._price = 0.0
         self._search: Search | None = None
         self._n_settled = 0
         self._certified = self._k > problem.table.n_rows
@@ -101,7 +101,7 @@ class StringProof(Proof):
             self._end()
 
     def open_bounds(self) -> Matrix:
-        """One row: what is open has no more than the greatest k, and loses at least as much as the best open part."""
+        """One row: what is open has at most the greatest k, and loses no less than the best open part or member."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         bounds = np.empty((1, self.problem.n_obj))
@@ -109,7 +109,12 @@ class StringProof(Proof):
             bounds[0, self._goal.privacy] = self._goal.of_k[-1]
         least = self._least
         if self._search is not None:
-            least = max(least, self._space.least_loss(self._search.asked, self._search.gain))
+            found = self._space.least_loss(self._search.gain)
+            best = self._best()
+            if self._goal.privacy is not None and best is not None:
+                # What a member settles here is open at larger thresholds.
+                found = min(found, self._settled_from(float(self.F[best, self._goal.loss])))
+            least = max(least, found)
         # A little less, so that the rounding of F proves nothing.
         bounds[0, self._goal.loss] = least * (1 - 1e-12)
         return bounds
@@ -121,18 +126,23 @@ class StringProof(Proof):
 
     def _begin(self) -> None:
         """Look for good strings of the current threshold, and set its search up."""
-        starts = [self._space.instance.cuts_of(np.zeros(self.problem.n_var, dtype=bool))]
+        instance, k, limit = self._space.instance, self._k, self._goal.limit
+        starts = [np.zeros(self.problem.n_var, dtype=bool)]
         best = self._best()
         if best is not None:
-            starts = [self._space.instance.cuts_of(self.X[best])]
+            starts = [self.X[best]]
         elif self._goal.privacy is None:
-            drawn = self.problem.sample(_STARTS, self.random_state)
-            starts += [self._space.instance.cuts_of(x) for x in drawn]
-        asked = priced(self._space, self._k, self._goal.limit, self._price, starts[0], self.random_state)
+            starts = [*starts, *self.problem.sample(_STARTS, self.random_state)]
         for start in starts:
-            self._evaluate(climb(self._space, start, asked, self.random_state))
-        self._price = asked.price
-        gain = self._space.need(asked, self._least, exact=False)
+            cuts = instance.cuts_of(start)
+            if limit == instance.n_rows:
+                found = [improve(instance, cuts, k, self.random_state)]
+            else:
+                found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
+            self.offer(np.array([instance.bits_of(one) for one in found]))
+        price = {0: self._space.largest_price(), instance.n_rows: 0.0}.get(limit, self._space.average_price())
+        asked = Asked(k, limit, price)
+        gain = self._space.need(self._least, exact=False)
         self._search = Search(self._space, self._plan, asked, gain, self.max_bytes)
 
     def _end(self) -> None:
@@ -165,14 +175,11 @@ class StringProof(Proof):
 
     def _need(self) -> float:
         """Strings that gain no more than this are settled, in the search of the current threshold."""
-        assert self._search is not None, "only a search asks"
         best = self._best()
         loss = np.inf if best is None else float(self.F[best, self._goal.loss])
         settled = self._settled_from(loss)
-        return self._space.need(self._search.asked, settled, exact=settled == loss)
+        return self._space.need(settled, exact=settled == loss)
 
     def _evaluate(self, cuts: list[Ints]) -> None:
-        """Evaluate a string, unless it suppresses too many rows to count here."""
-        limit = self._goal.limit
-        if limit == self._space.instance.n_rows or self._space.n_suppressed(cuts, self._k) <= limit:
-            self.offer(self._space.instance.bits_of(cuts)[np.newaxis])
+        """Evaluate a string that a search reached."""
+        self.offer(self._space.instance.bits_of(cuts)[np.newaxis])

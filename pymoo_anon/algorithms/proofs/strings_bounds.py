@@ -92,6 +92,15 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
 
 
 @njit(cache=True, nogil=True)
+def _is_zero(block: Any) -> bool:
+    """Whether a block gains nothing: no class has rows enough in it."""
+    for value in block:  # noqa: SIM110
+        if value != 0.0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """The nested bound of a block of a table: the attributes that come after a stage are free.
 
@@ -103,6 +112,8 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """
     if stage == 3:
         return block[0]  # type: ignore[no-any-return]
+    if _is_zero(block):
+        return 0.0
     g_a, g_e, g_p, g_q = shape[1]
     of_p, of_q = spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     n_p, n_q = shape[0, 2], shape[0, 3]
@@ -111,12 +122,12 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     if stage == 1:
         return pair_bound(block.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)  # type: ignore[no-any-return]
     of_e, n_e = spans[g_a : g_a + g_e], shape[0, 1]
-    slabs = block.reshape((g_e, g_p, g_q))
     # The path of e inside: it may depend on the groups of both p and q.
     best = np.empty((n_e + 1, g_p * g_q))
     paths_of_columns(block.reshape((g_e, g_p * g_q)), of_e, n_e, best)
     inside = pair_bound(best[n_e].reshape((g_p, g_q)), of_p, n_p, of_q, n_q)
     outside = np.empty(g_e)
     for e in range(g_e):
-        outside[e] = pair_bound(slabs[e], of_p, n_p, of_q, n_q)
+        own = block[e * g_p * g_q : (e + 1) * g_p * g_q]
+        outside[e] = 0.0 if _is_zero(own) else pair_bound(own.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)
     return min(inside, longest_path(outside, of_e, n_e))  # type: ignore[no-any-return]

@@ -10,8 +10,11 @@ import numpy as np
 
 from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 
-# A table of three attributes has at most so many numbers.
-_LARGEST_TABLE = 1 << 22
+Four = tuple[int, int, int, int]
+
+# A table of three attributes has at most so many numbers, one of four at most so many bytes.
+_LARGEST_OF_THREE = 1 << 22
+_LARGEST_OF_FOUR = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,16 @@ class Plan:
 
     Attributes:
         order: The attributes that are fixed, one after the other.
-        tabled: Three attributes that are tabled; the last has the most groups. Where there are fewer, the number behind
-            the last attribute stands for those that lack.
+        tables: For every number of fixed attributes the four that are tabled; the first is walked. Others that follow
+            are a smaller table, which says first whether anything is left. The number behind the last attribute stands
+            for one that lacks.
     """
 
     order: tuple[int, ...]
-    tabled: tuple[int, int, int]
+    tables: tuple[tuple[Four, ...], ...]
 
 
-def plan(instance: StringInstance) -> Plan:
+def plan(instance: StringInstance, max_bytes: int) -> Plan:
     """The plan that fits the rows of an instance.
 
     What matters of an attribute is how many values its rows are spread over, not how many there are: of 41 countries
@@ -38,6 +42,7 @@ def plan(instance: StringInstance) -> Plan:
 
     Args:
         instance: The instance.
+        max_bytes: Memory that a search may take.
     """
     n = instance.n_attributes
     groups = [*map(len, instance.spans), 1]
@@ -45,14 +50,22 @@ def plan(instance: StringInstance) -> Plan:
     candidates = [*range(n), *[n] * max(3 - n, 0)]
     found = sorted(combinations(candidates, 3), key=lambda three: -sum(spread[a] for a in three))
     # The smallest table where none is small enough.
-    least = min(prod(groups[a] for a in three) for three in found)
-    most = max(_LARGEST_TABLE, least)
-    tabled = next(three for three in found if prod(groups[a] for a in three) <= most)
+    most = max(_LARGEST_OF_THREE, min(_product(groups, three) for three in found))
+    tabled = next(three for three in found if _product(groups, three) <= most)
     e, p, q = sorted(tabled, key=lambda a: (groups[a], a))
     others = set(range(n)) - set(tabled)
     last = max(others, key=lambda a: (groups[a], -spread[a], a), default=n)
     order = sorted(others, key=lambda a: (a == last, -spread[a], a))
-    return Plan(tuple(order), (e, p, q))
+    # A walk keeps several tables, and threads have one each.
+    fitting = min(max_bytes // 16, _LARGEST_OF_FOUR) // 8
+    tables: list[tuple[Four, ...]] = [
+        ((a, e, p, q),) if _product(groups, (a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
+    ]
+    return Plan(tuple(order), (*tables, ((n, e, p, q),)))
+
+
+def _product(groups: list[int], tabled: tuple[int, ...]) -> int:
+    return prod(groups[attribute] for attribute in tabled)
 
 
 def _entropy(instance: StringInstance, attribute: int) -> float:

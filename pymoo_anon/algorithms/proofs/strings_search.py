@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from threading import Lock
 from time import monotonic
@@ -29,15 +30,16 @@ class _Part:
     """The strings that have the same paths of the first attributes of the order.
 
     Attributes:
-        gain: None of them gains more.
+        gain: None of them gains more, but for the price of rows.
         cuts: Their paths, each as the bytes of an int32 array of groups.
+        price: The price of rows that was best for the part that they come from, or once it is begun for itself.
         walk: The walk that divides the part, once it is begun.
     """
 
-    __slots__ = ("cuts", "gain", "walk")
+    __slots__ = ("cuts", "gain", "price", "walk")
 
-    def __init__(self, gain: float, cuts: tuple[bytes, ...]) -> None:
-        self.gain, self.cuts = gain, cuts
+    def __init__(self, gain: float, cuts: tuple[bytes, ...], price: float) -> None:
+        self.gain, self.cuts, self.price = gain, cuts, price
         self.walk: Walk | None = None
 
     def __lt__(self, other: _Part) -> bool:
@@ -56,19 +58,18 @@ class Search:
     Args:
         space: The tables.
         plan: The order of the attributes.
-        asked: What is searched for.
+        asked: What is searched for, with a price to begin with.
         gain: No string gains more.
         max_bytes: Memory that open parts and the tables of walks may take.
 
     Attributes:
-        asked: What is searched for.
         n_settled: Number of parts that bounds settled.
     """
 
     def __init__(self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int) -> None:
         self.space, self.plan, self.asked, self.max_bytes = space, plan, asked, max_bytes
         self.n_settled = 0
-        self._open = [_Part(gain, ())]
+        self._open = [_Part(gain, (), asked.price)]
         # Parts that are being divided, and those that no thread holds.
         self._begun: list[_Part] = []
         self._held: set[int] = set()
@@ -105,7 +106,8 @@ class Search:
 
     def _work(self, until: float, need: Callable[[], float], found: Callable[[list[Ints]], None]) -> None:
         """What one thread does."""
-        while monotonic() < until:
+        over = False
+        while not over:
             with self._lock:
                 part = self._next(need())
             if part is None:
@@ -122,6 +124,7 @@ class Search:
                     if settled:
                         self._begun.remove(part)
                     self._held.discard(id(part))
+            over = monotonic() > until
 
     def _next(self, need: float) -> _Part | None:
         """The next part to divide: one that is begun, or the best open one."""
@@ -163,31 +166,34 @@ class Search:
             if part.walk is None:
                 self.n_settled += 1
                 return True
-            part.gain = min(part.gain, part.walk.gain)
-        walk = part.walk
-        told = walk.go(need(), _BUDGET)
+        walk, paid = part.walk, part.price * (self.space.instance.n_rows - self.asked.limit)
+        told = walk.go(need() + paid, _BUDGET)
         while told == FOUND and walk.last == 0:
-            gain = min(part.gain, walk.found_gain)
+            gain = min(part.gain, walk.found_gain - paid)
             with self._lock:
-                heappush(self._open, _Part(gain, (*part.cuts, walk.cuts[0].astype(np.int32).tobytes())))
+                heappush(self._open, _Part(gain, (*part.cuts, walk.cuts[0].astype(np.int32).tobytes()), part.price))
             if monotonic() > until:
                 return False
-            told = walk.go(need(), _BUDGET)
+            told = walk.go(need() + paid, _BUDGET)
+        if told == DONE:
+            self.space.release(walk)
         if told == FOUND:
-            cuts = self._cuts_of(part) | dict(zip(self._tabled(part)[0], walk.cuts, strict=True))
+            tabled = self.plan.tables[len(part.cuts)][0]
+            cuts = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
             with self._lock:
                 found([cuts[attribute] for attribute in range(self.space.none)])
         return told == DONE
 
     def _walk_of(self, part: _Part, need: Callable[[], float]) -> Walk | None:
         """The walk that divides a part, or None where it is settled."""
-        cuts = self._cuts_of(part)
         walk = None
-        for tabled in self._tabled(part)[::-1]:
-            walk = self.space.walk(cuts, tabled, self.asked)
-            if walk is None or min(part.gain, walk.gain) <= need():
+        for tabled in self.plan.tables[len(part.cuts)][::-1]:
+            asked = replace(self.asked, price=part.price)
+            found = self.space.walk(self._cuts_of(part), tabled, asked, need())
+            if found is None:
                 return None
-            part.gain = min(part.gain, walk.gain)
+            walk, part.price = found
+            part.gain = min(part.gain, walk.gain - part.price * (self.space.instance.n_rows - asked.limit))
         return walk
 
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
@@ -195,28 +201,9 @@ class Search:
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
         return dict(zip(self.plan.order, paths, strict=False))
 
-    def _tabled(self, part: _Part) -> list[tuple[int, int, int, int]]:
-        """The four attributes of a part's walk; behind them others whose table is tried before, where that is smaller.
-
-        The walk is over the next attribute of the order and the three of the plan. Where their table is too large, it
-        goes without the first of the three, and a table of the three alone says first whether anything is left.
-        """
-        none = self.space.none
-        depth = len(part.cuts)
-        following = self.plan.order[depth] if depth < len(self.plan.order) else none
-        e, p, q = self.plan.tabled
-        if following == none or self.space.n_numbers((following, e, p, q)) * 8 <= self._largest_table:
-            return [(following, e, p, q)]
-        return [(following, none, p, q), (none, e, p, q)]
-
-    @property
-    def _largest_table(self) -> int:
-        """Bytes that the table of one walk may take: a walk keeps several."""
-        return min(self.max_bytes // 16, 1 << 27)
-
     def __getstate__(self) -> dict[str, Any]:
         """Without walks, which begin anew."""
-        bare = [_Part(part.gain, part.cuts) for part in (*self._open, *self._begun)]
+        bare = [_Part(part.gain, part.cuts, part.price) for part in (*self._open, *self._begun)]
         heapify(bare)
         return {**vars(self), "_open": bare, "_begun": [], "_held": set(), "_lock": None}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings_instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings_tables import fill_table, refine
-from pymoo_anon.algorithms.proofs.strings_walk import Walk
+from pymoo_anon.algorithms.proofs.strings_tables import add_price, fill_table, refine
+from pymoo_anon.algorithms.proofs.strings_walk import Walk, bound_of
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
+
+# Prices are changed by such factors: at first, and where a similar part has found one.
+_FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,9 @@ class Asked:
     Attributes:
         k: No kept class has fewer rows.
         limit: No more rows are suppressed; the number of rows for no limit.
-        price: What a kept row gains in addition, in units. With a limit, loss = most - gain for a string with s rows
-            suppressed becomes loss = most + price (rows - s) - gain >= most + price (rows - limit) - gain.
+        price: What a kept row gains in addition, in units. A string that suppresses s rows then gains G + price
+            (rows - s), and no more than B where B bounds gains with the price. As s is at most the limit, it follows
+            that G <= B - price (rows - limit), for every price that is not negative.
     """
 
     k: int
@@ -53,6 +57,8 @@ class StringSpace:
             np.zeros(len(instance.codes), np.int64)
         ]
         self._counts = np.ascontiguousarray(instance.counts)
+        # Arrays of zeros, by their shape, that no walk needs.
+        self._zeros: dict[tuple[int, ...], list[Values]] = {}
         self._labels = np.zeros((0, len(self._counts)), dtype=np.int64)
         if instance.labels is not None:
             self._labels = np.ascontiguousarray(instance.labels.T)
@@ -69,39 +75,44 @@ class StringSpace:
         """How many numbers the table of four attributes holds."""
         return prod(len(self.spans[attribute]) for attribute in tabled)
 
-    def need(self, asked: Asked, loss: float, exact: bool) -> float:
+    def need(self, loss: float, exact: bool) -> float:
         """A string gains more than this, or its loss is not below a given one.
 
         Args:
-            asked: What is searched for.
             loss: A loss, infinite where any string is of interest.
             exact: Whether it is the loss of a string and no other number: gains in exact units are then whole.
         """
-        instance = self.instance
-        before = asked.price * (instance.n_rows - asked.limit)
         if np.isinf(loss):
-            # No string that suppresses few enough rows gains less than nothing.
-            return before - 1
-        gain = (instance.most - loss) / instance.unit
-        if exact and not instance.slack:
+            return -1.0
+        gain = (self.instance.most - loss) / self.instance.unit
+        if exact and not self.instance.slack:
             gain = float(np.rint(gain))
-        return gain + instance.slack + before
+        return gain + self.instance.slack
 
-    def least_loss(self, asked: Asked, gain: float) -> float:
+    def least_loss(self, gain: float) -> float:
         """The loss of a string that gains no more is at least this."""
-        instance = self.instance
-        least: float = instance.most - (gain - asked.price * (instance.n_rows - asked.limit)) * instance.unit
-        return least
+        return self.instance.most - gain * self.instance.unit
 
-    def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked) -> Walk | None:
-        """A walk over the strings of four attributes below a node; None where the node loses too many rows.
+    def paid(self, asked: Asked) -> float:
+        """What every string within the limit gains at least by the price of its kept rows."""
+        return asked.price * (self.instance.n_rows - asked.limit)
 
-        It walks all four where they and the fixed ones are all that there are, and otherwise the first alone.
+    def walk(
+        self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float
+    ) -> tuple[Walk, float] | None:
+        """A walk over the strings of four attributes below a node, and the price that it takes.
+
+        It walks all four where they and the fixed ones are all that there are, and otherwise the first alone. With a
+        limit it walks all four only where the first is none, so that every path of the first gets a price of its own.
 
         Args:
             cuts: Per fixed attribute its path.
             tabled: Four attributes.
-            asked: What is searched for.
+            asked: What is searched for, with a price to begin with.
+            need: Strings that gain no more, but for the price, are of no interest.
+
+        Returns:
+            None where the node loses too many rows, or no string gains enough.
         """
         ids, base = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1)
         gone = 0
@@ -112,23 +123,62 @@ class StringSpace:
             if gone > asked.limit:
                 return None
         free = set(range(self.none)) - set(cuts) - set(tabled)
-        table, shape, spans = self._table(ids, base, tabled, free, asked)
-        return Walk(table, shape, spans, 0 if free else 3)
+        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
+        spans = np.concatenate([self.spans[a] for a in tabled])
+        table, filled = self._table(ids, base, tabled, free, asked)
+        price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
+        if gain <= need:
+            self._give(table, filled)
+            return None
+        if not 0 < asked.limit < self.instance.n_rows:
+            return Walk(table, filled, shape, spans, 0 if free else 3), price
+        rows = self._rows(ids, len(base), tabled, asked.k)
+        changed = self._take(table.shape)
 
-    def n_suppressed(self, cuts: Sequence[Ints], k: int) -> int:
-        """Number of rows of a string in classes of fewer than k.
+        def bound(price: float) -> float:
+            add_price(table, rows, filled, price - asked.price, changed)
+            return bound_of(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
 
-        Args:
-            cuts: Per attribute its path.
-            k: The fewest rows of a class that is kept.
-        """
-        ids, base = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1)
-        gone = 0
-        for attribute, cut in enumerate(cuts):
-            groups, worths = self._groups_of(attribute, cut)
-            ids, base, dropped = refine(ids, base, groups, worths, self._counts, k)
-            gone += dropped
-        return gone
+        within = (self._least_price(), self.largest_price())
+        price, gain = _best_price(bound, (price, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
+        add_price(table, rows, filled, price - asked.price, changed)
+        self._give(table, filled)
+        if gain <= need:
+            self._give(changed, filled)
+            self._give(rows, filled)
+            return None
+        if free or tabled[0] != self.none:
+            self._give(rows, filled)
+            return Walk(changed, filled, shape, spans, 0), price
+        walk = Walk(changed, filled, shape, spans, 3)
+        walk.keep_rows(rows, self.instance.n_rows - asked.limit)
+        return walk, price
+
+    def release(self, walk: Walk) -> None:
+        """Take back the table of a walk that has come to its end."""
+        self._give(walk.table, walk.filled)
+
+    def _take(self, shape: tuple[int, ...]) -> Values:
+        """An array of zeros. Those that were given back come first: new memory costs more than what is done with it."""
+        try:
+            return self._zeros[shape].pop()
+        except (KeyError, IndexError):
+            return np.zeros(shape)
+
+    def _give(self, table: Values, filled: NDArray[np.bool_]) -> None:
+        """Take back a table of which only some parts are not zero."""
+        table[filled] = 0.0
+        self._zeros.setdefault(table.shape, []).append(table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_zeros": {}}
+
+    def average_price(self) -> float:
+        """What a row gains on average where nothing is lost, in whole units."""
+        return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
+
+    def _least_price(self) -> float:
+        return float(np.ceil(self.average_price() / 64))
 
     def _groups_of(self, attribute: int, cut: Ints) -> tuple[Ints, Values]:
         """(n_distinct,) int64 array, the group of every distinct tuple in a cut, and what a row saves in each."""
@@ -138,14 +188,9 @@ class StringSpace:
 
     def _table(
         self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], asked: Asked
-    ) -> tuple[Values, Ints, Ints]:
-        """The table of four attributes over classes, its shape, and the groups."""
+    ) -> tuple[Values, NDArray[np.bool_]]:
+        """The table of four attributes over classes, and which groups of the first have anything in it."""
         instance = self.instance
-        kept = ids >= 0
-        columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
-        tuples: Any = np.column_stack([own[kept] for own in columns])
-        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
-        spans = np.concatenate([self.spans[a] for a in tabled])
         worths = np.concatenate([self.worths[a] for a in tabled])
         masses, price, square = self._labels, asked.price, instance.square
         flat = instance.flat + sum(float(self.worths[a].max()) for a in free)
@@ -154,6 +199,54 @@ class StringSpace:
             masses = masses.max(axis=0, keepdims=True) if len(masses) else masses
             price, square = price - square * asked.k, 0.0
         prices = np.array([asked.k, flat, price, square])
-        table = np.empty(tuple(shape[1]))
-        fill_table(tuples, np.ascontiguousarray(masses[:, kept]), base, spans, worths, shape, prices, table)
-        return table, shape, spans
+        return self._filled(ids, base, tabled, worths, masses, prices)
+
+    def _rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
+        """The rows that every box of four attributes keeps: what it gains where a row gains 1."""
+        worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
+        prices = np.array([k, 1.0, 0.0, 0.0])
+        return self._filled(ids, np.zeros(n_classes), tabled, worths, self._labels[:0], prices)[0]
+
+    def _filled(
+        self, ids: Ints, base: Values, tabled: Sequence[int], worths: Values, masses: Ints, prices: Values
+    ) -> tuple[Values, NDArray[np.bool_]]:
+        """A table of four attributes over classes, and which groups of the first have anything in it."""
+        kept = ids >= 0
+        columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
+        tuples: Any = np.column_stack([own[kept] for own in columns])
+        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
+        spans = np.concatenate([self.spans[a] for a in tabled])
+        table = self._take(tuple(shape[1].tolist()))
+        masses = np.ascontiguousarray(masses[:, kept])
+        return table, fill_table(tuples, masses, base, spans, worths, shape, prices, table)
+
+
+def _best_price(
+    bound: Callable[[float], float],
+    known: tuple[float, float],
+    within: tuple[float, float],
+    need: float,
+    steps: tuple[float, ...],
+) -> tuple[float, float]:
+    """A price whose bound no step up or down lowers, and that bound.
+
+    A bound is the greatest of sums that are linear in the price, and so convex in it: the first step that does not
+    lower it ends the way in that direction. All prices are whole.
+
+    Args:
+        bound: The bound of a price; it is to be low.
+        known: A price to begin with, and its bound.
+        within: The lowest and the highest price to try.
+        need: A bound that is no larger is low enough.
+        steps: Factors, one after the other.
+    """
+    price, lowest = known
+    for step in steps:
+        for factor in (step, 1 / step):
+            while lowest > need:
+                tried = float(np.rint(np.clip(price * factor, *within)))
+                value = bound(tried) if tried != price else np.inf
+                if value >= lowest:
+                    break
+                price, lowest = tried, value
+    return price, lowest

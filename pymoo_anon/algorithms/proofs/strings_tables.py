@@ -148,7 +148,7 @@ def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out
 
 
 @njit(cache=True, nogil=True)
-def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, shape: Any, prices: Any, out: Any) -> None:
+def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, shape: Any, prices: Any, out: Any) -> Any:
     """The gains of all boxes of the groups of a that `out` has.
 
     Args:
@@ -159,7 +159,10 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
         worths: (n_groups,) float array, what a row saves in them.
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
         prices: (4,) float array: k, what every row saves, the price of a suppressed row, and the square.
-        out: (n_groups of a, ..., n_groups of q) float array that is filled.
+        out: (n_groups of a, ..., n_groups of q) float array of zeros that is filled.
+
+    Returns:
+        (n_groups of a,) Boolean array: whether anything was filled into each part of the table.
     """
     n_e, n_p, n_q = shape[0, 1], shape[0, 2], shape[0, 3]
     g_a, g_e, g_p, g_q = shape[1]
@@ -170,7 +173,7 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
     sums = np.zeros((1 + len(masses), n_e + 1, g_q + 1))
     held = np.zeros(n_p + 1, dtype=np.int64)
     own = prices.copy()
-    out[:] = 0.0
+    filled = np.zeros(g_a, dtype=np.bool_)
     for g in range(g_a):
         low, high = spans[g, 0], spans[g, 1]
         for c in range(len(base)):
@@ -183,6 +186,7 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
                 held[y + 1] = held[y] + n
             if held[n_p] < prices[0]:
                 continue
+            filled[g] = True
             # The invariant: `cells` holds the tuples whose value of p is from `first` to below `reached`. Groups come
             # in the order of their first value, then of their last, so that a group extends the one before it.
             first, reached = -1, 0
@@ -203,3 +207,22 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
                     _cumulate(cells[m], sums[m], of_q)
                 own[1] = prices[1] + base[c] + worths[g] + worths[g_a + g_e + j]
                 _add_boxes(sums[0], sums[1:], of_e, worths_eq, own, out[g], j)
+    return filled
+
+
+@njit(cache=True, nogil=True)
+def add_price(table: Any, rows: Any, filled: Any, price: float, out: Any) -> None:
+    """A table with another price of rows, in place of what `out` held.
+
+    Args:
+        table: Float array of four axes.
+        rows: The rows that every box keeps, of the same shape.
+        filled: (n_groups of a,) Boolean array: the parts of the table that are not zero.
+        price: What a kept row gains on top.
+        out: Float array of the same shape, zero where the table is.
+    """
+    for g in range(len(filled)):
+        if filled[g]:
+            own, kept, total = table[g].reshape(-1), rows[g].reshape(-1), out[g].reshape(-1)
+            for i in range(len(own)):
+                total[i] = own[i] + price * kept[i]

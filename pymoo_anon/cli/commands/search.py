@@ -102,23 +102,35 @@ def search(
         str,
         typer.Option(
             metavar="|".join(ALGORITHMS),
-            help="bnb (branch and bound) proves that its front is complete, exhaustive visits every node; auto takes a "
-            "proof where it is known to be quick, else pbgea.",
+            help="bnb (branch and bound) proves that its front is complete, exhaustive visits every node, pls (Pareto "
+            "local search) finds most of it soon; auto takes a proof where it is known to be quick, else pls.",
             rich_help_panel=_SEARCH,
         ),
     ] = "auto",
     generations: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of generations.", rich_help_panel=_SEARCH)
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Number of generations; pls evaluates up to this number times --pop-size nodes.",
+            rich_help_panel=_SEARCH,
+        ),
     ] = 100,
     pop_size: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Number of nodes in the population.", rich_help_panel=_SEARCH)
+        int,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Number of nodes in the population; pls proposes as many at once.",
+            rich_help_panel=_SEARCH,
+        ),
     ] = 25,
     epsilon: Annotated[
         str | None,
         typer.Option(
             metavar="SIDE,...",
-            help="pbgea: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
-            show_default="1, less for what is between 0 and 1",
+            help="pbgea, pls: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
+            show_default="pbgea: 1, less for what is between 0 and 1; pls: none",
             rich_help_panel=_SEARCH,
         ),
     ] = None,

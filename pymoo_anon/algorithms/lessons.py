@@ -1,0 +1,353 @@
+"""What evaluated nodes of a lattice say about all others: bounds on demand, which no array of all nodes holds."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.bounds.base import Bounding, Suppressible
+from pymoo_anon.objectives.bounds.cases import suppressible
+from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.suppression import AtMost, Violating
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Up to this k every k is a case of its own. From there on a case holds a tenth more of them than the one before.
+_SINGLE_CASES = 32
+
+
+class LearnedBounds:
+    """Bounds of any node from all evaluated ones, by which a member of a front can stand for a node.
+
+    Every evaluated node leaves a lesson: lower bounds of the minimised values of its specializations, and of its
+    generalizations. The bounds of a node are the greatest of all lessons that speak of it. Where something follows k,
+    and the smallest classes are suppressed, a lesson has one row for every range of k, the same ranges for all nodes.
+    So what several generalizations of a node say holds together: each for itself tells what a k of this range costs.
+
+    A last column is 1 where a node is impossible: it cannot have such a k, or surely suppresses too many tuples.
+
+    Args:
+        problem: The problem.
+        sides: (n_obj,) float array, sides of the boxes by which members and bounds are compared, or all 0 for values.
+    """
+
+    def __init__(self, problem: LatticeProblem, sides: Matrix) -> None:
+        measures = problem.measured
+        more = np.zeros(len(measures) - problem.n_obj)
+        self.bounding = [Bounding(m) if m.bounding is None else m.bounding(m) for m in measures]
+        self.rule, self.constraints = problem.suppression, problem.constraints
+        self.limit = self.rule.limit_of(problem.table.n_rows)
+        self.follows_k = [isinstance(family, FollowsK) for family in self.bounding]
+        self.by_k = isinstance(self.rule, AtMost) and any(self.follows_k)
+        # Range i holds the k above `ranges[i]`, and at most `ranges[i + 1]`; the last one has no end.
+        self.ranges = _ranges(self.limit or 0) if self.by_k else np.zeros(1, dtype=np.int64)
+        # The last column is that of the impossible.
+        self.floors = np.array([*(family.has_floor for family in self.bounding), False])
+        self.limits = np.append(_limits(problem), 0.5)
+        self.sides = np.concatenate([sides, more, [0.0]])
+        self.maximize = np.array([*(measure.maximize for measure in measures), False])
+        self.terms = _terms(problem, self.bounding)
+        self._keys: set[bytes] = set()
+        self._nodes = np.empty((0, problem.n_var), dtype=np.int64)
+        self._below = np.empty((0, len(self.ranges), len(self.floors)))
+        self._above = np.empty((0, len(self.floors)))
+
+    def __len__(self) -> int:
+        """Number of nodes that were learned."""
+        return len(self._keys)
+
+    def __contains__(self, x: Ints) -> bool:
+        """Whether a node was learned."""
+        return x.tobytes() in self._keys
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LearnedBounds:
+        """A copy that learns by itself and shares what is known so far: a history of a search holds it once."""
+        made = memo[id(self)] = copy.copy(self)
+        made._keys = set(self._keys)
+        # Without free rows, so that what the copy learns goes into arrays of its own.
+        made._nodes, made._below, made._above = self._known()
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        nodes, below, above = self._known()
+        return {**self.__dict__, "_nodes": nodes, "_below": below, "_above": above}
+
+    def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
+        """What the classes of a node say about its specializations and generalizations.
+
+        Args:
+            classes: Its classes.
+
+        Returns:
+            (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
+            floors. (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
+        """
+        above = np.full(len(self.floors), -np.inf)
+        for column, family in enumerate(self.bounding):
+            floor = family.floor_of_generalizations(classes)
+            above[column] = -np.inf if floor is None else floor
+        if self.limit is None:
+            return self._nothing(1), above
+        below = suppressible(classes, self.rule, self.constraints, self.by_k)
+        cases = self._nothing(len(below))
+        for column, family in enumerate(self.bounding):
+            best = family.best_of_specializations(classes, below)
+            if best is not None:
+                cases[:, column] = self._minimised(column, best)
+        cases[:, -1] = below.impossible
+        return self._by_range(cases, classes, below) if self.by_k else cases, above
+
+    def learn(self, X: Ints, lessons: list[tuple[Matrix, Matrix]]) -> None:
+        """Note what nodes say.
+
+        Args:
+            X: (n, n_var) int64 array.
+            lessons: (n,) list, what `lesson` gives for the classes of each.
+        """
+        for x, (below, above) in zip(X, lessons, strict=True):
+            if x in self:
+                continue
+            n = len(self)
+            if n == len(self._nodes):
+                self._nodes, self._below, self._above = map(_grown, self._known())
+            self._nodes[n], self._below[n], self._above[n] = x, below, above
+            # Last, so that whatever interrupts leaves a free row.
+            self._keys.add(x.tobytes())
+
+    def settles(self, X: Ints, F: Matrix) -> Flags:
+        """(n,) Boolean array: the nodes for which members stand, or that surely break a constraint.
+
+        Args:
+            X: (n, n_var) int64 array.
+            F: (m, n_obj) float array, minimised values of the members of a front.
+        """
+        # What only constraints bound makes no member worse than another.
+        members = np.full((len(F), len(self.floors)), -np.inf)
+        members[:, : F.shape[1]] = F
+        in_boxes = self.sides > 0
+        if in_boxes.any():
+            members[:, in_boxes] = boxes(members[:, in_boxes], self.sides[in_boxes], self.maximize[in_boxes])
+        found: Flags = _settled(
+            np.ascontiguousarray(X), members, *self._known(), self.terms, self.floors, self.limits, self.sides,
+            self.maximize,
+        )  # fmt: skip
+        return found
+
+    def _known(self) -> tuple[Ints, Matrix, Matrix]:
+        """Nodes and lessons without free rows."""
+        n = len(self)
+        return self._nodes[:n], self._below[:n], self._above[:n]
+
+    def _nothing(self, n: int) -> Matrix:
+        """(n, n_measures + 1) float array: what is known in n cases before anything is."""
+        return np.where(self.floors, 0.0, -np.inf)[np.newaxis].repeat(n, axis=0)
+
+    def _minimised(self, column: int, values: Matrix) -> Matrix:
+        """Bounds of a measure as F has them."""
+        return -values if self.maximize[column] and not self.floors[column] else values
+
+    def _by_range(self, cases: Matrix, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
+        """Bounds in cases of one node as bounds in the ranges that all nodes share.
+
+        A range begins in one case and may end in a later one: what holds in all cases from there on holds in it. That
+        is all that the first one says, as suppression only costs more from case to case. But k is bounded by the range.
+        """
+        case = np.searchsorted(below.most_k, self.ranges, side="right")
+        first = np.minimum(case, len(below) - 1)
+        known: Matrix = np.minimum.accumulate(cases[::-1])[::-1][first]
+        most_k = np.minimum(np.append(self.ranges[1:], below.most_k[-1]), below.most_k[-1])
+        in_ranges = replace(below, gone=below.gone[first], most_k=most_k)
+        for column, family in enumerate(self.bounding):
+            best = family.best_of_specializations(classes, in_ranges) if self.follows_k[column] else None
+            if best is not None:
+                known[:, column] = self._minimised(column, best)
+        # No k is above that of the last case.
+        known[case == len(below), -1] = 1
+        return known
+
+
+def can_settle(problem: LatticeProblem) -> bool:
+    """Whether bounds of a problem can ever settle a node: all objectives have them, or a constraint.
+
+    Args:
+        problem: The problem.
+    """
+    limited = problem.suppression.limit_of(problem.table.n_rows) is not None
+
+    def bounds(measure: Objective) -> bool:
+        return measure.bounding is not None and (limited or measure.bounding(measure).has_floor)
+
+    if isinstance(problem.suppression, Violating) or all(map(bounds, problem.objectives)):
+        return True
+    return any(map(bounds, np.array(problem.measured, dtype=object)[np.isfinite(_limits(problem))]))
+
+
+def _ranges(limit: int) -> Ints:
+    """(n,) int64 array: where ranges of k begin, so that the last one holds all k above the limit."""
+    starts = [0]
+    while starts[-1] < limit:
+        width = 1 if starts[-1] < _SINGLE_CASES else starts[-1] // 10
+        starts.append(min(starts[-1] + width, limit))
+    return np.array(starts, dtype=np.int64)
+
+
+def _limits(problem: LatticeProblem) -> Matrix:
+    """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
+    limits = np.full(len(problem.measured), np.inf)
+    for constraint in problem.constraints:
+        # A bound on the other side is no limit of minimised values.
+        if constraint.at_least == constraint.objective.maximize:
+            column = problem.measured.index(constraint.objective)
+            limits[column] = min(limits[column], (-1 if constraint.at_least else 1) * float(constraint.bound))
+    return limits
+
+
+def _terms(problem: LatticeProblem, bounding: list[Bounding]) -> Matrix:
+    """(n_measures + 1, n_var, n_levels) float array: what every level adds to the floor of a measure, or -inf."""
+    # Nodes in which every attribute is as near to each of its levels as it gets, so that all terms are seen.
+    levels = np.minimum(np.arange(problem.lengths.max() + 1)[:, np.newaxis], problem.lengths)
+    maps = problem.group_maps(levels)[0]
+    terms = np.zeros((len(bounding) + 1, problem.n_var, len(levels)))
+    for column, family in enumerate(bounding):
+        own = family.attribute_floors(problem.table.tuples, maps) if family.has_floor else None
+        if own is not None:
+            terms[column] = own.T
+        elif family.has_floor:
+            terms[column, 0] = family.measure.value_range(problem.table.tuples)[0]
+        else:
+            terms[column, 0] = -np.inf
+    terms[-1, 0] = -np.inf
+    return terms
+
+
+def _grown(rows: NDArray[Any]) -> NDArray[Any]:
+    """The same rows with free ones behind them."""
+    return np.concatenate([rows, np.empty((max(64, len(rows)), *rows.shape[1:]), dtype=rows.dtype)])
+
+
+class _Lessons(NamedTuple):
+    """All lessons, and what bounds are compared by; the arrays of a `LearnedBounds`, last columns included."""
+
+    nodes: Ints
+    below: Matrix
+    above: Matrix
+    terms: Matrix
+    floors: Flags
+    limits: Matrix
+    sides: Matrix
+    maximize: Flags
+
+
+@njit(cache=True, nogil=True)
+def _settled(X, members, *arrays):  # type: ignore[no-untyped-def]
+    lessons = _Lessons(
+        arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6], arrays[7]
+    )  # named here: as an argument a named tuple costs more than the loop
+    settled = np.zeros(len(X), dtype=np.bool_)
+    n_ranges, n_measures = lessons.below.shape[1:]
+    below, own, bound = np.empty((n_ranges, n_measures)), np.empty(n_measures), np.empty(n_measures)
+    for i in range(len(X)):
+        _begin(lessons, X[i], below, own)
+        # The invariant: `below` and `own` hold the lessons from `first` on. The latest ones are the nearest as a rule,
+        # so that a node which is settled at all is settled by a few of them.
+        first, wanted = len(lessons.nodes), 4
+        while not settled[i] and first > 0:
+            first = _gather(lessons, X[i], first, wanted, below, own)
+            settled[i] = _is_settled(lessons, members, below, own, bound)
+            wanted *= 4
+    return settled
+
+
+@njit(cache=True, nogil=True)
+def _is_settled(lessons, members, below, own, bound):  # type: ignore[no-untyped-def]
+    """Whether in every range of k some member stands for a node of such bounds, or the node is impossible."""
+    for r in range(len(below)):
+        # The invariant: the node is settled in all ranges before this one.
+        if not _bound_in_range(lessons, below[r], own, bound) and not _is_covered(members, bound):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _begin(lessons, x, below, own):  # type: ignore[no-untyped-def]
+    """What is known of a node before any lesson."""
+    for o in range(len(own)):
+        own[o] = 0.0
+        # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
+        for j in range(len(x)):
+            own[o] += lessons.terms[o, j, x[j]]
+        for r in range(len(below)):
+            below[r, o] = 0.0 if lessons.floors[o] else -np.inf
+
+
+@njit(cache=True, nogil=True)
+def _gather(lessons, x, first, wanted, below, own):  # type: ignore[no-untyped-def]
+    """Raise what is known of a node to the lessons before `first`, from the last on, until so many spoke of it.
+
+    Returns the number of the last that was looked at.
+    """
+    n_ranges, n_measures = below.shape
+    e = first
+    while e > 0 and wanted > 0:
+        e -= 1
+        is_above, is_below = True, True
+        for j in range(len(x)):
+            is_above &= lessons.nodes[e, j] >= x[j]
+            is_below &= lessons.nodes[e, j] <= x[j]
+        if is_above:
+            wanted -= 1
+            for r in range(n_ranges):
+                for o in range(n_measures):
+                    if lessons.below[e, r, o] > below[r, o]:
+                        below[r, o] = lessons.below[e, r, o]
+        if is_below:
+            wanted -= 1
+            for o in range(n_measures):
+                if lessons.above[e, o] > own[o]:
+                    own[o] = lessons.above[e, o]
+    return e
+
+
+@njit(cache=True, nogil=True)
+def _bound_in_range(lessons, below, own, bound):  # type: ignore[no-untyped-def]
+    """Bound a node's values in one range of k; whether it is impossible there or breaks a constraint for sure."""
+    impossible = False
+    for o in range(len(bound)):
+        if not lessons.floors[o]:
+            bound[o] = max(own[o], below[o])
+        elif below[o] > 0:
+            # A little less, so that the rounding of the sum proves nothing.
+            bound[o] = (own[o] + below[o]) * (1 - 1e-12)
+        else:
+            bound[o] = own[o]
+        # Exactly on the limit a node satisfies the constraint.
+        impossible |= bound[o] > lessons.limits[o]
+        if lessons.sides[o] > 0:
+            box = bound[o] / lessons.sides[o]
+            bound[o] = np.ceil(box) if lessons.maximize[o] else np.floor(box)
+    return impossible
+
+
+@njit(cache=True, nogil=True)
+def _is_covered(members, bound):  # type: ignore[no-untyped-def]
+    """Whether some member is nowhere worse than a bound."""
+    for m in range(len(members)):
+        covers = True
+        for o in range(len(bound)):
+            if members[m, o] > bound[o]:
+                covers = False
+                break
+        if covers:
+            return True
+    return False
