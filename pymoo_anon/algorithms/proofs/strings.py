@@ -10,7 +10,7 @@ from pymoo_anon.algorithms.proofs.pair_search import improve, improve_within
 from pymoo_anon.algorithms.proofs.strings_goal import goal
 from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings_plan import plan
-from pymoo_anon.algorithms.proofs.strings_search import Search
+from pymoo_anon.algorithms.proofs.strings_search import Known, Search
 from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.problems.partition import PartitionProblem
@@ -64,6 +64,8 @@ class StringProof(Proof):
         # The price of suppressed rows that was enough in the local search before.
         self._price = 0.0
         self._search: Search | None = None
+        # What searches of smaller thresholds know of parts.
+        self._known: Known = {}
         self._n_settled = 0
         self._certified = self._k > problem.table.n_rows
 
@@ -143,7 +145,7 @@ class StringProof(Proof):
         price = {0: self._space.largest_price(), instance.n_rows: 0.0}.get(limit, self._space.average_price())
         asked = Asked(k, limit, price)
         gain = self._space.need(self._least, exact=False)
-        self._search = Search(self._space, self._plan, asked, gain, self.max_bytes)
+        self._search = Search(self._space, self._plan, asked, gain, self.max_bytes, self._known)
 
     def _end(self) -> None:
         """Go on to the next threshold, if there is one."""

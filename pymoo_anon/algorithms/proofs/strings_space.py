@@ -99,8 +99,8 @@ class StringSpace:
 
     def walk(
         self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float
-    ) -> tuple[Walk, float] | None:
-        """A walk over the strings of four attributes below a node, and the price that it takes.
+    ) -> tuple[float, float, Walk | None]:
+        """What strings below a node gain at most, the price that says so, and a walk over four attributes if any.
 
         It walks all four where they and the fixed ones are all that there are, and otherwise the first alone. With a
         limit it walks all four only where the first is none, so that every path of the first gets a price of its own.
@@ -112,7 +112,8 @@ class StringSpace:
             need: Strings that gain no more, but for the price, are of no interest.
 
         Returns:
-            None where the node loses too many rows, or no string gains enough.
+            No string gains more, but for the price; minus infinity where all lose too many rows. The price. The walk,
+            or None where no string gains enough.
         """
         ids, base = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1)
         gone = 0
@@ -121,7 +122,7 @@ class StringSpace:
             ids, base, dropped = refine(ids, base, groups, worths, self._counts, asked.k)
             gone += dropped
             if gone > asked.limit:
-                return None
+                return -np.inf, asked.price, None
         free = set(range(self.none)) - set(cuts) - set(tabled)
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         spans = np.concatenate([self.spans[a] for a in tabled])
@@ -129,9 +130,9 @@ class StringSpace:
         price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
         if gain <= need:
             self._give(table, filled)
-            return None
+            return gain, price, None
         if not 0 < asked.limit < self.instance.n_rows:
-            return Walk(table, filled, shape, spans, 0 if free else 3), price
+            return gain, price, Walk(table, filled, shape, spans, 0 if free else 3)
         rows = self._rows(ids, len(base), tabled, asked.k)
         changed = self._take(table.shape)
 
@@ -146,13 +147,13 @@ class StringSpace:
         if gain <= need:
             self._give(changed, filled)
             self._give(rows, filled)
-            return None
+            return gain, price, None
         if free or tabled[0] != self.none:
             self._give(rows, filled)
-            return Walk(changed, filled, shape, spans, 0), price
+            return gain, price, Walk(changed, filled, shape, spans, 0)
         walk = Walk(changed, filled, shape, spans, 3)
         walk.keep_rows(rows, self.instance.n_rows - asked.limit)
-        return walk, price
+        return gain, price, walk
 
     def release(self, walk: Walk) -> None:
         """Take back the table of a walk that has come to its end."""
