@@ -37,6 +37,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
     large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
 
+    A lattice that does not fit into `max_bytes` is not stored. With one additive loss, such as the general loss, and
+    beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large
+    it is: least loss first, with constraints of any kind, for one k after the other.
+
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
     `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
     `return_least_infeasible` gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell

@@ -71,6 +71,7 @@ def table_of(
     left, more = _left_to_lose(tuples, loss, maps)
     return Table(
         tuples.codes[order].astype(np.int32),
+        np.arange(len(tuples)),
         tuples.counts[order],
         values[order],
         left[order],
@@ -229,4 +230,6 @@ def _classes(table: Table) -> Classes:
         np.zeros(n, dtype=np.int64),
         np.zeros(int(table.rule[LIMIT]) + 2, dtype=np.int64),
         np.ones(table.codes.shape[1] + 1, dtype=np.int64),
+        np.zeros((2, n), dtype=np.int64),
+        np.zeros(n, dtype=np.uint64),
     )
