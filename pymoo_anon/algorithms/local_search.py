@@ -122,7 +122,14 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self.bounds: bool = bounds
         self.front: ParetoArchive = ParetoArchive()
 
-    def _setup(self, problem: Problem, **kwargs: Any) -> None:
+    def setup(self, problem: Problem, **kwargs: Any) -> ParetoLocalSearch:
+        """Set the algorithm up for a problem.
+
+        Raises:
+            ValueError: `epsilon` has another number of objectives.
+        """
+        # Here and not in `_setup`, which pymoo's wrappers of algorithms pass over.
+        super().setup(problem, **kwargs)
         sides, own = np.zeros(problem.n_obj), has_own_columns(problem)
         self.front = ParetoArchive()
         if self.epsilon is not None:
@@ -138,6 +145,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self._explored: dict[bytes, int] = {}
         # The nodes that violate the constraints least, until one violates none.
         self._closest = Population.empty()
+        return self
 
     @property
     def certified(self) -> bool:
