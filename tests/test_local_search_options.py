@@ -9,6 +9,9 @@ from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.selection import Selection
 from pymoo.core.termination import NoTermination
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 from tasks import Task, found, invented, minimal, sorted_rows
@@ -17,6 +20,7 @@ from pymoo_anon.algorithms import ParetoLocalSearch, lattice_walk
 from pymoo_anon.algorithms.lattice_walk import LatticeWalk
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive, ParetoArchive
+from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     DominanceCountTournament,
@@ -66,6 +70,17 @@ def test_sides_of_boxes_are_positive(epsilon):
         minimize(problem(), ParetoLocalSearch(epsilon=[1, 2, 3]))
 
 
+@pytest.mark.parametrize("epsilon", [[1, 2], [2, 5], [3, 20]])
+def test_of_every_non_dominated_box_it_finds_a_node(epsilon):
+    for seed in range(4):
+        own = problem(invented(seed))
+        maximize = [True, False]
+        expected = minimal(boxes(own.pareto_front(), epsilon, maximize))
+        res = to_the_end(own, epsilon=epsilon)
+        assert res.algorithm.certified
+        np.testing.assert_array_equal(sorted_rows(boxes(found(res, own), epsilon, maximize)), expected)
+
+
 class Seldom(Selection):
     """Always the last, as often as is asked for."""
 
@@ -85,6 +100,7 @@ class Seldom(Selection):
         {"selection": Seldom()},
         {"crossover": ReducedSurrogateCrossover()},
         {"mutation": SingleStepMutation(prob_var=0.9)},
+        {"crossover": SBX(vtype=float), "mutation": PM(vtype=float, repair=RoundingRepair())},
         {"n_offsprings": 1},
         {"n_offsprings": 300},
     ],
@@ -168,7 +184,7 @@ def test_ctrl_c_loses_nothing(monkeypatch):
     np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
 
 
-def test_a_search_that_was_killed_measures_no_value_twice(tmp_path):
+def test_a_search_that_was_killed_ends_as_if_it_had_not_been(tmp_path):
     with journaled(problem(), tmp_path / "a.journal", settings={"seed": 1}) as journal:
         begun = problem()
         begun.journal = journal

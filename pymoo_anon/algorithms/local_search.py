@@ -284,6 +284,7 @@ class _OpenNodes(DuplicateElimination):  # type: ignore[misc]
             *args: Parents, and the children that are kept so far.
             **kwargs: Not needed.
         """
+        pop = in_type_of_problem(pop, self.search.problem) if len(pop) else pop
         known = {one.X.tobytes() for other in args for one in other}
         first = {one.X.tobytes(): i for i, one in reversed(list(enumerate(pop)))}
         new = pop[sorted(i for key, i in first.items() if key not in known)]
