@@ -78,7 +78,9 @@ class StoredLatticeProof(Proof):
         self._teacher = Teacher(problem, own.families, own.thresholds, own.columns, self._cells, not own.sweeps)
         n_values = max(len(own.thresholds), 1)
         self._nodes = Nodes(
-            np.full((problem.n_nodes, n_values), own.first_tops()), own.first_bounds(), np.zeros(problem.n_nodes, dtype=bool)
+            np.full((problem.n_nodes, n_values), own.first_tops()),
+            own.first_bounds(),
+            np.zeros(problem.n_nodes, dtype=bool),
         )
         n_bytes = 8 * problem.table.n_distinct + 4 * own.entries.shape[1]
         self._library = Library(
@@ -328,5 +330,3 @@ def bytes_of(problem: LatticeProblem) -> int:
     """Memory that what is known of all nodes takes."""
     # Two numbers for each measure at most, whether a node is done, and its place in a layer, which is sorted once.
     return problem.n_nodes * (8 * len(problem.measured) + 8 + 1)
-
-

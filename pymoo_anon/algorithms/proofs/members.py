@@ -58,7 +58,7 @@ def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -
         own = boxes(F, sides, maximize)
         least = np.where(maximize, np.nextafter((own - 1) * sides, np.inf), own * sides)
     else:
-        least = (F - sides) / np.where(F >= sides, 1 + tolerance.relative, 1 - tolerance.relative)
+        least = (F - sides) / np.where(sides <= F, 1 + tolerance.relative, 1 - tolerance.relative)
     while True:
         # Rounding may have led below.
         stands = boxes(least, sides, maximize) >= own if sides.all() else tolerance.widened(least) >= F

@@ -38,9 +38,7 @@ def suppressible(
     raise TypeError(f"rule must be AtMost, Below or Violating, got {rule!r}")
 
 
-def surely_gone(
-    classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint]
-) -> NDArray[np.bool_]:
+def surely_gone(classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
     """(n_classes,) Boolean array: the classes of one node that every specialization suppresses whole; empty for none.
 
     Parts of a class below the k of `Below` are below it, too.

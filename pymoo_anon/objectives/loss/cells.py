@@ -91,7 +91,8 @@ class GeneralLossMetric(_CellObjective):
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
         weights = np.ones(len(tuples.domain_sizes)) if self.weights is None else self.weights
-        return kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
+        return left
 
     def _weighed(self, losses: Values) -> Values:
         return losses if self.weights is None else losses * self.weights
@@ -144,7 +145,8 @@ class NormalizedWeightedPenalty(_CellObjective):
         """(n, n_codes) float array: what suppression of a tuple with each domain value adds to the penalty."""
         n = len(tuples.domain_sizes)
         weights = np.full(n, 1 / n) if self.weights is None else self.weights
-        return kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
+        return left
 
     def _weighed(self, losses: Values) -> Values:
         n = losses.shape[1]
@@ -218,7 +220,8 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
 def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_codes) float array: what share of its information each domain value keeps in n generalizations."""
     spans = np.maximum(np.asarray(tuples.domain_sizes) - 1, 1)
-    return 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
+    shares: Values = 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
+    return shares
 
 
 def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
