@@ -35,7 +35,8 @@ class Hereditary(Bounding):
         Args:
             classes: The classes of one or several generalizations.
         """
-        return self.measure.of_classes(classes).astype(float)
+        values: Values = self.measure.of_classes(classes).astype(float)
+        return values
 
     def at(self, values: Values) -> Values:
         """(n,) float array: the minimised values of the measure where these are the least values of kept classes."""
