@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
@@ -13,7 +14,6 @@ from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs import strings, strings_plan
 from pymoo_anon.algorithms.proofs.strings import StringProof
 from pymoo_anon.algorithms.proofs.strings_bounds import completions, longest_path, pair_bound
-from pymoo_anon.algorithms.proofs.strings_goal import goal
 from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings_plan import plan
 from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
@@ -46,9 +46,10 @@ def random_tree(rng, names):
     return Taxonomy(nodes[0])
 
 
-def random_table(rng, n_bits=10):
+def random_table(rng, n_bits=10, n_attributes=None):
     """A small table, and taxonomies for some of its attributes; not all values of a domain occur."""
-    sizes = [int(rng.integers(1, 6)) for _ in range(int(rng.integers(1, 6)))]
+    n_attributes = int(rng.integers(1, 6)) if n_attributes is None else n_attributes
+    sizes = [int(rng.integers(1, 6)) for _ in range(n_attributes)]
     while sum(sizes) - len(sizes) > n_bits:
         sizes[int(np.argmax(sizes))] -= 1
     if max(sizes) == 1:
@@ -225,31 +226,55 @@ def shuffle(table, rng):
 @pytest.mark.parametrize("seed", range(240, 330))
 def test_no_string_gains_more_than_the_bound_of_its_part(seed):
     """Every number of fixed attributes, every price: bounds of random parts against all strings in them."""
-    problem, rng = random_problem(seed), np.random.default_rng(seed)
-    purpose = goal(problem)
-    space = StringSpace(StringInstance.of(problem, problem.objectives[purpose.loss]))
-    own, instance = plan(space.instance, 1 << 30), space.instance
-    n, k = problem.table.n_rows, int(rng.integers(1, 8))
-    X = np.array(list(product([False, True], repeat=problem.n_var)))
-    X = X[problem.is_valid(X)]
-    below = PartitionProblem(
-        problem.table, [problem.objectives[purpose.loss]], Below(min(k, n)), taxonomies=problem.taxonomies
-    )
-    gains = (instance.most - below.compute(X)[:, 0]) / instance.unit
+    rng = np.random.default_rng(seed)
+    # Up to seven attributes, so that some are neither fixed nor tabled.
+    table, taxonomies = random_table(rng, 9, int(rng.integers(1, 8)))
+    losses = [
+        GeneralLossMetric(),
+        NormalizedWeightedPenalty(),
+        Discernibility(),
+        ClassificationMetric("label"),
+        NonUniformEntropy(),
+    ]
+    n, k = table.n_rows, int(rng.integers(1, min(8, table.n_rows)))
+    below = PartitionProblem(table, losses, Below(k), taxonomies=taxonomies)
+    X = np.array(list(product([False, True], repeat=below.n_var)))
+    X = X[below.is_valid(X)]
+    F = below.compute(X)
     suppressed = np.array([below.equivalence_classes(x).n_suppressed[0] for x in X])
-    cuts = [instance.cuts_of(x) for x in X]
-    for limit in (0, int(rng.integers(1, n)), n):
-        price = {0: space.largest_price(), n: 0.0}.get(limit, float(rng.integers(0, 100)))
-        for depth in range(len(own.order) + 1):
-            chosen = cuts[int(rng.integers(len(X)))]
-            fixed = {a: chosen[a] for a in own.order[:depth]}
-            inside = np.array([all(np.array_equal(cut[a], fixed[a]) for a in fixed) for cut in cuts])
-            inside &= suppressed <= limit
-            best = gains[inside].max(initial=-np.inf)
-            for tabled in own.tables[depth]:
-                bound, _, walk = space.walk(fixed, tabled, Asked(min(k, n), limit, price), -1.0 - instance.slack)
-                assert bound >= best - 1e-6 * (1 + abs(best))
-                assert walk is not None or not inside.any()
+    for column, loss in enumerate(losses):
+        instance = StringInstance.of(below, loss)
+        parts = Parts(instance, X, (instance.most - F[:, column]) / instance.unit, suppressed)
+        for limit in (0, int(rng.integers(1, n)), n):
+            check_bounds(parts, k, limit, rng)
+
+
+@dataclass
+class Parts:
+    """All strings of an instance, what they gain, and how many rows they suppress."""
+
+    instance: StringInstance
+    X: np.ndarray
+    gains: np.ndarray
+    suppressed: np.ndarray
+
+
+def check_bounds(parts, k, limit, rng):
+    instance, space = parts.instance, StringSpace(parts.instance)
+    own = plan(instance, 1 << 30)
+    price = {0: space.largest_price(), instance.n_rows: 0.0}.get(limit, float(rng.integers(0, 100)))
+    for depth in range(len(own.order) + 1):
+        cuts = instance.cuts_of(parts.X[int(rng.integers(len(parts.X)))])
+        fixed = {a: cuts[a] for a in own.order[:depth]}
+        bits = np.concatenate(
+            [np.full(instance.offsets[a + 1] - instance.offsets[a], a in fixed) for a in range(instance.n_attributes)]
+        )
+        inside = (parts.X[:, bits] == instance.bits_of(cuts)[bits]).all(axis=1) & (parts.suppressed <= limit)
+        best = parts.gains[inside].max(initial=-np.inf)
+        for tabled in own.tables[depth]:
+            bound, _, walk = space.walk(fixed, tabled, Asked(k, limit, price), -1.0 - instance.slack)
+            assert bound >= best - 1e-6 * (1 + abs(best))
+            assert walk is not None or not inside.any()
 
 
 def test_nested_bounds_are_exact_with_one_attribute_free():
