@@ -156,9 +156,9 @@ def told_of_front(found: Found, part: str, table: str) -> str:
     elif proof is not None:
         proven = sum(gap <= 0 for gap in proof["gap"])
         lines.append(
-            f"`{name}` was stopped after {effort[name]} s on a clock, of which it had {seconds[name]}: of its "
-            f"{size[name]} points the {proven} of the smallest k are proven, and no loss could be lower by more than "
-            f"{max(proof['gap']):,.0f}."
+            f"`{name}` was stopped after {effort[name]} s on a clock, of which it had {seconds[name]}: proven are "
+            f"{proven} of its {size[name]} points, from the smallest k on, and no other loss could be lower by more "
+            f"than {max(proof['gap']):,.0f}."
         )
     name, pairs = "PairLocalSearch", runs["PairLocalSearch"]
     if pairs is not None:
