@@ -64,7 +64,8 @@ def problems(draw):
     n = len(table.frame)
     loss = draw(losses(len(table.top)))
     by_k = draw(st.lists(st.sampled_from([KAnonymity(), MaximumRisk()]), max_size=2, unique_by=repr))
-    objectives = draw(st.permutations([loss, *by_k]))
+    distinct = draw(st.lists(st.sampled_from([DistinctLDiversity("s0"), KAnonymity(person="s1")]), max_size=1))
+    objectives = draw(st.permutations([loss, *by_k, *distinct]))
     low, high = sorted(loss.value_range(table.microdata.tuples))
     bound = low + draw(st.floats(0.1, 0.9)) * (high - low)
     offered = [
@@ -80,7 +81,7 @@ def problems(draw):
     ]
     constraints = draw(st.lists(st.sampled_from(offered), max_size=2, unique_by=repr))
     suppression = draw(st.integers(0, max(n // 3, 1)).map(lambda limit: min(limit, n - 1)))
-    if any(one.speaks_of_classes for one in constraints) and draw(st.booleans()):
+    if not distinct and any(one.speaks_of_classes for one in constraints) and draw(st.booleans()):
         suppression = Violating(suppression)
     return LatticeProblem(table.microdata, objectives, suppression=suppression, constraints=constraints)
 

@@ -37,6 +37,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
     large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
 
+    A lattice that does not fit into `max_bytes` is not stored. With one additive loss, such as the general loss, and
+    beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large
+    it is: least loss first, with constraints of any kind, for one k after the other.
+
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
     `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
     `return_least_infeasible` gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell
@@ -61,7 +65,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
-            an objective states no bounds, the problem suppresses without limit, or its lattice is too large.
+            an objective states no bounds, or its lattice is too large.
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
@@ -86,8 +90,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         Raises:
             TypeError: The problem is no `LatticeProblem`.
-            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice is too
-                large.
+            ValueError: An objective states no bounds, or the lattice is too large.
         """
         tolerance(self.epsilon, problem.n_obj)
         _kind(problem, self.max_bytes).check(problem, self.max_bytes)

@@ -42,6 +42,7 @@ class Table(NamedTuple):
 
     Attributes:
         codes: (n, d) int32, the distinct tuples in an order without meaning.
+        tuples: (n,) int64, counted from 0.
         counts: (n,) int64, how often each occurs.
         values: (n,) uint64, a bit for each sensitive value that a tuple occurs with; 0 where nobody counts them.
         left: (n,) float64, what a suppressed tuple costs at the most general node beyond what it costs there.
@@ -54,6 +55,7 @@ class Table(NamedTuple):
     """
 
     codes: NDArray[np.int32]
+    tuples: Ints
     counts: Ints
     values: Bits
     left: Matrix
@@ -63,6 +65,20 @@ class Table(NamedTuple):
     floors: Matrix
     n_groups: Ints
     rule: Ints
+
+
+class Rows(NamedTuple):
+    """What is grouped: all distinct tuples, or in their place the classes of a node, for its generalizations.
+
+    Attributes:
+        tuples: (m,) int64, the distinct tuple of each row, or one of those in it.
+        counts: (m,) int64, how many tuples of the table are in a row.
+        values: (m,) uint64, a bit for each sensitive value in it.
+    """
+
+    tuples: Ints
+    counts: Ints
+    values: Bits
 
 
 class Classes(NamedTuple):
@@ -76,6 +92,8 @@ class Classes(NamedTuple):
         firsts: (n,) int64, the distinct tuple that a class was first seen with.
         tally: (limit + 2,) int64, zero before and after.
         active: (d + 1,) int64, the attributes of more than one group, and last the epoch.
+        kept: (2, n) int64, tuples and counts of the classes of a node whose generalizations are evaluated.
+        kept_values: (n,) uint64, their values.
     """
 
     slots: Ints
@@ -85,6 +103,8 @@ class Classes(NamedTuple):
     firsts: Ints
     tally: Ints
     active: Ints
+    kept: Ints
+    kept_values: Bits
 
 
 class Boxes(NamedTuple):

@@ -18,10 +18,11 @@ from pymoo_anon.algorithms.proofs.box_arrays import (
     K,
     Known,
     Lattice,
+    Rows,
     State,
     Table,
 )
-from pymoo_anon.algorithms.proofs.box_nodes import evaluate, holds, pack, place_of
+from pymoo_anon.algorithms.proofs.box_nodes import evaluate, group, holds, pack, place_of
 from pymoo_anon.engine.compiled import njit
 
 # Where each group ends among all arrays.
@@ -46,24 +47,31 @@ def teach(*arrays):  # type: ignore[no-untyped-def]
     known = Known(*arrays[_CLAUSES:_KNOWN])
     state = State(*arrays[_KNOWN:])
     y, order = state.nodes[0], state.order[0]
-    if _look_up(y, lattice, table, classes, known, state) >= state.counts[K]:
+    rows = Rows(table.tuples, table.counts, table.values)
+    if _look_up(y, rows, lattice, table, classes, known, state) >= state.counts[K]:
         state.counts[IN_HAND] = A_BOX_ABOVE
         return
     _by_cost(y, lattice, order)
+    # What follows are generalizations: its classes stand for the tuples.
+    n = group(y, len(table.counts), rows, table, classes, state)
+    classes.kept[0, :n], classes.kept[1, :n] = classes.firsts[:n], classes.sizes[:n]
+    classes.kept_values[:n] = classes.values[:n]
+    rows = Rows(classes.kept[0, :n], classes.kept[1, :n], classes.kept_values[:n])
     for _ in range(2):
-        _grow(y, order, lattice, table, classes, known, state)
+        _grow(y, order, rows, lattice, table, classes, known, state)
         _keep(lattice, clauses, state)
         _shuffle(order, state.counts[STEPS])
 
 
 @njit(cache=True, nogil=True)
-def _look_up(node, lattice, table, classes, known, state):  # type: ignore[no-untyped-def]
+def _look_up(node, rows, lattice, table, classes, known, state):  # type: ignore[no-untyped-def]
     """What a node is worth, as `evaluate` says, out of memory where it was evaluated before.
 
     A node that no member of the front is as good as is found: written once for the caller to evaluate.
 
     Args:
         node: (d,) int64.
+        rows: `Rows` that the node groups.
         lattice: `Lattice`.
         table: `Table`.
         classes: `Classes`.
@@ -81,7 +89,7 @@ def _look_up(node, lattice, table, classes, known, state):  # type: ignore[no-un
     for w in range(len(packed)):
         same &= known.nodes[place, w] == packed[w]
     if not same:
-        good_k, own_k, loss = evaluate(node, k, table, classes, state)
+        good_k, own_k, loss = evaluate(node, k, rows, table, classes, state)
         if good_k < k:
             return good_k
         known.nodes[place], known.loss[place] = packed, loss
@@ -108,7 +116,7 @@ def _best_at(k, known):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _is_refuted(node, lattice, table, classes, known, state):  # type: ignore[no-untyped-def]
+def _is_refuted(node, rows, lattice, table, classes, known, state):  # type: ignore[no-untyped-def]
     """Whether a node is refuted for the k that is asked for; known where a specialization of it is not."""
     packed = state.packed[2]
     pack(node, packed, lattice)
@@ -117,16 +125,17 @@ def _is_refuted(node, lattice, table, classes, known, state):  # type: ignore[no
     for g in range(n_good):
         if known.good_k[g] >= state.counts[K] and holds(packed, known.good[g], lattice.guards):
             return False
-    return _look_up(node, lattice, table, classes, known, state) < state.counts[K]
+    return _look_up(node, rows, lattice, table, classes, known, state) < state.counts[K]
 
 
 @njit(cache=True, nogil=True)
-def _grow(y, order, lattice, table, classes, known, state):  # type: ignore[no-untyped-def]
+def _grow(y, order, rows, lattice, table, classes, known, state):  # type: ignore[no-untyped-def]
     """Grow a refuted node to a maximal one, one attribute after the other by bisection.
 
     Args:
         y: (d,) int64, a refuted node.
         order: (d,) int64, the attributes in the order in which they rise as far as they can.
+        rows: `Rows`: the classes of the node.
         lattice: `Lattice`.
         table: `Table`.
         classes: `Classes`.
@@ -141,7 +150,7 @@ def _grow(y, order, lattice, table, classes, known, state):  # type: ignore[no-u
         # Invariant: with level `low` the node is refuted, with a level above `high` it is not.
         while low < high:
             z[j] = middle
-            if _is_refuted(z, lattice, table, classes, known, state):
+            if _is_refuted(z, rows, lattice, table, classes, known, state):
                 low = middle
             else:
                 high = middle - 1

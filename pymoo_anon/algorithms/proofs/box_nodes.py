@@ -64,7 +64,7 @@ def floor_of(node, floors):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def evaluate(node, k, table, classes, state):  # type: ignore[no-untyped-def]
+def evaluate(node, k, rows, table, classes, state):  # type: ignore[no-untyped-def]
     """Group the table by a node, and tell whether it is refuted for a k: it and all of its specializations.
 
     Keys are sums of different multiples, so that equal keys mean equal groups in every attribute: nothing rests on a
@@ -75,6 +75,7 @@ def evaluate(node, k, table, classes, state):  # type: ignore[no-untyped-def]
     Args:
         node: (d,) int64.
         k: The k that is asked for.
+        rows: `Rows`: all tuples, or the classes of a specialization.
         table: `Table`.
         classes: `Classes`, written.
         state: `State`; its counts are written.
@@ -84,7 +85,7 @@ def evaluate(node, k, table, classes, state):  # type: ignore[no-untyped-def]
         where it breaks a constraint that is read here; its loss, rounded.
     """
     limit = table.rule[LIMIT]
-    n_classes = _group(node, limit + table.rule[ROWS] // max(k, 1), table, classes, state)
+    n_classes = group(node, limit + table.rule[ROWS] // max(k, 1), rows, table, classes, state)
     state.counts[EVALUATED] += 1
     if n_classes < 0:
         return 0, -1, np.inf
@@ -103,8 +104,20 @@ def evaluate(node, k, table, classes, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _group(node, most, table, classes, state):  # type: ignore[no-untyped-def]
-    """Group the tuples by a node; how many classes there are, or -1 as soon as there are more than `most`."""
+def group(node, most, rows, table, classes, state):  # type: ignore[no-untyped-def]
+    """Group rows by a node.
+
+    Args:
+        node: (d,) int64.
+        most: How many classes there may be.
+        rows: `Rows`.
+        table: `Table`.
+        classes: `Classes`, written.
+        state: `State`; its counts are written.
+
+    Returns:
+        How many classes there are, or -1 as soon as there are more.
+    """
     n_active = 0
     for j in range(len(node)):
         if table.n_groups[j, node[j]] > 1:
@@ -114,8 +127,9 @@ def _group(node, most, table, classes, state):  # type: ignore[no-untyped-def]
     base = classes.active[-1] * _NUMBERS
     mask, n_keys = _U(len(classes.slots) - 1), table.keys.shape[0]
     n_classes = 0
-    # Invariant: the tuples before t are in the n_classes classes; a slot of this epoch holds one of their numbers.
-    for t in range(len(table.counts)):
+    # Invariant: the rows before r are in the n_classes classes; a slot of this epoch holds one of their numbers.
+    for r in range(len(rows.tuples)):
+        t = rows.tuples[r]
         key = classes.keys[n_classes]
         key[:] = _U(0)
         for a in range(n_active):
@@ -133,15 +147,15 @@ def _group(node, most, table, classes, state):  # type: ignore[no-untyped-def]
             number = classes.slots[slot] - base
         if number < 0:
             if n_classes == most:
-                state.counts[WORK] += t
+                state.counts[WORK] += r
                 return -1
             number = n_classes
             classes.slots[slot] = base + number
             classes.sizes[number], classes.values[number], classes.firsts[number] = 0, _U(0), t
             n_classes += 1
-        classes.sizes[number] += table.counts[t]
-        classes.values[number] |= table.values[t]
-    state.counts[WORK] += len(table.counts)
+        classes.sizes[number] += rows.counts[r]
+        classes.values[number] |= rows.values[r]
+    state.counts[WORK] += len(rows.tuples)
     return n_classes
 
 

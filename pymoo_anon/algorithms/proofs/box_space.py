@@ -19,8 +19,8 @@ from pymoo_anon.algorithms.proofs.box_arrays import (
     State,
     Table,
 )
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ _FEWEST_BOXES = 256
 _SHARES = 0.1, 0.05, 0.1
 
 
-def lattice_of(problem: LatticeProblem, loss: Bounding) -> tuple[Lattice, Matrix]:
+def lattice_of(problem: LatticeProblem, loss: AdditiveLoss) -> tuple[Lattice, Matrix]:
     """The arrays of `Lattice`, and those floors that are of a level alone.
 
     Args:
@@ -51,7 +51,9 @@ def lattice_of(problem: LatticeProblem, loss: Bounding) -> tuple[Lattice, Matrix
     return Lattice(least, problem.lengths, *_lanes(problem.lengths)), floors
 
 
-def table_of(problem: LatticeProblem, loss: Bounding, floors: Matrix, rule: Ints, values: NDArray[np.uint64]) -> Table:
+def table_of(
+    problem: LatticeProblem, loss: AdditiveLoss, floors: Matrix, rule: Ints, values: NDArray[np.uint64]
+) -> Table:
     """The arrays of `Table`.
 
     Args:
@@ -66,9 +68,10 @@ def table_of(problem: LatticeProblem, loss: Bounding, floors: Matrix, rule: Ints
     order = np.random.default_rng(0).permutation(len(tuples))
     maps, n_groups = _maps(problem)
     starts = np.arange(len(maps)) * tuples.offsets[-1] + tuples.offsets[:-1, np.newaxis]
-    left, more = _left_to_lose(problem, loss, maps)
+    left, more = _left_to_lose(tuples, loss, maps)
     return Table(
         tuples.codes[order].astype(np.int32),
+        np.arange(len(tuples)),
         tuples.counts[order],
         values[order],
         left[order],
@@ -87,37 +90,20 @@ def _maps(problem: LatticeProblem) -> tuple[Ints, Ints]:
     return problem.group_maps(np.minimum(levels, problem.lengths))
 
 
-def _left_to_lose(problem: LatticeProblem, loss: Bounding, maps: Ints) -> tuple[Matrix, Matrix]:
+def _left_to_lose(tuples: DistinctTuples, loss: AdditiveLoss, maps: Ints) -> tuple[Matrix, Matrix]:
     """What each tuple still loses by suppression at the most general node, and how much more each value at each level.
 
     Args:
-        problem: The problem.
+        tuples: The distinct tuples.
         loss: The family of the additive loss.
         maps: (n_levels, n_codes) int64 array, the groups of every level.
 
     Returns:
         (n_distinct,) float array, and (n_levels * n_codes,) float array, level by level.
     """
-    tuples, offsets = problem.table.tuples, problem.table.tuples.offsets
-    top = maps[-1]
-
-    def left(map_: Ints, representatives: Ints) -> Matrix:
-        n = len(representatives)
-        ends, one = np.array([0, n]), np.ones(n, dtype=np.int64)
-        classes = EquivalenceClasses(tuples, map_[np.newaxis], ends, one, representatives, one.astype(bool))
-        found: Matrix = loss.measure.left_to_lose(classes, np.arange(n))
-        return found
-
-    at_top = left(top, np.arange(len(tuples)))
-    more = np.zeros(maps.shape)
-    for j, length in enumerate(problem.lengths):
-        a, b = offsets[j : j + 2]
-        present, first = np.unique(tuples.codes[:, j], return_index=True)
-        for level in range(length):
-            own = top.copy()
-            own[a:b] = maps[level, a:b]
-            more[level, a + present] = left(own, first) - at_top[first]
-    return at_top, more.ravel()
+    left = loss.left_by_value(tuples, maps)
+    at_top: Matrix = left[-1][tuples.offsets[:-1] + tuples.codes].sum(axis=1)
+    return at_top, (left - left[-1]).ravel()
 
 
 def _keys(maps: Ints, n_groups: Ints, offsets: Ints) -> NDArray[np.uint64]:
@@ -244,4 +230,6 @@ def _classes(table: Table) -> Classes:
         np.zeros(n, dtype=np.int64),
         np.zeros(int(table.rule[LIMIT]) + 2, dtype=np.int64),
         np.ones(table.codes.shape[1] + 1, dtype=np.int64),
+        np.zeros((2, n), dtype=np.int64),
+        np.zeros(n, dtype=np.uint64),
     )

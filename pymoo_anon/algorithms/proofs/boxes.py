@@ -1,4 +1,4 @@
-"""Proofs over lattices that are not stored: privacy that follows k against one additive loss."""
+"""Proofs over lattices that are not stored: k and different values in a class against one additive loss."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Proof
 from pymoo_anon.algorithms.proofs.box_arrays import (
+    DISTINCT,
     EVALUATED,
     IN_DEPTH,
     IN_HAND,
@@ -27,6 +28,7 @@ from pymoo_anon.algorithms.proofs.box_lessons import teach
 from pymoo_anon.algorithms.proofs.box_search import ALL_SETTLED, ASKS, search
 from pymoo_anon.algorithms.proofs.box_space import BoxMemory, lattice_of, table_of
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
+from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.objectives.bounds.worst_class import DistinctValues, FollowsK
@@ -46,11 +48,14 @@ _WORK_A_CALL = 2_000_000
 
 
 class BoxProof(Proof):
-    """Boxes of nodes, best bound first, and clauses that refuted nodes teach: the front of k and one additive loss.
+    """Boxes of nodes, best bound first, and clauses that refuted nodes teach: the front of k, l and one additive loss.
 
     For one k after the other, from the least that is allowed, it proves the least loss of all nodes with at least this
     k. Nodes with a larger k are fewer, so whatever is known for one k holds for the next: bounds of boxes, clauses, and
     what is empty. One heap serves them all.
+
+    Where the number of different values in a class is an objective, too, that is done for one such number after the
+    other: first for all nodes, then for those with more values than the worst of the front so far.
 
     Args:
         problem: The problem.
@@ -64,19 +69,20 @@ class BoxProof(Proof):
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         families = [objective.bounding(objective) for objective in problem.objectives if objective.bounding is not None]
-        self._loss = next(j for j, family in enumerate(families) if isinstance(family, AdditiveLoss))
+        self._loss, loss = next((j, family) for j, family in enumerate(families) if isinstance(family, AdditiveLoss))
         self._by_k = [(j, family) for j, family in enumerate(families) if isinstance(family, FollowsK)]
+        self._distinct = next((j for j, family in enumerate(families) if isinstance(family, DistinctValues)), None)
         self._n_rows = problem.table.n_rows
-        rule, values, k = _rule(problem)
-        lattice, floors = lattice_of(problem, families[self._loss])
-        table = table_of(problem, families[self._loss], floors, rule, values)
+        rule, values, self._least_k = _rule(problem, self._distinct)
+        self._lattice, floors = lattice_of(problem, loss)
+        self._table = table_of(problem, loss, floors, rule, values)
         # The greatest loss that constraints allow, or infinity.
         self._most_loss = _most_loss(problem, problem.objectives[self._loss])
         # What sums of floats may be too large by.
         self._slack = 1e-12 * float(np.abs(floors).sum())
-        self._memory = BoxMemory(lattice, table, max_bytes)
-        self._memory.state.counts[K] = k
         self._certified = False
+        self._n_evaluated_before = self._n_pruned_before = 0
+        self._begin(int(rule[DISTINCT]))
 
     @classmethod
     def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
@@ -90,11 +96,17 @@ class BoxProof(Proof):
 
     @staticmethod
     def suits(problem: LatticeProblem) -> bool:
-        """Whether one objective is an additive loss, and all others follow k."""
-        families = [objective.bounding for objective in problem.objectives]
-        n_losses = sum(family is not None and issubclass(family, AdditiveLoss) for family in families)
-        n_by_k = sum(family is not None and issubclass(family, FollowsK) for family in families)
-        return n_losses == 1 and n_losses + n_by_k == len(families)
+        """Whether one objective is an additive loss, and all others follow k, or one is the number of values."""
+        families = [objective.bounding or Bounding for objective in problem.objectives]
+        n_losses, n_by_k = (sum(issubclass(own, kind) for own in families) for kind in (AdditiveLoss, FollowsK))
+        distinct = [own for own in problem.objectives if issubclass(own.bounding or Bounding, DistinctValues)]
+        readable = not distinct or (
+            len(distinct) == 1
+            and _n_values(problem, distinct[0]) <= _MOST_VALUES
+            # What breaks a constraint goes, and not what has few values: the search could not tell.
+            and not isinstance(problem.suppression, Violating)
+        )
+        return readable and n_losses == 1 and n_losses + n_by_k + len(distinct) == len(families)
 
     @property
     def certified(self) -> bool:
@@ -110,11 +122,11 @@ class BoxProof(Proof):
     @property
     def n_pruned(self) -> int:
         """Number of boxes that clauses emptied."""
-        return int(self._memory.state.counts[PRUNED])
+        return self._n_pruned_before + int(self._memory.state.counts[PRUNED])
 
     @property
     def k(self) -> int:
-        """The k that the search is at: for every smaller one the front is proven."""
+        """The k that the search is at."""
         return int(self._memory.state.counts[K])
 
     def advance(self) -> None:
@@ -131,17 +143,57 @@ class BoxProof(Proof):
                 self._raise_k()
             if perf_counter() >= end:
                 break
-        self.n_evaluated = int(self._memory.state.counts[EVALUATED])
+        self.n_evaluated = self._n_evaluated_before + int(self._memory.state.counts[EVALUATED])
 
     def open_bounds(self) -> Matrix:
-        """One row: the least loss of nodes with at least the k that the search is at, and the largest k."""
+        """The least loss of nodes with at least the k that the search is at; with l, also of others with a larger l."""
         if self._certified:
             return np.empty((0, self.problem.n_obj))
-        bounds = np.empty((1, self.problem.n_obj))
-        bounds[:, self._loss] = self._bound()
-        for column, family in self._by_k:
-            bounds[:, column] = self._values_of(family, np.array([self._n_rows]))
+        # The largest k that is open, and the least loss there.
+        parts = [(self._n_rows, self._bound())]
+        if self._distinct is not None and self.k > self._least_k:
+            parts.append((self.k - 1, self._first_bound))
+        bounds = np.empty((len(parts), self.problem.n_obj))
+        for row, (k, loss) in zip(bounds, parts, strict=True):
+            row[self._loss] = loss
+            for column, family in self._by_k:
+                row[column] = self._values_of(family, np.array([k]))[0]
+            if self._distinct is not None:
+                row[self._distinct] = -_n_values(self.problem, self.problem.objectives[self._distinct])
         return bounds
+
+    def _begin(self, distinct: int) -> None:
+        """Begin with nodes whose classes have so many different values.
+
+        A new memory: clauses for more values would hold for fewer k first, and the bounds of boxes for larger k.
+        """
+        self._table.rule[DISTINCT] = distinct
+        self._memory = BoxMemory(self._lattice, self._table, self.max_bytes)
+        self._memory.state.counts[K] = self._least_k
+        # What no node with so many values costs less than, once that is known.
+        self._first_bound = -np.inf
+        self._aim()
+
+    def _in_question(self) -> NDArray[np.bool_]:
+        """(n,) Boolean array: the members with as many different values as the search asks for."""
+        if self._distinct is None:
+            return np.ones(len(self.F), dtype=bool)
+        enough: NDArray[np.bool_] = -self.F[:, self._distinct] >= self._table.rule[DISTINCT]
+        return enough
+
+    def _ask_for_more(self) -> None:
+        """All nodes with so many different values are settled: go on to those with more than the worst member."""
+        own = self.F[self._in_question()]
+        if self._distinct is None or len(own) == 0:
+            self._certified = True
+            return
+        others = np.delete(own, self._distinct, axis=1)
+        following = 1 + int(-own[first_non_dominated(others), self._distinct].max())
+        self._certified = following > _n_values(self.problem, self.problem.objectives[self._distinct])
+        if not self._certified:
+            self._n_pruned_before = self.n_pruned
+            self._n_evaluated_before += int(self._memory.state.counts[EVALUATED])
+            self._begin(following)
 
     def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
         """Take evaluated nodes into the front, and aim lower."""
@@ -165,9 +217,10 @@ class BoxProof(Proof):
 
     def _aim(self) -> None:
         """Tell the search the front, and from which bound on boxes are settled for its k."""
-        k = self._member_k()
-        self._memory.show_front(k, self.F[:, self._loss].copy())
-        best = self.F[k >= self.k, self._loss].min(initial=np.inf)
+        own = self._in_question()
+        k, losses = self._member_k()[own], self.F[own, self._loss]
+        self._memory.show_front(k, losses)
+        best = losses[k >= self.k].min(initial=np.inf)
         # Beyond what is allowed nothing is looked for.
         settled = min(self._least_bound(best), float(np.nextafter(self._most_loss, np.inf)))
         self._memory.state.marks[SETTLED] = settled
@@ -183,18 +236,21 @@ class BoxProof(Proof):
 
     def _raise_k(self) -> None:
         """Go on to the first k that no member stands for."""
-        bound = self._bound()
-        k = self._member_k()
-        losses = self.F[:, self._loss]
+        bound, own = self._bound(), self._in_question()
+        k, losses = self._member_k()[own], self.F[own, self._loss]
         stands = (k >= self.k) & (np.array([self._least_bound(loss) for loss in losses]) <= bound)
-        if not stands.any() or bound == np.inf:
+        if self.k == self._least_k:
+            self._first_bound = bound
+        if not self._by_k or not stands.any() or bound == np.inf:
             # No feasible node is left.
-            self._certified = True
+            self._ask_for_more()
             return
         following = self._last_k(k[stands].max()) + 1
-        self._memory.state.counts[K] = following
-        self._aim()
-        self._certified = following > self._n_rows or not self._by_k
+        if following > self._n_rows:
+            self._ask_for_more()
+        else:
+            self._memory.state.counts[K] = following
+            self._aim()
 
     def _last_k(self, k: int) -> int:
         """The largest k that a member with this k stands for, within the tolerance."""
@@ -229,27 +285,32 @@ class BoxProof(Proof):
         return low
 
 
-def _rule(problem: LatticeProblem) -> tuple[Ints, NDArray[np.uint64], int]:
+def _rule(problem: LatticeProblem, objective: int | None) -> tuple[Ints, NDArray[np.uint64], int]:
     """What the search reads of suppression and constraints: `Table.rule`, the values as bits, and the least k.
 
-    One constraint on the different values of a column is read. What is not read is checked where a node is evaluated.
+    One column's different values are read: those of the objective with this number, else those of one constraint. What
+    is not read is checked where a node is evaluated.
     """
     tuples, n_rows = problem.table.tuples, problem.table.n_rows
     values = np.zeros(len(tuples), dtype=np.uint64)
     least_k, distinct, complete = 1, 0, True
+    read = None if objective is None else problem.objectives[objective]
     for constraint in problem.constraints:
         if not constraint.speaks_of_classes:
             continue
         family, measure = constraint.objective.bounding or Bounding, constraint.objective
         if issubclass(family, FollowsK):
             least_k = max(least_k, _least_k(constraint, n_rows))
-        elif issubclass(family, DistinctValues) and not distinct and _n_values(problem, measure) <= _MOST_VALUES:
-            column = tuples.columns[measure.column]
-            rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
-            np.bitwise_or.at(values, rows, np.uint64(1) << column.values.astype(np.uint64))
-            distinct = max(int(np.ceil(constraint.bound)), 0)
+        elif issubclass(family, DistinctValues) and (
+            measure == read or (read is None and _n_values(problem, measure) <= _MOST_VALUES)
+        ):
+            read, distinct = measure, max(distinct, int(np.ceil(constraint.bound)))
         else:
             complete = False
+    if read is not None:
+        column = tuples.columns[read.column]
+        rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
+        np.bitwise_or.at(values, rows, np.uint64(1) << column.values.astype(np.uint64))
     limit = problem.suppression.limit_of(n_rows)
     violating = least_k if isinstance(problem.suppression, Violating) else 0
     return np.array([n_rows, limit, violating, distinct, complete], dtype=np.int64), values, least_k

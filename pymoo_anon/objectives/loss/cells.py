@@ -89,14 +89,10 @@ class GeneralLossMetric(_CellObjective):
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
         return self._weighed(unsuppressed_losses(tuples, maps))
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: what a tuple of each class has not lost yet by generalization.
-
-        Args:
-            classes: The classes of one generalization.
-            which: (m,) int64 array of classes.
-        """
-        left: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1)
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
+        weights = np.ones(len(tuples.domain_sizes)) if self.weights is None else self.weights
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
         return left
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
@@ -151,10 +147,12 @@ class NormalizedWeightedPenalty(_CellObjective):
         terms: Values = self._weighed(unsuppressed_losses(tuples, maps)) / tuples.n_rows * (1 - 1e-12)
         return terms
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: what suppression of one tuple of each of the m classes adds to the penalty."""
-        added: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1) / classes.n_rows
-        return added
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what suppression of a tuple with each domain value adds to the penalty."""
+        n = len(tuples.domain_sizes)
+        weights = np.full(n, 1 / n) if self.weights is None else self.weights
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
+        return left
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept tuple saves: as of the general loss, divided by what turns the sum into a mean."""
@@ -198,10 +196,10 @@ class Precision(Objective):
         # A little less, so that the rounding of the sum proves nothing.
         return (self._heights(tuples, maps) - 1 - 1e-12) / len(tuples.domain_sizes)
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: what suppression of one tuple takes from the precision, the same in all classes."""
-        left = 1 - self._heights(classes.tuples, classes.maps)[0]
-        return np.full(len(which), left.mean() / classes.n_rows)
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
+        left = (1 - self._heights(tuples, maps)) / len(tuples.domain_sizes) / tuples.n_rows
+        return np.repeat(left, tuples.domain_sizes, axis=1)
 
     def _heights(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_attributes) float array: the level of each attribute over the height of its hierarchy."""
@@ -253,12 +251,10 @@ def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDA
     return ClassGains(float(weights.sum()) * tuples.n_rows, worths, denominator=denominator)
 
 
-def _kept_shares(classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-    """(m, n_attributes) float array: what share of each cell's information the m classes of one generalization keep."""
-    tuples = classes.tuples
-    extents = group_extents(classes.maps, tuples.offsets)[0]
-    cells = extents[tuples.offsets[:-1] + tuples.codes[classes.representatives[which]]]
-    shares: Values = 1 - cells / np.maximum(np.diff(tuples.offsets) - 1, 1)
+def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    """(n, n_codes) float array: what share of its information each domain value keeps in n generalizations."""
+    spans = np.maximum(np.asarray(tuples.domain_sizes) - 1, 1)
+    shares: Values = 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
     return shares
 
 

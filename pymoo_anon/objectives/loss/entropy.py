@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +50,14 @@ class NonUniformEntropy(Objective):
         terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: the bits that tell the groups of a tuple of each of the m classes from the whole domain."""
-        tuples = classes.tuples
-        bits = np.zeros(len(which))
-        for j, offset in enumerate(tuples.offsets[:-1]):
-            own = classes.maps[0, offset : tuples.offsets[j + 1]]
-            held = np.bincount(own, tuples.marginals[offset : tuples.offsets[j + 1]])
-            bits += np.log2(tuples.n_rows / held[own[tuples.codes[classes.representatives[which], j]]])
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: the bits that tell the group of each domain value from the whole domain."""
+        bits = np.zeros(maps.shape)
+        for a, b in pairwise(tuples.offsets):
+            for i, groups in enumerate(maps[:, a:b]):
+                held = np.bincount(groups, tuples.marginals[a:b])[groups]
+                # A group that no row holds is lost by none.
+                bits[i, a:b] = np.log2(tuples.n_rows / np.where(held > 0, held, tuples.n_rows))
         return bits
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
