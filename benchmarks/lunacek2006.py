@@ -62,7 +62,7 @@ IYENGAR_TRIALS = 3
 IYENGAR_EVALUATIONS = 100_000
 
 #: Walks along the front of the pair-exact local search; a proof of a front is stopped after so many seconds.
-WALKS = 6
+WALKS = 4
 PROOF_SECONDS = 300
 
 #: By part of the study, its runs: the name of one of `lunacek2006_runs` and its arguments.
