@@ -125,20 +125,14 @@ def group(node, most, rows, table, classes, state):  # type: ignore[no-untyped-d
             n_active += 1
     classes.active[-1] += 1
     base = classes.active[-1] * _NUMBERS
-    mask, n_keys = _U(len(classes.slots) - 1), table.keys.shape[0]
-    n_classes = 0
+    mask, n_classes = _U(len(classes.slots) - 1), 0
     # Invariant: the rows before r are in the n_classes classes; a slot of this epoch holds one of their numbers.
     for r in range(len(rows.tuples)):
         t = rows.tuples[r]
         key = classes.keys[n_classes]
-        key[:] = _U(0)
-        for a in range(n_active):
-            j = classes.active[a]
-            cell = table.starts[j, node[j]] + table.codes[t, j]
-            for w in range(n_keys):
-                key[w] += table.keys[w, cell]
+        _write_key(key, node, t, n_active, table, classes)
         mixed = key[0]
-        for w in range(1, n_keys):
+        for w in range(1, len(key)):
             mixed = (mixed ^ (mixed >> _U(31))) * _SPREAD + key[w]
         slot = ((mixed * _SPREAD) >> _U(32)) & mask
         number = classes.slots[slot] - base
@@ -157,6 +151,17 @@ def group(node, most, rows, table, classes, state):  # type: ignore[no-untyped-d
         classes.values[number] |= rows.values[r]
     state.counts[WORK] += len(rows.tuples)
     return n_classes
+
+
+@njit(cache=True, nogil=True)
+def _write_key(key, node, t, n_active, table, classes):  # type: ignore[no-untyped-def]
+    """Write the key of a tuple: its groups in the attributes that have more than one."""
+    key[:] = _U(0)
+    for a in range(n_active):
+        j = classes.active[a]
+        cell = table.starts[j, node[j]] + table.codes[t, j]
+        for w in range(len(key)):
+            key[w] += table.keys[w, cell]
 
 
 @njit(cache=True, nogil=True)
