@@ -1,6 +1,6 @@
-"""Figures 4 and 5 of Lunacek et al. 2006, and a line for each claim of the paper.
+"""Lunacek et al. 2006: Figures 4 and 5, a line for each claim, and the study beside the proven optimum.
 
-    python benchmarks/lunacek2006.py
+    python benchmarks/lunacek2006.py [--parts trials iyengar starts proof fronts preferences] [--again]
 
 GENITOR on Adult's bit strings, 15 trials of 30,000 evaluations with populations of 200, 500 and 1,000. TRAD is
 two-point reduced surrogate crossover, bit mutation and the nearest valid string. NEW is constraint-preserving
@@ -11,41 +11,43 @@ say whether that replaces bit mutation, so both readings are run:
 - NEW beside: immigrants, then TRAD's bit mutation and repair.
 
 Both also run with duplicates. The paper gives no rates: one bit of a string mutates on average (1/92 for each bit), and
-one child in ten meets an immigrant. Its trees and its 15,000 rows are unknown, so its figures are a reference. Twenty
-minutes of one core, and half of that on two; needs Adult.
+one child in ten meets an immigrant. Its trees and its 15,000 rows are unknown, so its figures are a reference.
+
+The parts, of which the runs that the results hold already are not run again unless asked for:
+
+- trials: the paper's, twenty minutes of one core and half of that on two.
+- iyengar: Iyengar's population of 5,000, with more evaluations; five minutes of one core.
+- starts: pair-exact local search from 100 random strings; ten seconds.
+- proof: the least loss of all strings, by branch and bound; two minutes.
+- fronts: k and loss over the paper's strings, by branch and bound, pairs, NSGA-II and GENITOR; fifteen minutes at most.
+- preferences: the same over the 105 bits of Dewri et al. 2009.
+
+Needs Adult.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
-import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import record
 from lunacek2006_claims import EVALUATIONS, GRID, NEAR, POPULATIONS, READINGS, TRIALS, Trials, claims_of
+from lunacek2006_optimum import THRESHOLDS, draw_fronts, paragraphs
+from lunacek2006_runs import RATE, run
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from pymoo.core.mutation import Mutation
-from pymoo.optimize import minimize
 from tables import crossover_problem
 
-from pymoo_anon.algorithms import GENITOR
-from pymoo_anon.operators import (
-    ClosestValidRepair,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-    RandomImmigrantMutation,
-    ReducedSurrogateCrossover,
-)
+from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ReducedSurrogateCrossover
 from pymoo_anon.problems import PartitionProblem
 from pymoo_anon.table import Taxonomy
 
 PROCESSES = 2
-RATE = 1 / 92
 STRINGS = 10_000
 COLOURS = {
     "NEW beside": "#0072B2",
@@ -54,57 +56,42 @@ COLOURS = {
     "NEW beside, duplicates": "#009E73",
     "NEW in place, duplicates": "#CC79A7",
 }
+#: Iyengar's population, and what it is given here: the paper tells the population alone (section 5).
+IYENGAR = 5000
+IYENGAR_TRIALS = 3
+IYENGAR_EVALUATIONS = 100_000
+
+#: Walks along the front of the pair-exact local search; a proof of a front is stopped after so many seconds.
+WALKS = 6
+PROOF_SECONDS = 300
+
+#: By part of the study, its runs: the name of one of `lunacek2006_runs` and its arguments.
+PARTS: dict[str, list[list[Any]]] = {
+    "trials": [
+        ["trial", variant, p, seed, EVALUATIONS]
+        for p in POPULATIONS
+        for variant in COLOURS
+        for seed in range(1, TRIALS + 1)
+    ],
+    "iyengar": [
+        ["trial", variant, IYENGAR, seed, IYENGAR_EVALUATIONS]
+        for variant in ("NEW beside", "TRAD")
+        for seed in range(1, IYENGAR_TRIALS + 1)
+    ],
+    "starts": [["starts"]],
+    "proof": [["proof"]],
+    **{
+        part: [
+            ["front", table, "PairLocalSearch", WALKS],
+            ["front", table, "NSGA-II", EVALUATIONS],
+            *(["least", table, k, EVALUATIONS] for k in THRESHOLDS),
+            ["front", table, "BranchAndBound", PROOF_SECONDS],
+        ]
+        for part, table in (("fronts", "XO"), ("preferences", "PREF"))
+    },
+}
 #: Nodes of the packaged tree of countries that hold all of them.
 REGIONS = ("North America", "Central America", "Caribbean", "South America", "Europe", "Asia")
-
-
-class ImmigrantsBesideBits(Mutation):
-    """Crossover with a random valid string, then bit mutation: one after the other, each at its own rate."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.immigrants = RandomImmigrantMutation()
-        self.bits = PerAttributeBitMutation(RATE)
-
-    def _do(self, problem, X, *args, random_state, **kwargs):
-        if random_state.random() <= self.immigrants.prob.get():
-            X = self.immigrants._do(problem, X, random_state=random_state)
-        return self.bits._do(problem, X, random_state=random_state)
-
-
-def algorithm(variant: str, pop_size: int) -> GENITOR:
-    """GENITOR with the operators of one variant."""
-    name, _, duplicates = variant.partition(", ")
-    options: dict[str, Any] = {"eliminate_duplicates": not duplicates}
-    if name != "NEW in place":
-        options["repair"] = ClosestValidRepair()
-        options["mutation"] = PerAttributeBitMutation(RATE) if name == "TRAD" else ImmigrantsBesideBits()
-    if name == "TRAD":
-        options["crossover"] = ReducedSurrogateCrossover()
-    return GENITOR(pop_size, **options)
-
-
-def trial(task: tuple[str, int, int]) -> dict:
-    """One run: its best loss after every 1,000 evaluations."""
-    variant, pop_size, seed = task
-    problem = crossover_problem()
-    seen: list[tuple[int, float]] = []
-
-    def note(algorithm: GENITOR) -> None:
-        seen.append((algorithm.evaluator.n_eval, float(algorithm.opt[0].F[0])))
-
-    began = time.process_time()
-    res = minimize(problem, algorithm(variant, pop_size), ("n_eval", EVALUATIONS), seed=seed, callback=note)
-    evaluations, best = map(np.array, zip(*seen, strict=True))
-    return {
-        "variant": variant,
-        "population": pop_size,
-        "seed": seed,
-        "loss": float(res.F[0]),
-        "curve": best[np.searchsorted(evaluations, GRID, side="right") - 1].tolist(),
-        "distinct": problem.n_unique,
-        "seconds": time.process_time() - began,
-    }
 
 
 def draw(trials: Trials, variants: tuple[str, ...], name: str) -> None:
@@ -251,12 +238,13 @@ def summary(trials: Trials) -> list[list[str]]:
     return rows
 
 
-def report(trials: Trials) -> None:
+def report(found: dict[str, Any]) -> None:
     """Figures, tables and claims."""
+    trials = Trials(found["runs"])
     problem = crossover_problem()
-    record.RESULTS.mkdir(exist_ok=True)
     draw(trials, (*READINGS, "TRAD"), "figure4")
     draw(trials, tuple(name for name in COLOURS if name != "TRAD"), "figure5")
+    draw_fronts(found)
     trees, space = search_space(problem)
     claims = [*space, *of_validity(problem), *claims_of(trials)]
     claims.sort(key=lambda one: one["section"])
@@ -279,24 +267,54 @@ def report(trials: Trials) -> None:
             "What the paper says, and what is found here (general loss, lower is better; one-sided rank-sum tests, a "
             "claim holds at a population where p is below 5 %):",
             record.claims_table(claims),
+            *paragraphs(found, trials, list(COLOURS)),
         ]
     )
-    figures = {
-        "minutes": minutes,
-        "n_strings": problem.n_strings,
-        "claims": claims,
-        "runs": trials.runs,
-    }
+    figures = {**found, "minutes": minutes, "n_strings": problem.n_strings, "claims": claims}
     record.write("lunacek2006", figures, text)
 
 
+def known() -> dict[str, Any]:
+    """What the results hold, by part; trials of before runs had a task get theirs."""
+    path = record.RESULTS / "lunacek2006.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for one in found.setdefault("runs", []):
+        if "task" not in one:
+            one["task"] = ["trial", one["variant"], one["population"], one["seed"], EVALUATIONS]
+    return found
+
+
+def keep(part: str, made: dict[str, Any]) -> None:
+    """Put a run in the place of an earlier one, in the order of the tasks, and write all down."""
+    # Read anew, so that another part may run at the same time.
+    found, name = known(), "runs" if part == "trials" else part
+    # Runs of other settings than those of now are not kept.
+    others = [one for one in found.get(name, []) if one["task"] != made["task"] and one["task"] in PARTS[part]]
+    found[name] = sorted([*others, made], key=lambda one: PARTS[part].index(one["task"]))
+    path = record.RESULTS / "lunacek2006.json"
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
-    tasks = [(variant, p, seed) for p in POPULATIONS for variant in COLOURS for seed in range(1, TRIALS + 1)]
-    trial(("TRAD", 200, 0))  # compiles, so that the two processes do not both
-    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
-        runs = list(pool.map(trial, tasks))
-    machine = record.line(record.machine())
-    report(Trials([{**run, "machine": machine} for run in runs]))
+    parser = argparse.ArgumentParser(description="Lunacek et al. 2006, and the proven optimum beside it.")
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS), help="what is run if it is missing")
+    parser.add_argument("--again", action="store_true", help="run also what the results hold")
+    parser.add_argument("--processes", type=int, default=PROCESSES)
+    options = parser.parse_args()
+    record.RESULTS.mkdir(exist_ok=True)
+    found = known()
+    for part in options.parts:
+        held = [] if options.again else [one["task"] for one in found.get("runs" if part == "trials" else part, [])]
+        missing = [task for task in PARTS[part] if task not in held]
+        if not missing:
+            continue
+        # The first alone: it compiles, so that not every process does.
+        keep(part, run(missing[0]))
+        with ProcessPoolExecutor(options.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+            for done in as_completed([pool.submit(run, task) for task in missing[1:]]):
+                keep(part, done.result())
+                print(part, *done.result()["task"], flush=True)
+    report(known())
 
 
 if __name__ == "__main__":

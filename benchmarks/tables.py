@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from pymoo_anon.datasets import fetch_adult_frame, load_hierarchy, load_taxonomy
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
-from pymoo_anon.objectives import GeneralLossMetric
+from pymoo_anon.objectives import Constraint, GeneralLossMetric, Objective
 from pymoo_anon.problems import PartitionProblem
-from pymoo_anon.table import Below, Hierarchy, Microdata
+from pymoo_anon.table import Below, Hierarchy, Microdata, Suppression
+
+BELOW_15 = Below(15)
 
 
 def preference_table() -> Microdata:
@@ -32,9 +36,25 @@ def preference_table() -> Microdata:
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in order})
 
 
-def crossover_problem() -> PartitionProblem:
-    """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15."""
-    frame = fetch_adult_frame().sample(15_000, random_state=1)
+def crossover_problem(
+    objectives: Sequence[Objective] = (GeneralLossMetric(),),
+    suppression: float | Suppression = BELOW_15,
+    rows: int | None = 15_000,
+    constraints: Sequence[Constraint] = (),
+    label: str | None = None,
+) -> PartitionProblem:
+    """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15.
+
+    Args:
+        objectives: What to search for in place of the general loss.
+        suppression: What to suppress in place of all classes of fewer than 15.
+        rows: How many rows, drawn at random; None for all 30,162.
+        constraints: What has to hold.
+        label: The column of the class label, where an objective reads one.
+    """
+    frame = fetch_adult_frame()
+    if rows is not None:
+        frame = frame.sample(rows, random_state=1)
     ages = ["17–24", "25–34", "35–44", "45–54", "55–64", "65–74", "75–90"]
     frame["age"] = pd.cut(frame["age"], [17, 25, 35, 45, 55, 65, 75, 91], right=False, labels=ages).astype(str)
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
@@ -48,8 +68,8 @@ def crossover_problem() -> PartitionProblem:
         "sex": load_hierarchy("sex"),
         "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
     }
-    table = Microdata.from_frame(frame, hierarchies)
-    return PartitionProblem(table, [GeneralLossMetric()], suppression=Below(15), taxonomies=taxonomies)
+    table = Microdata.from_frame(frame, hierarchies, label=label)
+    return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
 
 
 def large_table() -> Microdata:
@@ -69,6 +89,61 @@ def large_table() -> Microdata:
     hierarchies["capital-gain"] = _amounts(frame["capital-gain"], [1000, 5000, 25_000])
     hierarchies["capital-loss"] = _amounts(frame["capital-loss"], [100, 500])
     return Microdata.from_frame(frame, hierarchies)
+
+
+def immense_table() -> Microdata:
+    """Adult with its fourteen attributes as quasi-identifiers and fine hierarchies, a lattice of 1.6 · 10^12 nodes.
+
+    Numbers lie in intervals that double in width from level to level. Of categories those that few rows have fall
+    together first: fewer than 10, 20, 30, 50, 100, 200, ...
+    """
+    frame = fetch_adult_frame()
+    categories = [
+        "workclass",
+        "education",
+        "marital-status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+        "native-country",
+    ]
+    hierarchies = {name: _rare_together(frame[name]) for name in categories}
+    hierarchies["age"] = _doubling(frame["age"], 2)
+    hierarchies["fnlwgt"] = _doubling(frame["fnlwgt"], 2)
+    hierarchies["education-num"] = _doubling(frame["education-num"], 2)
+    hierarchies["hours-per-week"] = _doubling(frame["hours-per-week"], 2)
+    hierarchies["capital-gain"] = _amounts(frame["capital-gain"], _widths(frame["capital-gain"], 2))
+    hierarchies["capital-loss"] = _amounts(frame["capital-loss"], _widths(frame["capital-loss"], 2))
+    return Microdata.from_frame(frame, {name: hierarchies[name] for name in frame.columns if name in hierarchies})
+
+
+def _widths(column: pd.Series, first: int) -> list[int]:
+    """Widths that double up to the greatest value."""
+    widths = [first]
+    while 2 * widths[-1] <= column.max():
+        widths.append(2 * widths[-1])
+    return widths
+
+
+def _doubling(column: pd.Series, first: int) -> Hierarchy:
+    """The numbers of a column in ever wider intervals."""
+    values = sorted(column.unique().tolist())
+    bins = [[f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in _widths(column, first)]
+    return Hierarchy.from_levels([values, *bins, ["*"] * len(values)])
+
+
+def _rare_together(column: pd.Series) -> Hierarchy:
+    """The values of a column; at every level those that too few rows have are one group."""
+    counts = column.value_counts().sort_index()
+    levels = [list(counts.index)]
+    for least in [n * 10**power for power in range(1, 5) for n in (1, 2, 3, 5)]:
+        level = [value if count >= least else "other" for value, count in counts.items()]
+        if len(set(level)) < len(set(levels[-1])):
+            levels.append(level)
+    if len(set(levels[-1])) > 1:
+        levels.append(["*"] * len(counts))
+    return Hierarchy.from_levels(levels)
 
 
 def _amounts(column: pd.Series, widths: list[int]) -> Hierarchy:

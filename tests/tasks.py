@@ -37,7 +37,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 KINDS = (
     KAnonymity(),
@@ -99,6 +99,7 @@ class Task:
         limits: Constraints as an objective, whether it is at least or at most something, and that something.
         limit: At most so many tuples are suppressed.
         violating: Whether it is the classes that break a constraint, and not the smallest.
+        below: Every class smaller than this is suppressed, whatever the limit; 0 for none.
     """
 
     table: Microdata
@@ -106,6 +107,7 @@ class Task:
     limits: list[tuple[Objective, bool, float]]
     limit: int
     violating: bool = False
+    below: int = 0
 
     @property
     def constraints(self):
@@ -113,8 +115,13 @@ class Task:
 
     @property
     def problem(self):
-        rule = Violating(self.limit) if self.violating else AtMost(self.limit)
-        return LatticeProblem(self.table, self.objectives, constraints=self.constraints, suppression=rule)
+        return LatticeProblem(self.table, self.objectives, constraints=self.constraints, suppression=self.rule)
+
+    @property
+    def rule(self):
+        if self.below:
+            return Below(self.below)
+        return Violating(self.limit) if self.violating else AtMost(self.limit)
 
     @property
     def F(self):
@@ -136,7 +143,7 @@ class Task:
 
     def _values(self, measures):
         if not self.violating:
-            return values_of(self.table, measures, suppression=self.limit)
+            return values_of(self.table, measures, suppression=self.rule)
         # One measure after the other, so that what is measured together does not matter.
         return np.column_stack(
             [
@@ -151,7 +158,7 @@ class Task:
 
 
 @st.composite
-def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = False) -> Task:
+def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = False, below: bool = False) -> Task:
     """Random tables, objectives of some kinds, suppression, and constraints that some of the nodes may satisfy."""
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
@@ -163,11 +170,12 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
         worst = draw(st.sampled_from([kind for kind in (*KINDS, k_map) if kind.worst_class]))
         bounded = [(worst, worst.maximize), *[(kind, side) for kind, side in bounded if kind != worst]]
     limits = []
+    smallest = draw(st.integers(1, min(len(table.frame), 8))) if below else 0
     for kind, at_least in bounded:
-        values = values_of(table.microdata, [kind], suppression=limit)
+        values = values_of(table.microdata, [kind], suppression=Below(smallest) if below else limit)
         bound = draw(st.sampled_from(np.unique(values[np.isfinite(values)]).tolist() or [1.0]))
         limits.append((kind, at_least, bound + draw(st.sampled_from([0.0, 0.0, 0.25, -0.25]))))
-    return Task(table.microdata, objectives, limits, limit, violating)
+    return Task(table.microdata, objectives, limits, limit, violating, smallest)
 
 
 def found(res, problem):

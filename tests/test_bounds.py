@@ -17,6 +17,7 @@ from pymoo_anon.objectives import (
     NormalizedWeightedPenalty,
 )
 from pymoo_anon.objectives.bounds import Bounding
+from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -48,12 +49,19 @@ def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(task, epsilo
         assert (task.F[(task.G <= 0).all(axis=1)] == f).all(axis=1).any()
 
 
-METHODS = ("attribute_floors", "floor_of_generalizations", "best_of_specializations")
+#: What a proof asks of the families of each kind.
+METHODS = {
+    Kind.FIXED: ("attribute_floors", "floor_of_generalizations", "best_of_specializations"),
+    Kind.ADDITIVE: ("attribute_floors", "left_by_value"),
+    Kind.MAJORITY: ("labels", "floor_of_generalizations"),
+    Kind.THRESHOLD: ("values_of", "reach"),
+    Kind.SQUARES: ("most_of_specializations",),
+}
 STATED = [
     (objective, method)
     for objective in BOUNDED
-    for method in METHODS
-    if getattr(objective.bounding, method) is not getattr(Bounding, method)
+    for method in METHODS[objective.bounding.kind]
+    if getattr(objective.bounding, method) is not getattr(Bounding, method, None)
 ]
 LOSS = "pymoo_anon.objectives.loss"
 
@@ -66,8 +74,11 @@ def planted(seed, objective, constrained):
         return Task(table, [objective, partner], [], limit)
     values = values_of(table, [objective], suppression=limit)
     share = [0.25, 0.5, 0.75, 0.9, 0.97][seed % 5]
-    bound = float(np.quantile(values[np.isfinite(values)], share))
+    bound = float(np.quantile(np.unique(values[np.isfinite(values)]), share))
     others = [KAnonymity(), GeneralLossMetric(), NormalizedWeightedPenalty()]
+    if getattr(objective.bounding, "by_size", False):
+        # k itself would be the threshold.
+        others = others[1:]
     if objective.bounding.floor_rises:
         # Such floors are of use only where an objective has one, too.
         others = [KAnonymity(), ClassificationMetric("s0"), Discernibility()]
@@ -88,6 +99,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained)
         worse = np.ceil(worse) if objective.whole else worse
         if objective.maximize and not family.has_floor:
             worse = -worse
+        worse = {"values_of": -2, "reach": 2, "labels": 20}.get(method, worse)
 
         def broken(self, *arguments):
             return getattr(family, method)(self, *arguments) + worse

@@ -58,7 +58,7 @@ def test_an_evaluator_of_the_users_own_sees_every_node_once():
 @pytest.mark.parametrize("n_eval", [60, 130])
 def test_terminations_are_honoured_to_the_batch(n_eval):
     res = minimize(problem(), BranchAndBound(), ("n_eval", n_eval))
-    assert n_eval <= res.algorithm.n_evaluated < n_eval + 50
+    assert n_eval <= res.algorithm.n_evaluated < n_eval + 64
     assert not res.algorithm.certified
 
 
@@ -128,7 +128,7 @@ def wide(n, levels=2):
     return Microdata.from_frame(pd.DataFrame(rng.integers(0, 2, (20, n)), columns=list(hierarchies)), hierarchies)
 
 
-@pytest.mark.parametrize(("n", "nodes", "memory"), [(24, "2.82e+11", "1.18e+04"), (70, "2.5e+33", "1.05e+26")])
+@pytest.mark.parametrize(("n", "nodes", "memory"), [(24, "2.82e+11", "6.58e+03"), (70, "2.5e+33", "5.83e+25")])
 def test_a_lattice_that_is_too_large_is_refused_before_anything_is_allocated(n, nodes, memory):
     with pytest.raises(ValueError) as caught:
         minimize(LatticeProblem(wide(n), [KAnonymity(), GeneralLossMetric()]), BranchAndBound())
@@ -157,7 +157,7 @@ def test_more_attributes_than_numpy_has_dimensions():
 
 def test_room_is_that_of_the_bounds():
     own = problem()
-    most = own.n_nodes * (8 * 2 + 29)
+    most = own.n_nodes * (8 * 2 + 9)
     minimize(own, BranchAndBound(max_bytes=most))
     with pytest.raises(ValueError, match="problem must have a lattice whose bounds fit"):
         minimize(own, BranchAndBound(max_bytes=most - 1))

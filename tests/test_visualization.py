@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
 from pymoo_anon.visualization.canvas import new_figure, tick
+from pymoo_anon.visualization.fronts import open_region
 
 TABLE = make_census(n_rows=200)
 
@@ -315,3 +317,44 @@ def test_panels_show_the_pair_that_their_labels_name():
     scale = {"k": 1, "l": 10, "GLM": 100, "CM": 1000}
     drawn_pairs = [ax.collections[0].get_offsets().tolist()[0] for ax in figure.axes]
     assert drawn_pairs == [[scale[names[j]], scale[names[i + 1]]] for i in range(3) for j in range(i + 1)]
+
+
+def test_without_open_bounds_nothing_is_open():
+    assert picture_of([K, GLM], [-50, 900], [-1, 0]).open_bounds.shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "rows", "bounds", "region"),
+    [
+        # Loss from 100 on may have a k of 60; the member of loss 900 has 50.
+        ([K, GLM], [[-50, 900], [-5, 300]], [[-60, 400]], [[300, 5, 5], [400, 5, 60], [900, 50, 60]]),
+        # The columns of the axes, whatever the order of the objectives.
+        ([GLM, K], [[900, -50], [300, -5]], [[400, -60]], [[300, 5, 5], [400, 5, 60], [900, 50, 60]]),
+        # Before the first member there is nothing; where a member is as good, nothing is open.
+        ([K, GLM], [[-50, 900], [-5, 300]], [[-20, 200], [-30, 950]], [[200, 5, 20], [300, 5, 20], [900, 50, 50]]),
+        # Both lower is better.
+        ([CM, GLM], [[10, 900], [40, 300]], [[5, 500]], [[10, 900, 900], [40, 300, 300]]),
+        ([CM, GLM], [[10, 900], [40, 300]], [[20, 250]], [[10, 900, 900], [20, 900, 250], [40, 300, 250]]),
+    ],
+)
+def test_the_open_region_lies_between_the_front_and_the_bounds(objectives, rows, bounds, region):
+    picture = front_picture(problem_of(*objectives), {"Front": rows}, np.array(bounds, dtype=float))
+    if objectives == [CM, GLM] and bounds == [[5, 500]]:
+        region = [[5, 900, 500], *[[x, y, min(y, 500)] for x, y, _ in region]]
+    np.testing.assert_array_equal(open_region(picture), region)
+
+
+@pytest.mark.parametrize("bounds", [[[-100, 0]], [[-60, 400], [-20, 100]], [[-100, -np.inf]]])
+@pytest.mark.parametrize("rows", [[[-50, 900], [-5, 300]], [[-5000, 90_000], [-5, 3]]])
+def test_an_open_region_is_drawn_and_named(rows, bounds, tmp_path):
+    problem = problem_of(K, GLM)
+    result = Result()
+    result.F = np.array(rows, dtype=float)
+    result.algorithm = SimpleNamespace(open_bounds=np.array(bounds, dtype=float))
+    figure = plot_front(problem, result, tmp_path / "front.png")
+    assert (tmp_path / "front.png").exists()
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["may still hold better ones"]
+    assert ax.collections[-1].get_hatch() == "//"
+    result.algorithm.open_bounds = np.empty((0, 2))
+    assert plot_front(problem, result).axes[0].get_legend() is None

@@ -4,6 +4,7 @@ from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.genitor import GENITOR
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
+from pymoo_anon.algorithms.pair_local_search import PairLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.preference import PreferenceNSGA2
 
@@ -12,6 +13,7 @@ __all__ = [
     "PBGEA",
     "BranchAndBound",
     "ExhaustiveSearch",
+    "PairLocalSearch",
     "ParetoLocalSearch",
     "PreferenceNSGA2",
 ]

@@ -18,11 +18,14 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.proofs.base import Proof, gap
-from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof
+from pymoo_anon.algorithms.proofs.base import Proof, gap, share_off
+from pymoo_anon.algorithms.proofs.boxes import BoxProof
+from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof, bytes_of
+from pymoo_anon.algorithms.proofs.strings import StringProof
 from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
 from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.partition import PartitionProblem
 
 
 class BranchAndBound(Algorithm):  # type: ignore[misc]
@@ -33,6 +36,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     least that of any specialization. A node is settled where the front has a member that is at least as good as all
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
     large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
+
+    A lattice that does not fit into `max_bytes` is not stored. With one additive loss, such as the general loss, and
+    beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large
+    it is: least loss first, with constraints of any kind, for one k after the other.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
     `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
@@ -58,7 +65,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
-            an objective states no bounds, the problem suppresses without limit, or its lattice is too large.
+            an objective states no bounds, or its lattice is too large.
         TypeError: At setup, the problem is no `LatticeProblem`.
     """
 
@@ -83,11 +90,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         Raises:
             TypeError: The problem is no `LatticeProblem`.
-            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice is too
-                large.
+            ValueError: An objective states no bounds, or the lattice is too large.
         """
         tolerance(self.epsilon, problem.n_obj)
-        _kind(problem).check(problem, self.max_bytes)
+        _kind(problem, self.max_bytes).check(problem, self.max_bytes)
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = NoTermination()
         super().setup(problem, **kwargs)
@@ -161,7 +167,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
         self._least_infeasible = Population.empty()
         own = tolerance(self.epsilon, problem.n_obj)
-        self._proof: Any = _kind(problem)(problem, own, self.max_bytes, self.random_state)
+        self._proof: Any = _kind(problem, self.max_bytes)(problem, own, self.max_bytes, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -215,26 +221,43 @@ class _Counts:
         return self._open_bounds
 
 
-def _kind(problem: Problem) -> type[Proof]:
+def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
     """The proof that a problem asks for.
 
     Raises:
         TypeError: There is none.
     """
     if isinstance(problem, LatticeProblem):
+        if bytes_of(problem) > max_bytes and BoxProof.suits(problem):
+            return BoxProof
         return StoredLatticeProof
-    raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+    if isinstance(problem, PartitionProblem):
+        return StringProof
+    raise TypeError(f"problem must be a LatticeProblem or a PartitionProblem, got {type(problem).__name__}")
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]
-    """Columns of a branch and bound: nodes that are evaluated, pruned and undecided, and the size of the front."""
+    """Columns of a branch and bound: what is evaluated, pruned and undecided, the size of the front, and its gap.
+
+    The gap is a share: for whatever is open some member is, in no objective, worse by more than this share of its own
+    value. It is not shown where it would cost a look at every node.
+    """
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
         for name, width in (("evaluated", 9), ("pruned", 10), ("undecided", 10)):
             self.columns.append(Column(name, width=width, func=attrgetter(f"n_{name}")))
         self.columns.append(Column("front", width=6, func=_front_size))
+        self.columns.append(Column("gap", width=8, func=_shown_gap))
 
 
 def _front_size(algorithm: BranchAndBound) -> int:
     return len(algorithm._proof.X)
+
+
+def _shown_gap(algorithm: BranchAndBound) -> str | None:
+    proof = algorithm._proof
+    if not proof.shows_gap and not proof.certified:
+        return None
+    share = share_off(proof.F, proof.open_bounds())
+    return f"{share:.2%}" if np.isfinite(share) else None

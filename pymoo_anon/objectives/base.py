@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.objectives.bounds.gains import ClassGains
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.table.microdata import Microdata
 
@@ -89,6 +90,15 @@ class Objective(Boundable):
             tuples: The distinct tuples of the table.
         """
         return -np.inf, np.inf
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains | None:
+        """The minimised loss as what every kept class saves, or None where it has no such form.
+
+        Args:
+            tuples: The distinct tuples of the table.
+            spans: Per attribute an (n_groups, 2) int64 array of groups: the first value and the value after the last.
+        """
+        return None
 
     def __eq__(self, other: object) -> bool:
         """Whether both measure the same: of one class, with equal arguments."""

@@ -25,7 +25,7 @@ from pymoo_anon.problems.arguments import (
     unique_names,
 )
 from pymoo_anon.problems.journal import Journal
-from pymoo_anon.problems.memory import Memory, keys_of
+from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -219,29 +219,26 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             frame[free_name("feasible", frame.columns)] = self._minimised(values)[1].max(axis=1) <= 0
         return frame
 
-    def recall(self, x: NDArray[Any], visit: Callable[[EquivalenceClasses], None]) -> tuple[Matrix, Matrix]:
-        """F and G of one valid point through the memory, with a look at its equivalence classes.
+    def recall(self, X: NDArray[Any], visit: Visit) -> tuple[Matrix, Matrix]:
+        """F and G of valid points through the memory, with a look at their equivalence classes.
 
         Args:
-            x: (1, n_var) array.
-            visit: Called with the classes, which it must not keep.
+            X: (n, n_var) array of distinct points.
+            visit: Called with the rows of some of them, and their classes, which it must not keep; by several threads
+                at once where there are some.
 
         Returns:
-            (1, n_obj) float array of minimised values, and (1, n_ieq_constr) float array, at most 0 where satisfied.
+            (n, n_obj) float array of minimised values, and (n, n_ieq_constr) float array, at most 0 where satisfied.
         """
-        if self._memory.holds(x).all():
-            return self._minimised(self._compute(x, lambda rows, classes: visit(classes)))
-        return self._minimised(
-            self._memory.recall(x, lambda new: self._compute(new, lambda rows, classes: visit(classes)))
-        )
+        values = self._measure(X, visit)
+        new = ~self._memory.holds(X)
+        return self._minimised(self._memory.recall(X, lambda _: values[new]))
 
     def study(self, X: NDArray[Any], lesson: Callable[[EquivalenceClasses], T]) -> list[T]:
         """Evaluate valid points, which the memory then holds, and look at the equivalence classes of each.
 
-        Points are grouped together, by `n_threads` threads, also those that the memory holds already.
-
         Args:
-            X: (n, n_var) array of points, each once.
+            X: (n, n_var) array of distinct points.
             lesson: Takes the classes of one point, which it must not keep, and returns what is to stay of them.
 
         Returns:
@@ -253,7 +250,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             for row, own in zip(rows.tolist(), classes, strict=True):
                 lessons[row] = lesson(own)
 
-        self._memory.fill(keys_of(X), self._measure(X, visit))
+        self.recall(X, visit)
         return lessons
 
     def compute(self, X: NDArray[Any]) -> Matrix:

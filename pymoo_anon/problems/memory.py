@@ -68,7 +68,7 @@ class Memory:
         Args:
             X: (n, n_var) array.
         """
-        return np.array([key in self._rows for key in keys_of(X)], dtype=bool)
+        return np.array([key in self._rows for key in _keys(X)], dtype=bool)
 
     def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
         """The values of points, measured where they were not seen before.
@@ -82,7 +82,7 @@ class Memory:
         Returns:
             (n, n_measures) float array, one row per row of X.
         """
-        keys = keys_of(X)
+        keys = _keys(X)
         # The first place in X of each point that is new.
         new: dict[bytes, int] = {}
         for i, key in enumerate(keys):
@@ -121,7 +121,7 @@ class Memory:
             self._rows.update(zip([keys[i] for i in own], range(known, total), strict=True))
 
 
-def keys_of(X: NDArray[Any]) -> list[bytes]:
+def _keys(X: NDArray[Any]) -> list[bytes]:
     """The bytes of every row.
 
     Args:

@@ -56,15 +56,20 @@ class FrontPicture:
         fronts: By name an (n, n_obj) float array of objective values with their natural signs, columns as in `axes`,
             rows by ascending x.
         noted: Members of the first front that are named in the picture, each with its text; only of two objectives.
+        open_bounds: (m, n_obj) float array with natural signs, columns as in `axes`: what may still be better than the
+            first front is nowhere better than some row. Without rows nothing is open.
     """
 
     title: str
     axes: tuple[Axis, ...]
     fronts: dict[str, Matrix]
     noted: tuple[tuple[Matrix, str], ...]
+    open_bounds: Matrix
 
 
-def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]) -> FrontPicture:
+def front_picture(
+    problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike], open_bounds: ArrayLike | None = None
+) -> FrontPicture:
     """Collect what a picture of fronts shows.
 
     Loss is on x and privacy on y: x is the first objective that is minimised and y the first that is maximised; where
@@ -74,6 +79,8 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
     Args:
         problem: The problem of all the fronts.
         fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F`.
+        open_bounds: (m, n_obj) array of minimised values that open points are not below, such as
+            `res.algorithm.open_bounds` of a branch and bound that was stopped. None for none.
 
     Raises:
         ValueError: There is no front, or one is no such array of at least one member of finite values.
@@ -102,7 +109,8 @@ def front_picture(problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike]
     if n_infinite:
         title += f", {n_infinite} more with infinite values"
     noted = _noted(axes, next(iter(natural.values()))) if len(axes) == 2 else ()
-    return FrontPicture(title, axes, natural, noted)
+    bounds = np.empty((0, problem.n_obj)) if open_bounds is None else np.asarray(open_bounds, dtype=float)
+    return FrontPicture(title, axes, natural, noted, problem.natural(bounds)[:, order])
 
 
 def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Matrix:
@@ -121,7 +129,7 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Ma
 
 
 def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw the front that a search found.
+    """Draw the front that a search found, and where it is not proven, what may still be better.
 
     Args:
         problem: The problem.
@@ -133,7 +141,10 @@ def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLi
     """
     if res.F is None:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
-    return plot_fronts(problem, {"Front": res.F}, path)
+    open_bounds = getattr(getattr(res, "algorithm", None), "open_bounds", None)
+    figure = _draw(front_picture(problem, {"Front": res.F}, open_bounds))
+    save(figure, path)
+    return figure
 
 
 def plot_fronts(
@@ -203,6 +214,8 @@ def _draw(picture: FrontPicture) -> Figure:
         else:
             _draw_coloured(ax, picture)
         _label(ax, picture.axes[0], picture.axes[1])
+        if n_obj == 2 and len(picture.open_bounds):
+            _draw_open(ax, picture)
     if n_obj > 1 and len(picture.fronts) > 1:
         marks = figure.axes[0].collections
         names = [_counted(name, front) for name, front in picture.fronts.items()]
@@ -249,6 +262,42 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
             va="top" if left == rises else "bottom",
             fontsize="small",
         )
+
+
+def open_region(picture: FrontPicture) -> Matrix:
+    """(n, 3) float array: along x, the best y of the first front and the best y that is open, in steps.
+
+    Rows go from the best x to the worst; each holds up to the next. Where nothing is open, both are the same; y is the
+    worst of the front where the front has none yet.
+    """
+    (front, *_), bounds = picture.fronts.values(), picture.open_bounds
+    signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
+    members, least = front * signs, bounds * signs
+    worst = members.max(axis=0)
+    x = np.unique(np.concatenate([members[:, 0], least[least[:, 0] <= worst[0], 0]]))
+    rows = []
+    for place in x:
+        best = members[members[:, 0] <= place, 1].min(initial=worst[1])
+        rows.append([place, best, least[least[:, 0] <= place, 1].min(initial=best)])
+    region: Matrix = np.array(rows) * signs[[0, 1, 1]]
+    return region
+
+
+def _draw_open(ax: Axes, picture: FrontPicture) -> None:
+    """Hatch where open points may lie that no member is as good as."""
+    x, best, open_ = open_region(picture).T
+    if (best == open_).all():
+        return
+    low, high = ax.get_ylim()
+    x = np.maximum(x, ax.get_xlim()[0]) if picture.axes[0].log else x
+    # What is far beyond the front would leave the front no room.
+    drawn = np.clip(open_, low, high)
+    area = ax.fill_between(
+        x, best, drawn, step="post", hatch="//", facecolor="none", edgecolor="grey", linewidth=0, zorder=0
+    )
+    ax.set_ylim(low, high)
+    if len(picture.fronts) == 1:
+        legend(ax, [area], ["may still hold better ones"])
 
 
 def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:

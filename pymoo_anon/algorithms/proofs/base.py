@@ -140,3 +140,24 @@ def gap(F: Matrix, bounds: Matrix) -> Matrix:
         others = no_worse.sum(axis=1)[:, np.newaxis] - no_worse == F.shape[1] - 1
         np.maximum(widest, np.where(others, F - bound, 0.0), out=widest)
     return widest
+
+
+def share_off(F: Matrix, bounds: Matrix) -> float:
+    """Within what share of its values the front is certain to stand for all that is open; 0 where it is proven.
+
+    For every open point some member is, in no objective, worse by more than this share of its own value.
+
+    >>> share_off(np.array([[-5.0, 80.0], [-10.0, 100.0]]), np.array([[-11.0, 90.0]]))
+    0.1
+
+    Args:
+        F: (n, n_obj) float array, minimised values of the members.
+        bounds: (m, n_obj) float array: every open point is, everywhere, at least as large as some row.
+    """
+    share = 0.0
+    for bound in bounds:
+        worse = np.maximum(F - bound, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(worse > 0, worse / np.abs(F), 0.0)
+        share = max(share, float(shares.max(axis=1).min(initial=np.inf)))
+    return share

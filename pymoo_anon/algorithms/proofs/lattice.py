@@ -1,36 +1,47 @@
-"""Proofs over lattices that are stored: bounds of every node that evaluated nodes give, and which are settled."""
+"""Proofs over lattices that are stored: what is known of every node, and which nodes are settled."""
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Proof
-from pymoo_anon.algorithms.proofs.settling import Known, inherit_bounds, next_open
+from pymoo_anon.algorithms.proofs.evidence import Library, Teacher
+from pymoo_anon.algorithms.proofs.known import Members, Nodes
+from pymoo_anon.algorithms.proofs.layers import layer_sizes, screen
+from pymoo_anon.algorithms.proofs.members import members_of
+from pymoo_anon.algorithms.proofs.rules import Measures, projections, scratch_for
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
+from pymoo_anon.algorithms.proofs.union import NO_ORDER, NO_ROOM, SLICE, settle
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.fronts.archive import BoxArchive, boxes, evaluated, first_non_dominated
-from pymoo_anon.objectives.bounds.base import Bounding, Suppressible
-from pymoo_anon.objectives.bounds.cases import suppressible
-from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.engine.refuting import blocks_for, cells_of
+from pymoo_anon.fronts.archive import BoxArchive, evaluated, first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
 
+Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 # Nodes that are evaluated in one slice.
 _NODES_A_SLICE = 50
 
+# Open nodes that are evaluated together. With more of them roll-up saves more, with fewer the front prunes more.
+_BATCH = 1
+_BATCH_AT_RANDOM = 32
+
+# Projections that are evaluated together.
+_PROJECTIONS = 64
+
 
 class StoredLatticeProof(Proof):
     """The open nodes of a lattice, and the bounds that settle them.
 
-    Nodes are visited layer by layer. From general to special every bound from above is known when its node comes. A
-    floor that rises from below is known nowhere then: with such objectives there is one layer in random order, which
-    has evaluated nodes on both sides.
+    First come the nodes with few attributes below the top: they have few classes, and bound all nodes that share their
+    levels. Then nodes are visited layer by layer. From general to special every bound from above is known when its node
+    comes. A floor that rises from below is known nowhere then: with such objectives there is one layer in random order,
+    which has evaluated nodes on both sides.
 
     An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each box.
 
@@ -39,6 +50,11 @@ class StoredLatticeProof(Proof):
         tolerance: How far the front may stay off.
         max_bytes: Memory that the bounds of all nodes may take.
         random_state: Draws the random order.
+
+    Attributes:
+        n_full: Number of evaluated nodes with more attributes below the top than those that come first.
+        n_refuted: Number of nodes that were grouped in part, until a bound said enough.
+        n_read: Number of distinct tuples that were read for these.
     """
 
     shows_gap = False
@@ -51,54 +67,64 @@ class StoredLatticeProof(Proof):
         random_state: np.random.Generator,
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
-        measures = problem.measured
-        self.bounding = [Bounding(m) if m.bounding is None else m.bounding(m) for m in measures]
-        more = np.zeros(len(measures) - problem.n_obj)
-        self.absolute, self.relative = np.append(tolerance.absolute, more), np.append(tolerance.relative, more)
-        self.sides = np.zeros(len(measures))
+        self.maximize = np.array([objective.maximize for objective in problem.objectives])
         self._boxes: BoxArchive | None = None
         if tolerance.absolute.all():
             # On the grid of the natural values.
-            self._boxes = BoxArchive(tolerance.absolute, [objective.maximize for objective in problem.objectives])
-            self.sides, self.absolute = self.absolute, self.sides
-        self.maximize = np.array([measure.maximize for measure in measures])
-        self.limits = _limits(problem)
-        self.floors = np.array([family.has_floor for family in self.bounding])
-        # Bounds come from the generalization that bounds this measure most: k, where something follows it.
-        follows_k = [isinstance(family, FollowsK) for family in self.bounding]
-        self.by_k = any(follows_k)
-        self.key = follows_k.index(True) if self.by_k else 0
-        n_nodes = problem.n_nodes
-        self.bounds = np.full((n_nodes, len(measures)), -np.inf)
-        for column, family in enumerate(self.bounding):
-            if family.has_floor:
-                self.bounds[:, column] = _floors(problem, family)
-        # The evaluated node whose cases are kept for each node, by the order of evaluation, or -1.
-        self.best = np.full(n_nodes, -1, dtype=np.int32)
-        self.done = np.zeros(n_nodes, dtype=bool)
-        self._cases = np.empty((64, len(measures)))
-        self._case_starts = np.zeros(64, dtype=np.int64)
-        self.sweeps = not any(family.floor_rises for family in self.bounding[: problem.n_obj])
-        if self.sweeps:
-            sums = _outer_sums([np.arange(length + 1, dtype=np.int16) for length in problem.lengths])
-            self._layers = np.split(np.argsort(-sums, kind="stable"), np.cumsum(np.bincount(sums.max() - sums))[:-1])
-        else:
-            self._layers = [random_state.permutation(n_nodes)]
-        self._layer, self._position = -1, 0
-        self._enter_next_layer()
+            self._boxes = BoxArchive(tolerance.absolute, self.maximize.tolist())
+        self._cells = cells_of(problem.table.tuples)
+        self._measures = own = Measures(problem, self._cells)
+        self.sweeps = own.sweeps
+        self._teacher = Teacher(problem, own.families, own.thresholds, own.columns, self._cells, not own.sweeps)
+        n_values = max(len(own.thresholds), 1)
+        self._nodes = Nodes(
+            np.full((problem.n_nodes, n_values), own.first_tops()),
+            own.first_bounds(),
+            np.zeros(problem.n_nodes, dtype=bool),
+        )
+        n_bytes = 8 * problem.table.n_distinct + 4 * own.entries.shape[1]
+        self._library = Library(
+            problem.lengths, n_values, self._cells, own.entries, own.rules.segments, max(max_bytes // 4 // n_bytes, 1)
+        )
+        self._scratch = scratch_for(own.rules, self._cells, n_values)
+        self._blocks = blocks_for(problem.table.n_distinct)
+        self._members: Members | None = None
+        self.n_full = 0
+        self._depth, first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
+        self._layer_sizes = layer_sizes(problem.lengths)
+        # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
+        self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
+        self._open = first
+        self._is_sifted = True
+        # How many nodes of each layer were evaluated.
+        self._n_done = np.zeros(len(self._layer_sizes), dtype=np.int64)
 
     @property
     def certified(self) -> bool:
         """Whether all nodes are settled."""
-        return self._layer == len(self._layers)
+        return self._layer < 0
+
+    @property
+    def n_refuted(self) -> int:
+        """Number of nodes that were grouped in part, until a bound said enough."""
+        return int(self._scratch.work[1])
+
+    @property
+    def n_read(self) -> int:
+        """Number of distinct tuples that were read for these."""
+        return int(self._scratch.work[0])
 
     @property
     def n_undecided(self) -> int:
         """Number of nodes that are not settled."""
         if self.certified:
             return 0
-        ahead = [self._layers[self._layer][self._position :], *self._layers[self._layer + 1 :]]
-        return sum(int(np.count_nonzero(~self.done[nodes])) for nodes in ahead)
+        later = max(self._layer, 0)
+        ahead = np.union1d(self._ahead[self._position :], self._open if self._layer < len(self._n_done) else [])
+        own = int(np.count_nonzero(~self._nodes.done[ahead.astype(np.int64)]))
+        if not self.sweeps:
+            return own if self._layer == 0 else int(self._layer_sizes.sum() - self._n_done.sum())
+        return own + int(self._layer_sizes[:later].sum() - self._n_done[:later].sum())
 
     @property
     def n_pruned(self) -> int:
@@ -110,14 +136,11 @@ class StoredLatticeProof(Proof):
         """Refuse a problem whose objectives state no bounds, or whose lattice is too large.
 
         Raises:
-            ValueError: An objective states no bounds, the problem suppresses without limit, or the lattice has too many
-                nodes.
+            ValueError: An objective states no bounds, or the lattice has too many nodes.
         """
         without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
-        if problem.suppression.limit_of(problem.table.n_rows) is None:
-            raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
         n_bytes = bytes_of(problem)
         if n_bytes > max_bytes:
             raise ValueError(
@@ -128,21 +151,26 @@ class StoredLatticeProof(Proof):
 
     def advance(self) -> None:
         """Evaluate the next open nodes."""
-        for _ in range(_NODES_A_SLICE):
-            node = self._find_open()
-            if node is None:
+        before = self.n_evaluated
+        while not self.certified and self.n_evaluated - before < _NODES_A_SLICE:
+            if len(self._open) > 0:
+                size = _PROJECTIONS if self._layer == len(self._n_done) else len(self._open)
+                self._visit(self._open[:size])
+                self._open = self._open[size:]
+            elif self._position == len(self._ahead):
+                self._enter_next_layer()
+            elif not self._is_sifted:
+                self._sift()
+            elif self._look() == SLICE:
                 break
-            self._visit(self.problem.nodes(node, node + 1), node)
 
-    def offer(self, X: NDArray[np.int64]) -> None:
+    def offer(self, X: Ints) -> None:
         """Evaluate nodes from elsewhere, each once, and learn from them."""
-        X = np.unique(X, axis=0)
-        strides = np.append(np.cumprod(self.problem.lengths[:0:-1] + 1)[::-1], 1)
-        for x, node in zip(X, X @ strides, strict=True):
-            self._visit(x[np.newaxis], int(node))
+        self._visit(np.unique(X @ self._measures.rules.strides))
 
-    def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
+    def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
         """Take evaluated nodes into the front, or into its boxes."""
+        self._members = None
         if self._boxes is None:
             super().take(X, F, G)
             return
@@ -155,194 +183,150 @@ class StoredLatticeProof(Proof):
         """The bounds of the nodes that are not settled; to bring them down to all layers takes a look at every node."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
-        ahead = [self._layers[self._layer][self._position :], *self._layers[self._layer + 1 :]]
-        bounds = self.bounds
-        if self.sweeps:
-            bounds, best = self.bounds.copy(), self.best.copy()
-            for nodes in ahead[1:]:
-                inherit_bounds(bounds, best, nodes, self.problem.lengths, self.floors, self.key)
-        nodes = np.concatenate(ahead)
-        open_ = bounds[nodes[~self.done[nodes]]]
-        possible = open_[(open_ <= self.limits).all(axis=1), : self.problem.n_obj]
+        nodes = self._nodes
+        ahead = np.append(self._ahead[self._position :], self._open)
+        if self.sweeps and self._layer > 0:
+            # Without members that stand for anything all are left.
+            nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
+            nobody = Members(np.empty((0, len(self._measures.families))), np.empty((0, nodes.tops.shape[1])))
+            ahead = np.concatenate([ahead, *(self._screen(t, nodes, nobody) for t in range(self._layer - 1, -1, -1))])
+        elif self._layer > 0:
+            ahead = np.arange(self.problem.n_nodes)
+        ahead = np.unique(ahead[~nodes.done[ahead]])
+        open_ = self._measures.bounds_of(ahead, nodes)
+        possible = open_[(open_ <= self._measures.rules.limits).all(axis=1), : self.problem.n_obj]
         # No value is below the least that its objective can have.
         ranges = np.array([own.value_range(self.problem.table.tuples) for own in self.problem.objectives])
-        least = np.where(self.maximize[: self.problem.n_obj], -ranges[:, 1], ranges[:, 0])
-        raised: Matrix = np.maximum(possible, least)
+        raised: Matrix = np.maximum(possible, np.where(self.maximize, -ranges[:, 1], ranges[:, 0]))
         return raised[first_non_dominated(raised)]
 
-    def _visit(self, x: NDArray[np.int64], node: int) -> None:
-        """Evaluate a node, learn from its classes, and offer it to the front."""
-        self.take(x, *self._learn(x, node))
-        # Last, so that a node whose evaluation is interrupted stays open.
-        self.done[node] = True
-        self.n_evaluated += 1
+    def _look(self) -> int:
+        """Look at nodes until some are open; returns why it ended."""
+        arrays = self._arrays(self._nodes, self._front())
+        size = _BATCH if self.sweeps else _BATCH_AT_RANDOM
+        self._position, why, self._open = settle(self._ahead, self._position, size, True, *arrays)
+        if why == NO_ROOM:
+            self._library.make_room(self.problem.table.n_distinct)
+        elif why == NO_ORDER:
+            place = int(self._scratch.work[2])
+            self._library.keep_order(place, self._groups(self._library.arrays.levels[place]))
+        return int(why)
 
-    def _learn(self, x: NDArray[np.int64], node: int) -> tuple[Matrix, Matrix]:
-        """F and G of a node, and what its classes say about others: both may stand in a journal."""
-        journal = self.problem.journal
-        lesson = None if journal is None else journal.lessons.pop(x.tobytes(), None)
-        if lesson is not None:
-            self.learn(node, lesson.reshape(-1, len(self.problem.measured)))
-            F, G = self.problem.evaluate(x, return_values_of=["F", "G"])
-            return F, G
-        lessons: list[Matrix] = []
-        values: tuple[Matrix, Matrix] = self.problem.recall(x, lambda classes: lessons.append(self.lesson(classes)))
-        if journal is not None:
-            journal.append(LESSON, [x.tobytes()], lessons[0])
-        self.learn(node, lessons[0])
-        return values
+    def _front(self) -> Members:
+        if self._members is None:
+            own = self._measures
+            self._members = members_of(self.F, self.tolerance, self.maximize, own.families, own.thresholds)
+        return self._members
 
-    def _find_open(self) -> int | None:
-        """Number of the next node that is not settled, or None."""
-        # What only constraints bound makes no member worse than another.
-        members = np.full((len(self.F), len(self.limits)), -np.inf)
-        members[:, : self.F.shape[1]] = self.F
-        in_boxes = self.sides > 0
-        if in_boxes.any():
-            members[:, in_boxes] = boxes(members[:, in_boxes], self.sides[in_boxes], self.maximize[in_boxes])
-        known = Known(
-            self.bounds,
-            self.best,
-            self._cases,
-            self._case_starts,
-            self.floors,
-            self.sides,
-            self.maximize,
-            self.limits,
-            self.absolute,
-            self.relative,
-        )
-        while not self.certified:
-            nodes = self._layers[self._layer]
-            while self._position < len(nodes):
-                self._position = next_open(known, nodes, self._position, members)
-                if self._position < len(nodes):
-                    node = int(nodes[self._position])
-                    if not self.done[node]:
-                        return node
-                    self._position += 1
-            self._enter_next_layer()
-        return None
-
-    def lesson(self, classes: EquivalenceClasses) -> Matrix:
-        """What the classes of a node say about its specializations and generalizations.
-
-        Args:
-            classes: Its classes.
-
-        Returns:
-            (n_cases + 1, n_measures) float array: minimised bounds in every case, and in the last row the floors of its
-            generalizations, NaN where there is none.
-        """
-        problem = self.problem
-        below = suppressible(classes, problem.suppression, problem.constraints, self.by_k)
-        floors = np.full(len(self.bounding), np.nan)
-        if not self.sweeps:
-            for column, family in enumerate(self.bounding):
-                floor = family.floor_of_generalizations(classes)
-                floors[column] = np.nan if floor is None else floor
-        return np.vstack([self._cases_of(classes, below), floors])
-
-    def learn(self, node: int, lesson: Matrix) -> None:
-        """Note what an open node says about its specializations and generalizations.
-
-        Args:
-            node: Number of the node.
-            lesson: What `lesson` gives for its classes.
-        """
-        cases, floors = lesson[:-1], lesson[-1]
-        self._keep(cases)
-        # What holds in every case holds of every specialization.
-        known = cases.min(axis=0)
-        if self.sweeps:
-            own = self.bounds[node]
-            own[~self.floors] = np.maximum(own, known)[~self.floors]
-            self.best[node] = self.n_evaluated
-        else:
-            self._spread(node, known, floors)
-
-    def _cases_of(self, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
-        """(n_cases, n_measures) float array: minimised bounds, or what comes on top of a floor, in every case."""
-        cases = np.where(self.floors, 0.0, -np.inf)[np.newaxis].repeat(len(below), axis=0)
-        for column, family in enumerate(self.bounding):
-            best = family.best_of_specializations(classes, below)
-            if best is not None:
-                cases[:, column] = -best if family.measure.maximize and not family.has_floor else best
-        if below.impossible:
-            # Beyond what any constraint allows.
-            cases[:, np.isfinite(self.limits) & ~self.floors] = np.inf
-        return cases
-
-    def _spread(self, node: int, known: Matrix, floors: Matrix) -> None:
-        """Raise the bounds of all specializations of a node, and the floors of all its generalizations."""
-        problem = self.problem
-        (x,) = problem.nodes(node, node + 1)
-        # An attribute of one level is no axis: numpy has a limit of them.
-        axes = problem.lengths > 0
-        shape, place = problem.lengths[axes] + 1, x[axes]
-        grid: Any = self.bounds.reshape(*shape, len(self.bounding))
-        below: Any = tuple(slice(0, level + 1) for level in place)
-        above: Any = tuple(slice(level, None) for level in place)
-        best: Any = self.best.reshape(shape)[(*below, ...)]
-        best[(grid[(*below, ..., self.key)] < known[self.key]) | (best < 0)] = self.n_evaluated
-        for column, family in enumerate(self.bounding):
-            if not family.has_floor:
-                np.maximum(grid[(*below, ..., column)], known[column], out=grid[(*below, ..., column)])
-            if not np.isnan(floors[column]):
-                np.maximum(grid[(*above, ..., column)], floors[column], out=grid[(*above, ..., column)])
+    def _arrays(self, nodes: Nodes, members: Members) -> tuple[Any, ...]:
+        """All arrays for compiled loops, in the order in which they are named."""
+        groups = self._measures.rules, self._cells, nodes, members, self._library.arrays, self._scratch, self._blocks
+        return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
         """Go on to the next layer: bounds come down from the one above, nodes of little loss come first."""
-        layer = self._layer + 1
-        if layer < len(self._layers) and self.sweeps:
-            nodes = self._layers[layer]
-            inherit_bounds(self.bounds, self.best, nodes, self.problem.lengths, self.floors, self.key)
-            if self.floors.any():
-                first = self.bounds[nodes, np.flatnonzero(self.floors)[0]]
-                self._layers[layer] = nodes[np.argsort(first, kind="stable")]
-        self._layer, self._position = layer, 0
+        if not self.sweeps:
+            n_nodes = self.problem.n_nodes
+            self._ahead = self.random_state.permutation(n_nodes) if self._layer > 0 else self._ahead[:0]
+            self._layer = 0 if self._layer > 0 else -1
+        else:
+            if self._layer > 0:
+                self._ahead = self._screen(self._layer - 1, self._nodes, self._front())
+            self._layer -= 1
+            self._is_sifted = False
+        self._position = 0
 
-    def _keep(self, cases: Matrix) -> None:
-        """Append the cases of the node that is being learned, in arrays that grow by doubling."""
-        start = self._case_starts[self.n_evaluated]
-        end = start + len(cases)
-        while end > len(self._cases):
-            self._cases = np.concatenate([self._cases, np.empty_like(self._cases)])
-        if self.n_evaluated + 2 > len(self._case_starts):
-            self._case_starts = np.concatenate([self._case_starts, np.zeros_like(self._case_starts)])
-        self._cases[start:end] = cases
-        self._case_starts[self.n_evaluated + 1] = end
+    def _sift(self) -> None:
+        """Settle nodes of a layer in the order of their numbers, in which neighbours are settled by the same evidence.
+
+        What is left open is looked at again, by floors: those of little loss are most likely to be in the front.
+        """
+        self._library.make_room(self.problem.table.n_distinct)
+        arrays = self._arrays(self._nodes, self._front())
+        end, _, left = settle(self._ahead, 0, len(self._ahead), False, *arrays)
+        left = np.append(left, self._ahead[end:])
+        self._ahead = left[np.argsort(self._measures.first_floors(left), kind="stable")]
+        self._is_sifted = True
+
+    def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
+        """The nodes of a layer that are not plainly settled."""
+        found = np.empty(self._layer_sizes[total], dtype=np.int64)
+        n = screen(total, found, *self._arrays(nodes, members))
+        return found[:n]
+
+    def _visit(self, nodes: Ints) -> None:
+        """Evaluate nodes, learn from their classes, and offer them to the front."""
+        nodes = nodes[~self._nodes.done[nodes]]
+        if len(nodes) == 0:
+            return
+        X = nodes[:, np.newaxis] // self._measures.rules.strides % (self.problem.lengths + 1)
+        F, G, lessons = self._lessons(X)
+        self.take(X, F, G)
+        for node, x, lesson in zip(nodes.tolist(), X, lessons, strict=True):
+            self._learn(node, x, lesson)
+            # Last, so that a node whose evaluation is interrupted stays open.
+            self._nodes.done[node] = True
+            self._n_done[x.sum()] += 1
+            self.n_evaluated += 1
+            self.n_full += int(np.count_nonzero(x < self.problem.lengths) > self._depth)
+
+    def _lessons(self, X: Ints) -> tuple[Matrix, Matrix, list[Matrix]]:
+        """F and G of nodes, and what their classes say about others: both may stand in a journal."""
+        journal = self.problem.journal
+        found: list[Any] = [None if journal is None else journal.lessons.pop(x.tobytes(), None) for x in X]
+        new = np.array([i for i, lesson in enumerate(found) if lesson is None], dtype=np.int64)
+
+        def visit(rows: Ints, classes: EquivalenceClasses) -> None:
+            for row, lesson in zip(new[rows], self._teacher.lessons(classes), strict=True):
+                found[row] = lesson
+
+        if len(new) > 0:
+            self.problem.recall(X[new], visit)
+        if journal is not None:
+            for i in new:
+                journal.append(LESSON, [X[i].tobytes()], found[i])
+        F, G = self.problem.evaluate(X, return_values_of=["F", "G"])
+        return F, G, found
+
+    def _learn(self, node: int, x: Ints, lesson: Matrix) -> None:
+        """Note what a node says about its specializations and generalizations."""
+        n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
+        tops, special, general, numbers, entries = np.split(
+            lesson, np.cumsum([n_values, n_columns, n_columns, n_values])
+        )
+        ids, values = np.split(entries, 2)
+        place = self._library.add(x, float(tops[0]), numbers.astype(np.int64), ids, values)
+        if self._measures.entries.shape[1] > 0:
+            self._library.keep_sums(place, self._groups(x))
+        if self.sweeps:
+            self._nodes.tops[node] = np.minimum(self._nodes.tops[node], tops)
+            known = self._nodes.bounds[node]
+            np.maximum(known, special, out=known)
+        else:
+            self._spread(x, tops, special, general)
+
+    def _spread(self, x: Ints, tops: Matrix, special: Matrix, general: Matrix) -> None:
+        """Note what all specializations of a node cannot be above, and raise the floors of all its generalizations."""
+        # An attribute of one level is no axis: numpy has a limit of them.
+        axes = self.problem.lengths > 0
+        shape, place = self.problem.lengths[axes] + 1, x[axes]
+        below: Any = (*(slice(0, level + 1) for level in place), ...)
+        above: Any = (*(slice(level, None) for level in place), ...)
+        for values, own in zip(self._nodes.tops.T, tops, strict=True):
+            grid = values.reshape(shape)
+            np.minimum(grid[below], own, out=grid[below])
+        for values, low, high in zip(self._nodes.bounds.T, special, general, strict=True):
+            grid = values.reshape(shape)
+            np.maximum(grid[below], low, out=grid[below])
+            np.maximum(grid[above], high, out=grid[above])
+
+    def _groups(self, x: Ints) -> Ints:
+        """(n_codes,) int64 array: the group of every domain value at a node."""
+        groups: Ints = self.problem.group_maps(x[np.newaxis])[0][0]
+        return groups
 
 
 def bytes_of(problem: LatticeProblem) -> int:
-    """Memory that the bounds of all nodes take."""
-    # Bounds, the node that they come from, whether it is done, and its place in a layer, which is sorted once.
-    return problem.n_nodes * (8 * len(problem.measured) + 4 + 1 + 24)
-
-
-def _limits(problem: LatticeProblem) -> Matrix:
-    """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
-    limits = np.full(len(problem.measured), np.inf)
-    for constraint in problem.constraints:
-        # A bound on the other side is no limit of minimised values.
-        if constraint.at_least == constraint.objective.maximize:
-            column = problem.measured.index(constraint.objective)
-            limits[column] = min(limits[column], (-1 if constraint.at_least else 1) * float(constraint.bound))
-    return limits
-
-
-def _floors(problem: LatticeProblem, family: Bounding) -> Matrix:
-    """(n_nodes,) float array: what an objective is not below at every node, before anything is evaluated."""
-    # Nodes in which every attribute is as near to each of its levels as it gets, so that all terms are seen.
-    levels = np.minimum(np.arange(problem.lengths.max() + 1)[:, np.newaxis], problem.lengths)
-    terms = family.attribute_floors(problem.table.tuples, problem.group_maps(levels)[0])
-    if terms is None:
-        return np.full(problem.n_nodes, family.measure.value_range(problem.table.tuples)[0])
-    # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
-    return _outer_sums([terms[: length + 1, j] for j, length in enumerate(problem.lengths)])
-
-
-def _outer_sums(by_attribute: list[NDArray[Any]]) -> NDArray[Any]:
-    """(n_nodes,) array: for every node the sum of what its levels contribute, added up from the first attribute."""
-    sums: NDArray[Any] = reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
-    return sums
+    """Memory that what is known of all nodes takes."""
+    # Two numbers for each measure at most, whether a node is done, and its place in a layer, which is sorted once.
+    return problem.n_nodes * (8 * len(problem.measured) + 8 + 1)

@@ -9,6 +9,7 @@ from pymoo_anon.objectives.bounds.cases import suppressible
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss, MajorityLoss, RisingLoss, RisingSum
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import (
+    DistinctValues,
     FollowsK,
     Hereditary,
     Shares,
@@ -20,6 +21,7 @@ from pymoo_anon.objectives.bounds.worst_class import (
 __all__ = [
     "AdditiveLoss",
     "Bounding",
+    "DistinctValues",
     "FewestClasses",
     "FollowsK",
     "Hereditary",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,24 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
+
+
+class Kind(Enum):
+    """How a proof puts together what several evaluated generalizations say of a node.
+
+    Attributes:
+        FIXED: Each of them bounds the value; the best of these bounds holds.
+        ADDITIVE: The floor of the node, and on top what its suppressed tuples lose.
+        MAJORITY: The floor of the node, and on top the most frequent label of its suppressed tuples.
+        THRESHOLD: The least value of the classes that are kept, each at most that of the classes it was part of.
+        SQUARES: A sum of squares over classes, of which the suppressed tuples are one.
+    """
+
+    FIXED = "fixed"
+    ADDITIVE = "additive"
+    MAJORITY = "majority"
+    THRESHOLD = "threshold"
+    SQUARES = "squares"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +76,12 @@ class Bounding:
         measure: The objective. A family says in its docstring what it asks of it.
 
     Attributes:
+        kind: How a proof puts together what evaluated nodes say.
         has_floor: Whether there are floors: values that a node cannot be below, whatever is suppressed.
         floor_rises: Whether evaluated nodes raise the floors of their generalizations.
     """
 
+    kind = Kind.FIXED
     has_floor = False
     floor_rises = False
 
@@ -122,8 +143,10 @@ def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below
     """
     known, ranks = np.unique(numbers, return_inverse=True)
     held = np.bincount(ranks, classes.sizes, minlength=len(known))
+    # Beyond the last number all can be suppressed.
+    known = np.append(known.astype(float), np.inf)
     fewest = np.empty(len(below))
     for case, gone in enumerate(below.gone):
-        left = np.cumsum(held - np.bincount(ranks[below.small], gone, minlength=len(known)))
+        left = np.cumsum(held - np.bincount(ranks[below.small], gone, minlength=len(held)))
         fewest[case] = known[np.searchsorted(left, below.limit - gone.sum(), side="right")]
     return fewest

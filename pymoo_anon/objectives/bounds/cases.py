@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.bounds.base import Ints, Suppressible, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.table.suppression import AtMost, Suppression, Violating
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 
 def suppressible(
@@ -19,18 +20,42 @@ def suppressible(
 
     Args:
         classes: The classes of the node.
-        rule: `AtMost` or `Violating`.
+        rule: `AtMost`, `Below` or `Violating`.
         constraints: The constraints that `Violating` reads.
         by_k: Whether `AtMost` tells the cases of different k apart.
 
     Raises:
-        TypeError: The rule has no limit.
+        TypeError: The rule is none of these.
     """
     if isinstance(rule, Violating):
         return _below_violating(classes, rule, constraints)
     if isinstance(rule, AtMost):
         return _below_at_most(classes, rule.limit_of(classes.n_rows), by_k)
-    raise TypeError(f"rule must be AtMost or Violating, got {rule!r}")
+    if isinstance(rule, Below):
+        # Without a limit everything may be suppressed.
+        small = np.flatnonzero(classes.sizes < rule.k)
+        return Suppressible(classes.n_rows, small, classes.sizes[small][np.newaxis], _one(classes.n_rows))
+    raise TypeError(f"rule must be AtMost, Below or Violating, got {rule!r}")
+
+
+def surely_gone(classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
+    """(n_classes,) Boolean array: the classes of one node that every specialization suppresses whole; empty for none.
+
+    Parts of a class below the k of `Below` are below it, too.
+
+    Args:
+        classes: The classes of the node.
+        rule: The rule of suppression.
+        constraints: The constraints that `Violating` reads.
+    """
+    if isinstance(rule, Below):
+        return classes.sizes < rule.k
+    if isinstance(rule, AtMost):
+        return np.zeros(0, dtype=bool)
+    below = suppressible(classes, rule, constraints, by_k=False)
+    gone = np.zeros(len(classes.sizes), dtype=bool)
+    gone[below.small] = below.wholly_gone(classes)[0]
+    return gone
 
 
 def _below_at_most(classes: EquivalenceClasses, limit: int, by_k: bool) -> Suppressible:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.objectives.bounds.base import Bounding, Ints, Suppressible, Values, fewest_unavoidable
+from pymoo_anon.objectives.bounds.base import Bounding, Ints, Kind, Suppressible, Values, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 
 
@@ -19,8 +19,37 @@ class Hereditary(Bounding):
 
     A part has no more rows, persons or different values than its class. Hence, under `Violating`, every part of a class
     that breaks a constraint breaks it, too, and the whole class is suppressed in every specialization: from a node to
-    its specializations the suppressed tuples can only grow.
+    its specializations the suppressed tuples can only grow. And under any rule: where the value of a specialization is
+    above v, the tuples of classes of at most v are suppressed in it.
+
+    Attributes:
+        by_size: Whether the value of a class is its size, whatever the measure makes of it.
     """
+
+    kind = Kind.THRESHOLD
+    by_size = False
+
+    def values_of(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) float array: a value of each class that none of its parts is above.
+
+        Args:
+            classes: The classes of one or several generalizations.
+        """
+        values: Values = self.measure.of_classes(classes).astype(float)
+        return values
+
+    def at(self, values: Values) -> Values:
+        """(n,) float array: the minimised values of the measure where these are the least values of kept classes."""
+        return -values
+
+    def reach(self, needs: Values, n_rows: int) -> Values:
+        """(n,) float array: the greatest values for which the minimised measure is at least so much; -inf for none.
+
+        Args:
+            needs: (n,) float array.
+            n_rows: Number of rows of the table.
+        """
+        return -needs
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The smallest number that not all classes can be suppressed with."""
@@ -31,13 +60,39 @@ class Hereditary(Bounding):
         return np.where(constraint.broken(classes), classes.sizes, 0)
 
 
+class DistinctValues(Hereditary):
+    """How many different values of a column the worst class has: distinct l, k in persons.
+
+    It asks the measure for `column`.
+    """
+
+
 class FollowsK(Hereditary):
     """A function of k alone. It asks the measure for `of_k`, the value that belongs to each k, and for `of_classes`."""
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
-        """The value of the largest k; splitting classes does not raise k."""
-        best: Values = self.measure.of_k(below.most_k)
-        return best
+    by_size = True
+
+    def values_of(self, classes: EquivalenceClasses) -> Values:
+        """The sizes."""
+        return classes.sizes.astype(float)
+
+    def at(self, values: Values) -> Values:
+        """What belongs to each k."""
+        found: Values = self.measure.of_k(values)
+        return -found if self.measure.maximize else found
+
+    def reach(self, needs: Values, n_rows: int) -> Values:
+        """The greatest k, by bisection: larger k are better.
+
+        The invariant: with a k of `low` the measure is large enough, or it is 0; with `high` it is not.
+        """
+        low, high = np.zeros_like(needs), np.full_like(needs, n_rows + 1)
+        while (high - low > 1).any():
+            # With 1 apart the middle is `low`, which is enough as it was.
+            middle = (low + high) // 2
+            enough = (self.at(np.maximum(middle, 1)) >= needs) | (middle == low)
+            low, high = np.where(enough, middle, low), np.where(enough, high, middle)
+        return np.where(np.isneginf(needs), np.inf, np.where(low > 0, low, -np.inf))
 
 
 class Shares(NamedTuple):

@@ -12,6 +12,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.bounds.gains import ClassGains, common_denominator
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.table.microdata import Microdata
 
@@ -88,15 +89,16 @@ class GeneralLossMetric(_CellObjective):
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
         return self._weighed(unsuppressed_losses(tuples, maps))
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: what a tuple of each class has not lost yet by generalization.
-
-        Args:
-            classes: The classes of one generalization.
-            which: (m,) int64 array of classes.
-        """
-        left: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1)
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
+        weights = np.ones(len(tuples.domain_sizes)) if self.weights is None else self.weights
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
         return left
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept tuple saves: in every group the weight of the attribute, less the cost of the group."""
+        weights = np.ones(len(spans)) if self.weights is None else self.weights
+        return _gains_of_cells(weights, tuples, spans)
 
     def _weighed(self, losses: Values) -> Values:
         return losses if self.weights is None else losses * self.weights
@@ -145,10 +147,20 @@ class NormalizedWeightedPenalty(_CellObjective):
         terms: Values = self._weighed(unsuppressed_losses(tuples, maps)) / tuples.n_rows * (1 - 1e-12)
         return terms
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: what suppression of one tuple of each of the m classes adds to the penalty."""
-        added: Values = self._weighed(_kept_shares(classes, which)).sum(axis=1) / classes.n_rows
-        return added
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what suppression of a tuple with each domain value adds to the penalty."""
+        n = len(tuples.domain_sizes)
+        weights = np.full(n, 1 / n) if self.weights is None else self.weights
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
+        return left
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept tuple saves: as of the general loss, divided by what turns the sum into a mean."""
+        weights = np.ones(len(spans)) if self.weights is None else self.weights
+        gains = _gains_of_cells(weights, tuples, spans)
+        parts = tuples.n_rows * (len(spans) if self.weights is None else 1)
+        worths = tuple(own / parts for own in gains.worths)
+        return ClassGains(gains.most / parts, worths, denominator=gains.denominator * parts)
 
     def _weighed(self, losses: Values) -> Values:
         n = losses.shape[1]
@@ -184,10 +196,10 @@ class Precision(Objective):
         # A little less, so that the rounding of the sum proves nothing.
         return (self._heights(tuples, maps) - 1 - 1e-12) / len(tuples.domain_sizes)
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: what suppression of one tuple takes from the precision, the same in all classes."""
-        left = 1 - self._heights(classes.tuples, classes.maps)[0]
-        return np.full(len(which), left.mean() / classes.n_rows)
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
+        left = (1 - self._heights(tuples, maps)) / len(tuples.domain_sizes) / tuples.n_rows
+        return np.repeat(left, tuples.domain_sizes, axis=1)
 
     def _heights(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_attributes) float array: the level of each attribute over the height of its hierarchy."""
@@ -219,12 +231,30 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
     return losses
 
 
-def _kept_shares(classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-    """(m, n_attributes) float array: what share of each cell's information the m classes of one generalization keep."""
-    tuples = classes.tuples
-    extents = group_extents(classes.maps, tuples.offsets)[0]
-    cells = extents[tuples.offsets[:-1] + tuples.codes[classes.representatives[which]]]
-    shares: Values = 1 - cells / np.maximum(np.diff(tuples.offsets) - 1, 1)
+def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    """The gains of a weighted general loss.
+
+    A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so that
+    a kept cell saves (d - v) / (d - 1). A domain of one value costs nothing until it is suppressed.
+
+    Args:
+        weights: (n_attributes,) float array.
+        tuples: The distinct tuples.
+        spans: Per attribute its groups.
+    """
+    divisors = [max(size - 1, 1) for size in tuples.domain_sizes]
+    worths = tuple(
+        weight * (divisor + 1 - np.diff(own, axis=1)[:, 0]) / divisor
+        for weight, divisor, own in zip(weights, divisors, spans, strict=True)
+    )
+    denominator = common_denominator(weights.tolist(), divisors)
+    return ClassGains(float(weights.sum()) * tuples.n_rows, worths, denominator=denominator)
+
+
+def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    """(n, n_codes) float array: what share of its information each domain value keeps in n generalizations."""
+    spans = np.maximum(np.asarray(tuples.domain_sizes) - 1, 1)
+    shares: Values = 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
     return shares
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,7 @@ from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import add_times
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
+from pymoo_anon.objectives.bounds.gains import ClassGains
 from pymoo_anon.objectives.bounds.losses import MajorityLoss, RisingLoss, RisingSum
 
 
@@ -42,6 +45,12 @@ class ClassificationMetric(ColumnObjective):
         first, last = counts.starts[0], counts.starts[-1]
         largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[first:last], counts.starts[:-1] - first)
         return largest
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept class saves: the tuples of its majority are not penalised."""
+        labels = tuples.columns[self.column].histogram()
+        worths = tuple(np.zeros(len(own)) for own in spans)
+        return ClassGains(float(tuples.n_rows), worths, flat=1.0, labels=labels, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the number of rows."""
@@ -87,6 +96,12 @@ class Discernibility(Objective):
         """(n,) float array, the discernibility of each of n generalizations."""
         total: Values = _discernibility(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept class of n of N tuples saves: it adds n^2 and not n N."""
+        worths = tuple(np.zeros(len(own)) for own in spans)
+        n_rows = float(tuples.n_rows)
+        return ClassGains(n_rows**2, worths, flat=n_rows, square=1.0, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.bounds.gains import ClassGains
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
 from pymoo_anon.objectives.loss.cells import sum_in_order
 
@@ -46,15 +50,26 @@ class NonUniformEntropy(Objective):
         terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
-    def left_to_lose(self, classes: EquivalenceClasses, which: NDArray[np.int64]) -> Values:
-        """(m,) float array: the bits that tell the groups of a tuple of each of the m classes from the whole domain."""
-        tuples = classes.tuples
-        bits = np.zeros(len(which))
-        for j, offset in enumerate(tuples.offsets[:-1]):
-            own = classes.maps[0, offset : tuples.offsets[j + 1]]
-            held = np.bincount(own, tuples.marginals[offset : tuples.offsets[j + 1]])
-            bits += np.log2(tuples.n_rows / held[own[tuples.codes[classes.representatives[which], j]]])
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: the bits that tell the group of each domain value from the whole domain."""
+        bits = np.zeros(maps.shape)
+        for a, b in pairwise(tuples.offsets):
+            for i, groups in enumerate(maps[:, a:b]):
+                held = np.bincount(groups, tuples.marginals[a:b])[groups]
+                # A group that no row holds is lost by none.
+                bits[i, a:b] = np.log2(tuples.n_rows / np.where(held > 0, held, tuples.n_rows))
         return bits
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept tuple saves: log2 of the rows over the rows of its group, which no value of the group changes."""
+        worths = []
+        for own, offset in zip(spans, tuples.offsets[:-1], strict=True):
+            before = np.concatenate([[0], np.cumsum(tuples.marginals[offset : offset + own.max()])])
+            # A group without rows saves nothing, since nothing is in it.
+            held = before[own[:, 1]] - before[own[:, 0]]
+            worths.append(np.where(held > 0, np.log2(tuples.n_rows / np.maximum(held, 1)), 0.0))
+        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
+        return ClassGains(float(self.attribute_terms(tuples, everything).sum()), tuple(worths))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits lost where every tuple is suppressed."""

@@ -1,0 +1,243 @@
+"""Whether the front stands for everything that a node can still be: thresholds rise until nothing is left.
+
+A threshold is a value of a node that suppression pays for: k, distinct l, k in persons, or the number of suppressed
+rows, where sums of squares are measured. Let a node's thresholds be above r. Then every tuple whose class has at most r
+in some evaluated generalization is suppressed, since its class in the node has no more. These tuples are more than the
+limit: the node cannot be above r. Otherwise their losses come on top of the floors, and members that are no worse in
+all else stand for the node up to their own thresholds. So r rises to those, more tuples are suppressed, and so on. The
+node is settled where r leaves nothing, and stays open where no member stands for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pymoo_anon.algorithms.proofs.known import ADDITIVE, MAJORITY, SQUARES
+from pymoo_anon.engine.compiled import njit
+
+
+@njit(cache=True, nogil=True)
+def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-untyped-def]
+    """Whether the members stand for all that a node can be, or it breaks a constraint.
+
+    With several thresholds the first one rises while the others are held above r. What was proven then ends, in each of
+    the others, at the least reach of the members that were used; from there on it is done again.
+
+    Args:
+        node: Its number; `scratch` holds its levels, its floors and the touched tuples.
+        rules: `Rules`.
+        cells: `Cells`.
+        nodes: `Nodes`.
+        members: `Members`.
+        scratch: `Scratch`; `thresholds[0]` tells what is open where the answer is no.
+    """
+    above, ends = scratch.thresholds
+    above[:] = rules.first
+    ends[:] = np.inf
+    is_new = True
+    # Invariant: the node is settled where the first threshold is at most above[0] and the others are at most their
+    # ends; and where one of the others is at most `above`, with those before it as they like.
+    while True:
+        possible = _are_possible(node, above, rules, nodes)
+        if possible:
+            add_suppressed(above, is_new, rules, cells, scratch)
+            is_new = False
+            possible = scratch.sums[0] <= rules.amounts[0] and keeps_limits(node, above, rules, nodes, scratch)
+        if possible:
+            m = furthest_member(node, above, rules, nodes, members, scratch)
+            if m < 0:
+                return False
+            for d in range(1, len(above)):
+                ends[d] = min(ends[d], _reach(m, d, rules, members, scratch))
+            above[0] = members.reaches[m, 0]
+            continue
+        # The first threshold is done. Go on where what was proven ends.
+        d = 1
+        while d < len(above) and ends[d] == np.inf:
+            above[d] = rules.first[d]
+            d += 1
+        if d == len(above):
+            return True
+        above[d] = ends[d]
+        ends[d] = np.inf
+        for i in range(1, d):
+            above[i], ends[i] = rules.first[i], np.inf
+        above[0] = rules.first[0]
+        is_new = True
+
+
+@njit(cache=True, nogil=True)
+def _are_possible(node, above, rules, nodes):  # type: ignore[no-untyped-def]
+    """Whether the thresholds can be above these at all."""
+    n_values = nodes.tops.shape[1]
+    for h in range(n_values):
+        if above[h] >= nodes.tops[node, h]:
+            return False
+    if above[0] == np.inf:
+        return False
+    return len(above) == n_values or above[n_values] < rules.amounts[0]
+
+
+@njit(cache=True, nogil=True)
+def add_suppressed(above, is_new, rules, cells, scratch):  # type: ignore[no-untyped-def]
+    """Add up the touched tuples that are suppressed; those that were added before stay so while thresholds rise."""
+    sums, tally, n_touched = scratch.sums, scratch.tally, scratch.touched[-1]
+    if is_new:
+        sums[:] = 0
+        tally[:] = 0
+        scratch.counted[:n_touched] = False
+    for i in range(n_touched):
+        if scratch.counted[i]:
+            continue
+        t = scratch.touched[i]
+        gone = False
+        for h in range(len(scratch.env)):
+            gone |= scratch.env[h, t] <= above[h]
+        if gone:
+            scratch.counted[i] = True
+            add_tuple(t, rules, cells, scratch)
+            if sums[0] > rules.amounts[0]:
+                return
+
+
+@njit(cache=True, nogil=True)
+def add_tuple(t, rules, cells, scratch):  # type: ignore[no-untyped-def]
+    """Add what a tuple's suppression costs."""
+    sums, tally = scratch.sums, scratch.tally
+    sums[0] += cells.counts[t]
+    for a in range(len(sums) - 1):
+        left = 0.0
+        for j in range(len(scratch.x)):
+            left += rules.left[a, scratch.x[j], cells.places[j, t]]
+        sums[1 + a] += left * cells.counts[t]
+    for c in range(len(tally)):
+        for label in range(tally.shape[1]):
+            tally[c, label] += rules.labels[c, t, label]
+
+
+@njit(cache=True, nogil=True)
+def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+    """The least minimised value of a measure that is no threshold, above the thresholds."""
+    kind, place = rules.kinds[o], rules.places[o]
+    if kind == ADDITIVE:
+        if scratch.sums[0] == rules.amounts[4]:
+            return rules.most[place]
+        floor, added = scratch.floors[place], scratch.sums[1 + place]
+        n_values = nodes.tops.shape[1]
+        if len(above) > n_values:
+            # So many more rows are suppressed, whichever they are.
+            more = above[n_values] + 1 - scratch.sums[0]
+            if more > 0:
+                least = 0.0
+                for j in range(len(scratch.x)):
+                    least += rules.least[place, j, scratch.x[j]]
+                added += more * least
+        # A little less, so that the rounding of the sum proves nothing.
+        rounding = 1e-12 + 1e-15 * scratch.touched[-1]
+        return floor if added <= 0 else floor + added - rounding * (abs(floor) + added)
+    bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
+    if kind == MAJORITY:
+        most = 0
+        for label in range(scratch.tally.shape[1]):
+            most = max(most, scratch.tally[place, label])
+        bound += most
+    return bound
+
+
+@njit(cache=True, nogil=True)
+def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+    """Whether the bounds allow for the constraints; exactly on a limit a node keeps it."""
+    for o in range(len(rules.kinds)):
+        if rules.limits[o] == np.inf:
+            continue
+        bound = -np.inf
+        if rules.kinds[o] <= MAJORITY:
+            bound = bound_of(o, node, above, rules, nodes, scratch)
+        elif rules.kinds[o] == SQUARES:
+            bound = -scratch.squares[rules.places[o]] - np.float64(rules.amounts[0]) ** 2
+        if bound > rules.limits[o]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
+    """Up to which value of a threshold a member stands for a node, as far as that one goes."""
+    if d < members.reaches.shape[1]:
+        return members.reaches[m, d]
+    # As many suppressed rows as leave the sums of squares within what the member stands for: they add their square.
+    reach = np.inf
+    for o in range(len(rules.kinds)):
+        if rules.kinds[o] == SQUARES and members.needs[m, o] > -np.inf:
+            room = -members.needs[m, o] - scratch.squares[rules.places[o]]
+            rows = np.floor(np.sqrt(room)) if room >= 0 else -1.0
+            while rows > 0 and rows * rows > room:
+                rows -= 1
+            reach = min(reach, rows)
+    return reach
+
+
+@njit(cache=True, nogil=True)
+def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+    """The member that stands for the node up to the highest first threshold, or -1; members come in that order."""
+    bounds = scratch.bounds
+    for o in range(len(bounds)):
+        bounds[o] = np.inf
+        if rules.kinds[o] <= MAJORITY:
+            bounds[o] = bound_of(o, node, above, rules, nodes, scratch)
+    for m in range(len(members.needs)):
+        if members.reaches[m, 0] <= above[0]:
+            return -1
+        stands = True
+        for o in range(len(bounds)):
+            if rules.kinds[o] <= MAJORITY and members.needs[m, o] > bounds[o]:
+                stands = False
+                break
+        for d in range(1, len(above)):
+            if not stands:
+                break
+            stands = _reach(m, d, rules, members, scratch) > above[d]
+        if stands:
+            return m
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+    """The member that stands for all that a node can be at once, or -1; -2 where it breaks a constraint.
+
+    Args:
+        node: Its number; `scratch` holds its levels and its floors.
+        hint: The member to try first.
+        rules: `Rules`.
+        nodes: `Nodes`.
+        members: `Members`.
+        scratch: `Scratch`.
+    """
+    n_values = nodes.tops.shape[1]
+    for h in range(n_values):
+        if rules.first[h] >= nodes.tops[node, h]:
+            return -2
+    n = len(members.needs)
+    for i in range(n):
+        m = (hint + i) % n
+        stands = True
+        for h in range(n_values):
+            if members.reaches[m, h] < nodes.tops[node, h]:
+                stands = False
+                break
+        for o in range(len(rules.kinds)):
+            if not stands:
+                break
+            kind = rules.kinds[o]
+            if kind == ADDITIVE:
+                stands = members.needs[m, o] <= scratch.floors[rules.places[o]]
+            elif kind <= MAJORITY:
+                bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
+                stands = members.needs[m, o] <= bound
+            elif kind == SQUARES:
+                bound = nodes.bounds[node, rules.columns[o]] - np.float64(rules.amounts[0]) ** 2
+                stands = members.needs[m, o] <= bound
+        if stands:
+            return m
+    return -1

@@ -1,0 +1,235 @@
+"""What evaluated nodes teach about others: lessons from their classes, and the arrays in which all of them are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.known import Evidence
+from pymoo_anon.algorithms.proofs.node import mask_of
+from pymoo_anon.algorithms.proofs.reading import NEVER
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples
+from pymoo_anon.objectives.bounds.base import Bounding, Kind
+from pymoo_anon.objectives.bounds.cases import suppressible, surely_gone
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.suppression import AtMost
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+
+class Teacher:
+    """Reads lessons from the classes of nodes.
+
+    A lesson is one float array, as a journal holds it: what each threshold cannot be above in any specialization; the
+    lower bounds that hold of all specializations; those that hold of all generalizations; then, for each threshold, the
+    number of tuples in small classes; the tuples; and the values of their classes.
+
+    Args:
+        problem: The problem.
+        families: What is known of each measure.
+        thresholds: The families of the thresholds.
+        columns: The measures that have bounds of their own, by number.
+        cells: The distinct tuples.
+        rises: Whether floors of generalizations are wanted.
+    """
+
+    def __init__(
+        self,
+        problem: LatticeProblem,
+        families: list[Bounding],
+        thresholds: list[Any],
+        columns: list[int],
+        cells: Cells,
+        rises: bool,
+    ) -> None:
+        self.problem, self.families, self.thresholds = problem, families, thresholds
+        self.columns, self.cells, self.rises = columns, cells, rises
+        limit = problem.suppression.limit_of(problem.table.n_rows)
+        self.limit = problem.table.n_rows if limit is None else limit
+        self.has_gone = not isinstance(problem.suppression, AtMost)
+
+    def lessons(self, classes: EquivalenceClasses) -> Iterator[Matrix]:
+        """One lesson for each generalization of some classes."""
+        n = len(classes)
+        values = [family.values_of(classes) for family in self.thresholds]
+        nothing = np.full((1, len(classes.sizes)), np.inf)
+        gone = np.zeros(0, dtype=bool)
+        if self.has_gone:
+            rule, constraints = self.problem.suppression, self.problem.constraints
+            gone = np.concatenate([surely_gone(one, rule, constraints) for one in classes])
+        tops, starts, ids, found = small_tuples(
+            classes.maps,
+            classes.starts,
+            classes.sizes,
+            classes.representatives,
+            np.stack(values) if values else nothing,
+            gone,
+            self.limit,
+            *self.cells,
+        )
+        n_values = tops.shape[1]
+        for i in range(n):
+            first, last = starts[i * n_values], starts[(i + 1) * n_values]
+            bounds = self._bounds(classes[i]) if self.columns else np.empty(0)
+            numbers = np.diff(starts[i * n_values : (i + 1) * n_values + 1])
+            yield np.concatenate([tops[i], bounds, numbers, ids[first:last], found[first:last]])
+
+    def _bounds(self, classes: EquivalenceClasses) -> Matrix:
+        """Lower bounds of all specializations, then of all generalizations; -inf where nothing is known."""
+        problem = self.problem
+        below = suppressible(classes, problem.suppression, problem.constraints, by_k=False)
+        special, general = np.full(len(self.columns), -np.inf), np.full(len(self.columns), -np.inf)
+        for i, column in enumerate(self.columns):
+            family: Any = self.families[column]
+            if family.kind is Kind.SQUARES:
+                special[i] = -family.most_of_specializations(classes)
+            elif not family.has_floor:
+                best = family.best_of_specializations(classes, below)
+                if best is not None:
+                    special[i] = -best[0] if family.measure.maximize else best[0]
+            if self.rises:
+                floor = family.floor_of_generalizations(classes)
+                general[i] = -np.inf if floor is None else floor
+        return np.append(special, general)
+
+
+class Library:
+    """All evidence, in arrays that grow by doubling.
+
+    Args:
+        lengths: (n_var,) int64 array, the greatest levels.
+        n_values: Number of thresholds that tuples are listed by.
+        cells: The distinct tuples.
+        entries: (3, n_entries) int64 array, the tuple, the mark and the rows of each entry of the sums of squares.
+        segments: (n_squares + 1,) int64 array, where the entries of each sum begin.
+        most_orders: How many orders of all tuples may be kept, and as many sums.
+    """
+
+    def __init__(
+        self, lengths: Ints, n_values: int, cells: Cells, entries: Ints, segments: Ints, most_orders: int
+    ) -> None:
+        self.lengths = lengths
+        self.n_values, self.cells, self.entries, self.segments = n_values, cells, entries, segments
+        self.most_orders = most_orders
+        n_distinct = len(cells.counts)
+        self.arrays = Evidence(
+            numbers=np.zeros(2, dtype=np.int64),
+            levels=np.empty((256, len(lengths)), dtype=np.int64),
+            masks=np.empty(256, dtype=np.uint64),
+            whole=np.empty(256, dtype=bool),
+            tops=np.empty(256),
+            starts=np.zeros(256 * n_values + 1, dtype=np.int64),
+            ids=np.empty(1 << 14, dtype=np.int32),
+            values=np.empty(1 << 14),
+            orders=np.empty(256, dtype=np.int32),
+            dense=np.empty(256, dtype=np.int32),
+            order=np.empty((0, n_distinct), dtype=np.int32),
+            ends=np.empty((0, n_distinct), dtype=np.int32),
+            counts=np.empty((0, entries.shape[1]), dtype=np.uint32),
+        )
+        self.n_orders = self.n_dense = 0
+
+    def make_room(self, n_entries: int) -> bool:
+        """Make room for one more node and so many more tuples; returns whether arrays were replaced."""
+        own = self.arrays
+        n, m = own.numbers.tolist()
+        grows: dict[str, Any] = {}
+        if n + 2 >= len(own.levels):
+            for name in ("levels", "masks", "whole", "tops", "orders", "dense"):
+                old = getattr(own, name)
+                grows[name] = np.concatenate([old, np.empty_like(old)])
+            grows["starts"] = np.concatenate([own.starts, np.zeros(len(own.levels) * self.n_values, dtype=np.int64)])
+        if m + n_entries > len(own.ids):
+            more = max(len(own.ids), n_entries)
+            grows["ids"] = np.concatenate([own.ids, np.empty(more, dtype=np.int32)])
+            grows["values"] = np.concatenate([own.values, np.empty(more)])
+        self.arrays = own._replace(**grows)
+        return bool(grows)
+
+    def add(self, x: Ints, top: float, numbers: Ints, ids: Matrix, values: Matrix) -> int:
+        """Keep the tuples in small classes of an evaluated node; returns the number of this evidence."""
+        # Room for what a refuted node may teach is made here, too.
+        self.make_room(len(ids) + len(self.cells.counts))
+        own = self.arrays
+        n, m = own.numbers.tolist()
+        own.levels[n], own.masks[n] = x, mask_of(x, self.lengths)
+        own.whole[n], own.tops[n], own.orders[n], own.dense[n] = True, top, -1, -1
+        own.ids[m : m + len(ids)] = ids
+        own.values[m : m + len(ids)] = values
+        first = n * self.n_values + 1
+        own.starts[first : first + self.n_values] = m + np.cumsum(numbers)
+        own.numbers[:] = n + 1, m + len(ids)
+        return int(n)
+
+    def keep_order(self, place: int, groups: Ints) -> None:
+        """Sort the tuples by the classes of some evidence, where memory allows for it.
+
+        Args:
+            place: The number of the evidence.
+            groups: (n_codes,) int64 array, the group of every domain value.
+        """
+        if self.n_orders == self.most_orders:
+            self.arrays.orders[place] = NEVER
+            return
+        if self.n_orders == len(self.arrays.order):
+            more = min(max(8, self.n_orders), self.most_orders - self.n_orders)
+            for name in ("order", "ends"):
+                old = getattr(self.arrays, name)
+                grown = np.concatenate([old, np.empty((more, old.shape[1]), dtype=np.int32)])
+                self.arrays = self.arrays._replace(**{name: grown})
+        row = self.n_orders
+        order_by_class(groups, self.arrays.order[row], self.arrays.ends[row], *self.cells)
+        self.arrays.orders[place] = row
+        self.n_orders += 1
+
+    def keep_sums(self, place: int, groups: Ints) -> None:
+        """Count how often each entry is found in its class, where memory allows for it; arguments as `keep_order`."""
+        if self.n_dense == self.most_orders or self.entries.shape[1] == 0:
+            return
+        if self.n_dense == len(self.arrays.counts):
+            more = min(max(64, self.n_dense), self.most_orders - self.n_dense)
+            old = self.arrays.counts
+            self.arrays = self.arrays._replace(
+                counts=np.concatenate([old, np.empty((more, old.shape[1]), dtype=np.uint32)])
+            )
+        row = self.n_dense
+        marks = self.entries[1].view(np.uint64)
+        _count_entries(
+            groups, self.entries[0], marks, self.entries[2], self.segments, self.arrays.counts[row], *self.cells
+        )
+        self.arrays.dense[place] = row
+        self.n_dense += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_entries(groups, owners, marks, rows, segments, counts, *cells):  # type: ignore[no-untyped-def]
+    """Write how many rows of its class each entry is one with.
+
+    Args:
+        groups: (n_codes,) int64, the group of every domain value.
+        owners: (n_entries,) int64, the distinct tuple of each.
+        marks: (n_entries,) uint64: equal for entries that are one where their classes are.
+        rows: (n_entries,) int64.
+        segments: (n_squares + 1,) int64, where the entries of each sum begin.
+        counts: (n_entries,) uint32, written.
+        cells: The arrays of `Cells`.
+    """
+    cells = Cells(cells[0], cells[1], cells[2], cells[3])
+    keys, part = np.empty(len(cells.counts), dtype=np.uint64), np.empty(len(cells.marks), dtype=np.uint64)
+    keys_of(groups, cells, keys, part)
+    for s in range(len(segments) - 1):
+        a, b = segments[s], segments[s + 1]
+        own, ids = np.empty(b - a, dtype=np.uint64), np.empty(b - a, dtype=np.int64)
+        for e in range(a, b):
+            own[e - a] = keys[owners[e]] + marks[e]
+        totals = np.zeros(number_keys(own, ids), dtype=np.int64)
+        for e in range(a, b):
+            totals[ids[e - a]] += rows[e]
+        for e in range(a, b):
+            counts[e] = totals[ids[e - a]]

@@ -1,0 +1,196 @@
+"""What is known of a stored lattice, as named groups of arrays for compiled loops.
+
+A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
+tuple, and `named` gives them their names back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.refuting import Blocks, Cells
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Keys = NDArray[np.uint64]
+Matrix = NDArray[np.float64]
+
+#: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor and what suppressed tuples lose on top; a
+#: floor and a majority of the suppressed tuples; a threshold of `Members.reaches`; a sum of squares.
+FIXED, ADDITIVE, MAJORITY, THRESHOLD, SQUARES = range(5)
+
+
+class Rules(NamedTuple):
+    """What does not change: the lattice, and what is asked of its nodes.
+
+    Attributes:
+        lengths: (n_var,) int64, the greatest level of each attribute.
+        strides: (n_var,) int64, how far apart nodes are in their numbering that differ by one level.
+        groups: (n_levels, n_codes) int64, the group of every domain value at every level.
+        kinds: (n_measures,) int64, the kind of each measure.
+        places: (n_measures,) int64, its number among those of its kind.
+        columns: (n_measures,) int64, its column in `Nodes.bounds`, or -1.
+        limits: (n_measures,) float, the greatest minimised values that constraints allow, or infinity.
+        first: (n_thresholds,) float: what each threshold is above at every node that keeps the constraints.
+        terms: (n_additive, n_var, n_levels) float, the floor of each level.
+        left: (n_additive, n_levels, n_codes) float, what a suppressed row loses by each domain value.
+        least: (n_additive, n_var, n_levels) float, the least of these.
+        most: (n_additive,) float, the value where every row is suppressed.
+        labels: (n_majority, n_distinct, n_labels) int64, the labels of each tuple.
+        weights: (n_entries,) int64, the rows of each entry of the sums of squares.
+        segments: (n_squares + 1,) int64, where the entries of each sum begin.
+        amounts: (5,) int64: the limit of suppressed rows; how many tuples are read to refute a node; 0 where the only
+            threshold is k, which reading refutes, else -1; how many columns of bounds hold of all specializations;
+            the rows of the table.
+    """
+
+    lengths: Ints
+    strides: Ints
+    groups: Ints
+    kinds: Ints
+    places: Ints
+    columns: Ints
+    limits: Matrix
+    first: Matrix
+    terms: Matrix
+    left: Matrix
+    least: Matrix
+    most: Matrix
+    labels: Ints
+    weights: Ints
+    segments: Ints
+    amounts: Ints
+
+
+class Nodes(NamedTuple):
+    """What is known of each node.
+
+    Attributes:
+        tops: (n_nodes, n_values) float: what each threshold cannot be above.
+        bounds: (n_nodes, n_columns) float, lower bounds of minimised values.
+        done: (n_nodes,) Boolean, the nodes that were evaluated.
+    """
+
+    tops: Matrix
+    bounds: Matrix
+    done: Flags
+
+
+class Members(NamedTuple):
+    """The front, as what it can stand for; by their first reach, the furthest first.
+
+    Attributes:
+        needs: (m, n_measures) float: a member stands for minimised values from this one on.
+        reaches: (m, n_values) float: it stands for thresholds up to this one.
+    """
+
+    needs: Matrix
+    reaches: Matrix
+
+
+class Evidence(NamedTuple):
+    """What was grouped, node after node: tuples in small classes.
+
+    Attributes:
+        numbers: (2,) int64: how many nodes there are, and tuples of all of them.
+        levels: (room, n_var) int64.
+        masks: (room,) uint64, a bit for each step above the lowest levels.
+        whole: (room,) Boolean: whether all of the node was grouped, and not only what refuted it.
+        tops: (room,) float: the first threshold that is out of reach, or the size of the class that reading stopped at.
+        starts: (room * n_values + 1,) int64, where the tuples of each node by each value begin; in order of values.
+        ids: (entry_room,) int32, tuples.
+        values: (entry_room,) float, the values of their classes.
+        orders: (room,) int32, the row of `order` that holds its tuples by class, or -1.
+        dense: (room,) int32, the row of `counts` that holds its sums of squares, or -1.
+        order: (n, n_distinct) int32, tuples by class, small classes first.
+        ends: (n, n_distinct) int32, where each class ends.
+        counts: (n, n_entries) uint32: how often each entry is found in its class.
+    """
+
+    numbers: Ints
+    levels: Ints
+    masks: Keys
+    whole: Flags
+    tops: Matrix
+    starts: Ints
+    ids: NDArray[np.int32]
+    values: Matrix
+    orders: NDArray[np.int32]
+    dense: NDArray[np.int32]
+    order: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    counts: NDArray[np.uint32]
+
+
+class Scratch(NamedTuple):
+    """Memory for the node that is looked at.
+
+    Attributes:
+        work: (5,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
+            looked at, hints given.
+        x: (n_var,) int64, its levels.
+        mask: (1,) uint64, a bit for each step above the lowest levels.
+        floors: (n_additive,) float.
+        accepted: (room,) int64, the evidence that speaks of it.
+        places: (room,) int64, how far each of them was read.
+        gains: (room,) int64, how much more of each of them there is.
+        stamp: (1,) int64.
+        stamps: (n_distinct,) int64: equal to the stamp where a tuple was touched.
+        env: (n_values, n_distinct) float, the least value of a touched tuple's classes.
+        touched: (n_distinct + 1,) int64: the touched tuples; their number comes last.
+        counted: (n_distinct,) Boolean, by place in `touched`: whether it is among the suppressed.
+        sums: (1 + n_additive,) float: rows that are suppressed, and what they lose.
+        tally: (n_majority, n_labels) int64, their labels.
+        squares: (n_squares,) float, bounds of the sums of squares without the suppressed rows' own.
+        thresholds: (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends.
+        bounds: (n_measures,) float, bounds of the measures above the thresholds.
+        hints: (4, 5) int64: evidence that settled nodes together lately; how many there are comes last.
+        least: (n_entries,) uint32, the fewest that an entry is found with.
+    """
+
+    work: Ints
+    x: Ints
+    mask: Keys
+    floors: Matrix
+    accepted: Ints
+    places: Ints
+    gains: Ints
+    stamp: Ints
+    stamps: Ints
+    env: Matrix
+    touched: Ints
+    counted: Flags
+    sums: Matrix
+    tally: Ints
+    squares: Matrix
+    thresholds: Matrix
+    bounds: Matrix
+    hints: Ints
+    least: NDArray[np.uint32]
+
+
+# Where each group ends among all arrays. They stand in this order.
+_RULES = len(Rules._fields)
+_CELLS = _RULES + len(Cells._fields)
+_NODES = _CELLS + len(Nodes._fields)
+_MEMBERS = _NODES + len(Members._fields)
+_EVIDENCE = _MEMBERS + len(Evidence._fields)
+_SCRATCH = _EVIDENCE + len(Scratch._fields)
+
+
+@njit(cache=True, nogil=True)
+def named(arrays: Any) -> Any:
+    """The groups of a flat tuple of all arrays, in the order in which they stand above; `Cells` come second."""
+    return (
+        Rules(*arrays[:_RULES]),
+        Cells(*arrays[_RULES:_CELLS]),
+        Nodes(*arrays[_CELLS:_NODES]),
+        Members(*arrays[_NODES:_MEMBERS]),
+        Evidence(*arrays[_MEMBERS:_EVIDENCE]),
+        Scratch(*arrays[_EVIDENCE:_SCRATCH]),
+        Blocks(*arrays[_SCRATCH:]),
+    )

@@ -1,0 +1,95 @@
+"""The layers of a stored lattice: nodes of one level sum, from general to special."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.covering import is_plainly_covered
+from pymoo_anon.algorithms.proofs.known import named
+from pymoo_anon.engine.compiled import njit
+
+Ints = NDArray[np.int64]
+
+
+def layer_sizes(lengths: Ints) -> Ints:
+    """(sum of the lengths + 1,) int64 array: how many nodes have each level sum."""
+    sizes = np.ones(1, dtype=np.int64)
+    for length in lengths:
+        sizes = np.convolve(sizes, np.ones(int(length) + 1, dtype=np.int64))
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
+    """Bring bounds down to the nodes of one level sum, and find those that no member plainly stands for.
+
+    Args:
+        total: The level sum; the nodes of the sum above have their bounds.
+        found: (n,) int64, written: the nodes that are left, in the order of their numbers.
+        arrays: The arrays of all groups, as `known.named` takes them.
+
+    Returns:
+        How many nodes are left.
+    """
+    rules, _, known, members, _, scratch, _ = named(arrays)
+    n_var, n_additive = len(rules.lengths), len(scratch.floors)
+    x = scratch.x
+    # The sums of a node's terms from the first attribute to each, and of its strides; one place further on.
+    floors, numbers = np.zeros((n_additive, n_var + 1)), np.zeros(n_var + 1, dtype=np.int64)
+    _fill(0, total, rules.lengths, x)
+    changed, n_found, hint = 0, 0, 0
+    while changed >= 0:
+        for j in range(changed, n_var):
+            numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
+            for a in range(n_additive):
+                term = rules.terms[a, j, x[j]]
+                # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+                floors[a, j + 1] = term if j == 0 else floors[a, j] + term
+        node = numbers[n_var]
+        _inherit(node, x, rules, known)
+        if not known.done[node]:
+            for a in range(n_additive):
+                scratch.floors[a] = floors[a, n_var]
+            stands = is_plainly_covered(node, hint, rules, known, members, scratch)
+            if stands >= 0:
+                hint = stands
+            elif stands == -1:
+                found[n_found] = node
+                n_found += 1
+        changed = _next(x, rules.lengths)
+    return n_found
+
+
+@njit(cache=True, nogil=True)
+def _inherit(node, x, rules, known):  # type: ignore[no-untyped-def]
+    """What no generalization can be, a node cannot be either."""
+    for j in range(len(x)):
+        if x[j] < rules.lengths[j]:
+            above = node + rules.strides[j]
+            for h in range(known.tops.shape[1]):
+                known.tops[node, h] = min(known.tops[node, h], known.tops[above, h])
+            for c in range(rules.amounts[3]):
+                known.bounds[node, c] = max(known.bounds[node, c], known.bounds[above, c])
+
+
+@njit(cache=True, nogil=True)
+def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
+    """Write the lowest levels from an attribute on that have this sum: the last ones are raised first."""
+    for j in range(len(lengths) - 1, start - 1, -1):
+        x[j] = min(lengths[j], total)
+        total -= x[j]
+
+
+@njit(cache=True, nogil=True)
+def _next(x, lengths):  # type: ignore[no-untyped-def]
+    """Make x the next node of its level sum; returns the first attribute that changed, or -1 after the last node."""
+    behind = 0
+    # Invariant: the levels behind j have the sum `behind`, and are as high as they get from the first of them on.
+    for j in range(len(x) - 1, -1, -1):
+        if x[j] < lengths[j] and behind > 0:
+            x[j] += 1
+            _fill(j + 1, behind - 1, lengths, x)
+            return j
+        behind += x[j]
+    return -1

@@ -1,0 +1,187 @@
+"""Proofs over bit strings: the least loss, and the front of k and a loss."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.base import Matrix, Proof
+from pymoo_anon.algorithms.proofs.pair_search import improve, improve_within
+from pymoo_anon.algorithms.proofs.strings_goal import goal
+from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings_plan import plan
+from pymoo_anon.algorithms.proofs.strings_search import Known, Search
+from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
+from pymoo_anon.algorithms.proofs.tolerance import Tolerance
+from pymoo_anon.problems.partition import PartitionProblem
+
+Ints = NDArray[np.int64]
+
+# Seconds of a slice.
+_SLICE = 0.2
+
+# Local searches from random strings before the first proof; later ones begin at the string found last.
+_STARTS = 8
+
+
+class StringProof(Proof):
+    """The strings of a `PartitionProblem`: one loss, alone or beside an objective that follows k.
+
+    One search after the other proves the least loss of all strings whose k is at least a threshold: first the least
+    that is allowed, then one more than what the string that was found has. A string that stands for others within the
+    tolerance of k passes over their thresholds. A local search gives every search a string to begin with.
+
+    Every string that a search reaches is evaluated by the problem itself, so that constraints of any kind and what a
+    rule of suppression does beyond its bounds are seen there.
+
+    Args:
+        problem: The problem.
+        tolerance: How far the front may stay off.
+        max_bytes: Memory that open parts of the strings and tables may take.
+        random_state: Draws where local searches begin.
+    """
+
+    def __init__(
+        self,
+        problem: PartitionProblem,
+        tolerance: Tolerance,
+        max_bytes: int,
+        random_state: np.random.Generator,
+    ) -> None:
+        super().__init__(problem, tolerance, max_bytes, random_state)
+        self._goal = goal(problem)
+        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
+        self._plan = plan(self._space.instance, max_bytes)
+        # What a member may be at most to stand for strings of every k.
+        own = self._goal.of_k[:, np.newaxis]
+        self._widened = np.empty(0)
+        if self._goal.privacy is not None:
+            at = [self._goal.privacy]
+            self._widened = Tolerance(tolerance.absolute[at], tolerance.relative[at]).widened(own)[:, 0]
+        self._k = self._goal.k
+        # Every string that is open loses at least this much.
+        self._least = 0.0
+        # The price of suppressed rows that was enough in the local search before.
+        self._price = 0.0
+        self._search: Search | None = None
+        # What searches of smaller thresholds know of parts.
+        self._known: Known = {}
+        self._n_settled = 0
+        self._certified = self._k > problem.table.n_rows
+
+    @classmethod
+    def check(cls, problem: PartitionProblem, max_bytes: int) -> None:
+        """Refuse a problem whose objectives cannot be proven over bit strings.
+
+        Raises:
+            ValueError: They are others than a loss by what classes save, alone or beside one that follows k.
+        """
+        StringInstance.of(problem, problem.objectives[goal(problem).loss])
+
+    @property
+    def certified(self) -> bool:
+        """Whether all strings are settled."""
+        return self._certified
+
+    @property
+    def n_undecided(self) -> int:
+        """Number of parts of the strings that the search of the current threshold has open."""
+        return 0 if self._search is None else self._search.n_open
+
+    @property
+    def n_pruned(self) -> int:
+        """Number of parts of the strings that bounds settled."""
+        return self._n_settled + (0 if self._search is None else self._search.n_settled)
+
+    def advance(self) -> None:
+        """Go on with the search of the current threshold, or begin or end it."""
+        if self._search is None:
+            self._begin()
+            return
+        self._search.work(_SLICE, self.problem.n_threads, self._need, self._evaluate)
+        if self._search.n_open == 0:
+            self._end()
+
+    def open_bounds(self) -> Matrix:
+        """One row: what is open has at most the greatest k, and loses no less than the best open part or member."""
+        if self.certified:
+            return np.empty((0, self.problem.n_obj))
+        bounds = np.empty((1, self.problem.n_obj))
+        if self._goal.privacy is not None:
+            bounds[0, self._goal.privacy] = self._goal.of_k[-1]
+        least = self._least
+        if self._search is not None:
+            found = self._space.least_loss(self._search.gain)
+            best = self._best()
+            if self._goal.privacy is not None and best is not None:
+                # What a member settles here is open at larger thresholds.
+                found = min(found, self._settled_from(float(self.F[best, self._goal.loss])))
+            least = max(least, found)
+        # A little less, so that the rounding of F proves nothing.
+        bounds[0, self._goal.loss] = least * (1 - 1e-12)
+        return bounds
+
+    def offer(self, X: NDArray[np.bool_]) -> None:
+        """Evaluate strings from elsewhere and take the best of them into the front."""
+        super().offer(X)
+        self.n_evaluated += len(X)
+
+    def _begin(self) -> None:
+        """Look for good strings of the current threshold, and set its search up."""
+        instance, k, limit = self._space.instance, self._k, self._goal.limit
+        starts = [np.zeros(self.problem.n_var, dtype=bool)]
+        best = self._best()
+        if best is not None:
+            starts = [self.X[best]]
+        elif self._goal.privacy is None:
+            starts = [*starts, *self.problem.sample(_STARTS, self.random_state)]
+        for start in starts:
+            cuts = instance.cuts_of(start)
+            if limit == instance.n_rows:
+                found = [improve(instance, cuts, k, self.random_state)]
+            else:
+                found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
+            self.offer(np.array([instance.bits_of(one) for one in found]))
+        price = {0: self._space.largest_price(), instance.n_rows: 0.0}.get(limit, self._space.average_price())
+        asked = Asked(k, limit, price)
+        gain = self._space.need(self._least, exact=False)
+        self._search = Search(self._space, self._plan, asked, gain, self.max_bytes, self._known)
+
+    def _end(self) -> None:
+        """Go on to the next threshold, if there is one."""
+        assert self._search is not None, "a search ends that was begun"
+        self._n_settled += self._search.n_settled
+        self._search = None
+        best = self._best()
+        if best is None or self._goal.privacy is None:
+            # No string is feasible here, and so none beyond; or there are no thresholds.
+            self._certified = True
+            return
+        self._least = max(self._least, self._settled_from(float(self.F[best, self._goal.loss])))
+        self._k = self._goal.next_k(float(self.F[best, self._goal.privacy]), self._widened)
+        self._certified = self._k > self.problem.table.n_rows
+
+    def _best(self) -> int | None:
+        """The member of least loss that reaches the current threshold, or None."""
+        members = np.arange(len(self.F))
+        if self._goal.privacy is not None:
+            members = members[self.F[:, self._goal.privacy] <= self._goal.of_k[self._k - 1]]
+        if len(members) == 0:
+            return None
+        return int(members[np.argmin(self.F[members, self._goal.loss])])
+
+    def _settled_from(self, loss: float) -> float:
+        """The least loss for which a member with a given one stands."""
+        absolute, relative = self.tolerance.absolute[self._goal.loss], self.tolerance.relative[self._goal.loss]
+        return float((loss - absolute) / (1 + relative))
+
+    def _need(self) -> float:
+        """Strings that gain no more than this are settled, in the search of the current threshold."""
+        best = self._best()
+        loss = np.inf if best is None else float(self.F[best, self._goal.loss])
+        settled = self._settled_from(loss)
+        return self._space.need(settled, exact=settled == loss)
+
+    def _evaluate(self, cuts: list[Ints]) -> None:
+        """Evaluate a string that a search reached."""
+        self.offer(self._space.instance.bits_of(cuts)[np.newaxis])

@@ -1,0 +1,264 @@
+"""Nodes of a stored lattice, one after the other: settled by all that evaluated generalizations say, or left open.
+
+Every evaluated node keeps its tuples in small classes, as a list. Only those can matter to a specialization y: let the
+classes of z with at most v hold more tuples than the limit, for the smallest such v. For thresholds of y from v on, z
+alone says that they are out of reach. For smaller ones only classes below v count. So a list holds no more rows than
+the limit, and the union of the lists of all evaluated generalizations is as good as their classes themselves.
+
+A node that the union leaves open is not evaluated at once: some of its classes may say enough, see `reading`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.covering import add_tuple, furthest_member, is_covered, keeps_limits
+from pymoo_anon.algorithms.proofs.known import SQUARES, named
+from pymoo_anon.algorithms.proofs.node import is_above, prepare, touch
+from pymoo_anon.algorithms.proofs.reading import NOT_NOW, OPEN, SETTLED, by_reading
+from pymoo_anon.engine.compiled import njit
+
+Ints = NDArray[np.int64]
+
+#: Why `settle` returns: all nodes are looked at, enough of them are open, there is no room for more evidence, the order
+#: of some evidence is wanted, or a slice of work is done.
+FINISHED, ENOUGH, NO_ROOM, NO_ORDER, SLICE = range(5)
+
+# So many lists are looked for that hold the most tuples; mostly they are enough.
+_LONGEST_FIRST = 4
+
+# Tuples that are looked at in one slice, some tenths of a second.
+_SLICE = 50_000_000
+
+
+@njit(cache=True, nogil=True)
+def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-def]
+    """Look at nodes until some are open.
+
+    Args:
+        nodes: (n,) int64, numbers of nodes.
+        start: Where to begin in `nodes`.
+        most_open: How many open nodes are enough.
+        reads: Whether tuples may be read to refute a node.
+        arrays: The arrays of all groups, as `known.named` takes them.
+
+    Returns:
+        Where to go on, why, and the (m,) int64 array of the open nodes.
+    """
+    rules, cells, known, members, evidence, scratch, blocks = named(arrays)
+    open_nodes = np.empty(most_open, dtype=np.int64)
+    n_open = 0
+    scratch.work[3] = 0
+    for position in range(start, len(nodes)):
+        node = nodes[position]
+        if known.done[node]:
+            continue
+        if evidence.numbers[0] + 1 >= len(evidence.levels) or evidence.numbers[1] + len(cells.counts) > len(
+            evidence.ids
+        ):
+            return position, NO_ROOM, open_nodes[:n_open]
+        if scratch.work[3] > _SLICE:
+            return position, SLICE, open_nodes[:n_open]
+        prepare(node, rules, known, scratch)
+        outcome = SETTLED
+        if not is_covered(node, rules, cells, known, members, scratch):
+            if len(rules.first) > 1:
+                outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
+            else:
+                outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
+            if outcome == OPEN and reads and rules.amounts[2] == 0:
+                outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
+        if outcome == NOT_NOW:
+            return position, NO_ORDER, open_nodes[:n_open]
+        if outcome == OPEN:
+            open_nodes[n_open] = node
+            n_open += 1
+            if n_open == most_open:
+                return position + 1, ENOUGH, open_nodes
+    return len(nodes), FINISHED, open_nodes[:n_open]
+
+
+@njit(cache=True, nogil=True)
+def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Settle a node with one threshold by the lists of all evaluated generalizations, as far as they go.
+
+    Lists are sorted by value. So only their tuples up to the threshold are looked at, and more of them as it rises.
+    """
+    above = scratch.thresholds[0]
+    if _is_hinted(above[0], rules, cells, evidence, scratch):
+        known.tops[node, 0] = min(known.tops[node, 0], above[0])
+        return SETTLED
+    n_accepted = _accept(evidence, scratch)
+    for a in range(n_accepted):
+        scratch.places[a] = evidence.starts[scratch.accepted[a]]
+    scratch.sums[:] = 0
+    scratch.tally[:] = 0
+    # Invariant: `sums` and `tally` are those of the tuples that are suppressed where the threshold is above `above`, as
+    # far as the lists were read. Up to `above` the members stand for the node.
+    while True:
+        first_new = scratch.touched[-1]
+        if _are_too_many(above[0], n_accepted, rules, cells, evidence, scratch):
+            # No constraint but the limit says so: it holds for all specializations.
+            known.tops[node, 0] = min(known.tops[node, 0], above[0])
+            return SETTLED
+        if scratch.touched[-1] == first_new:
+            return OPEN
+        for i in range(first_new, scratch.touched[-1]):
+            add_tuple(scratch.touched[i], rules, cells, scratch)
+        while True:
+            if above[0] >= known.tops[node, 0] or above[0] == np.inf:
+                return SETTLED
+            if not keeps_limits(node, above, rules, known, scratch):
+                return SETTLED
+            m = furthest_member(node, above, rules, known, members, scratch)
+            if m < 0:
+                break
+            above[0] = members.reaches[m, 0]
+
+
+@njit(cache=True, nogil=True)
+def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Touch the tuples of at most this value, those of long lists first, until they are more than the limit."""
+    gains, places = scratch.gains, scratch.places
+    n = 0
+    # Invariant: the lists of the first n places have such tuples, gains[a] of them; no other list before a has any.
+    for a in range(n_accepted):
+        e, last = places[a], evidence.starts[scratch.accepted[a] + 1]
+        if e < last and evidence.values[e] <= above:
+            scratch.accepted[a], scratch.accepted[n] = scratch.accepted[n], scratch.accepted[a]
+            places[a] = places[n]
+            places[n] = e
+            gains[n] = _end_of(above, e, last, evidence) - e
+            n += 1
+    weight = scratch.sums[0]
+    for first in range(n):
+        if first < _LONGEST_FIRST:
+            best = first
+            for a in range(first + 1, n):
+                best = a if gains[a] > gains[best] else best
+            scratch.accepted[best], scratch.accepted[first] = scratch.accepted[first], scratch.accepted[best]
+            places[best], places[first] = places[first], places[best]
+            gains[best], gains[first] = gains[first], gains[best]
+        for e in range(places[first], places[first] + gains[first]):
+            t = evidence.ids[e]
+            if scratch.stamps[t] != scratch.stamp[0]:
+                touch(t, scratch)
+                weight += cells.counts[t]
+        scratch.work[3] += gains[first]
+        if weight > rules.amounts[0]:
+            if scratch.sums[0] == 0 and first < scratch.hints.shape[1] - 1:
+                scratch.work[4] += 1
+                row = scratch.hints[scratch.work[4] % len(scratch.hints)]
+                row[: first + 1] = scratch.accepted[: first + 1]
+                row[-1] = first + 1
+            return True
+        places[first] += gains[first]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Whether what settled other nodes lately does so here: it has more tuples of at most this value than the limit."""
+    for hint in scratch.hints:
+        speaks = hint[-1] > 0
+        for i in range(hint[-1]):
+            speaks &= scratch.mask[0] & ~evidence.masks[hint[i]] == 0 and is_above(evidence.levels[hint[i]], scratch.x)
+        if not speaks:
+            continue
+        weight = 0
+        for i in range(hint[-1]):
+            for e in range(evidence.starts[hint[i]], evidence.starts[hint[i] + 1]):
+                t = evidence.ids[e]
+                if evidence.values[e] > above:
+                    break
+                if scratch.stamps[t] != scratch.stamp[0]:
+                    touch(t, scratch)
+                    weight += cells.counts[t]
+        if weight > rules.amounts[0]:
+            return True
+        scratch.stamp[0] += 1
+        scratch.touched[-1] = 0
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _end_of(above, low, high, evidence):  # type: ignore[no-untyped-def]
+    """Where the values up to `above` end in a list, by bisection."""
+    while low < high:
+        middle = (low + high) >> 1
+        if evidence.values[middle] <= above:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Settle a node with several thresholds by the lists of all evaluated generalizations, as far as they go."""
+    n_values = known.tops.shape[1]
+    n_accepted = _accept(evidence, scratch)
+    for a in range(n_accepted):
+        first = scratch.accepted[a] * n_values
+        for h in range(n_values):
+            top = known.tops[node, h]
+            for e in range(evidence.starts[first + h], evidence.starts[first + h + 1]):
+                value, t = evidence.values[e], evidence.ids[e]
+                if value >= top:
+                    break
+                touch(t, scratch)
+                scratch.env[h, t] = min(scratch.env[h, t], value)
+            scratch.work[3] += evidence.starts[first + h + 1] - evidence.starts[first + h]
+    if scratch.touched[-1] > 0 and is_covered(node, rules, cells, known, members, scratch):
+        return SETTLED
+    if len(scratch.squares) > 0:
+        return _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch)
+    return OPEN
+
+
+@njit(cache=True, nogil=True)
+def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
+    """Gather the evidence of generalizations, the latest first; returns how much there is."""
+    n, mask = 0, scratch.mask[0]
+    for e in range(evidence.numbers[0] - 1, -1, -1):
+        if mask & ~evidence.masks[e] == 0 and is_above(evidence.levels[e], scratch.x):
+            scratch.accepted[n] = e
+            n += 1
+    scratch.work[3] += n
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Lower the bounds of sums of squares, generalization after generalization, until the node is settled.
+
+    An entry is found in its class no more often than in any generalization's. So its row adds at most the fewest.
+    """
+    is_first = True
+    for a in range(n_accepted):
+        row = evidence.dense[scratch.accepted[a]]
+        if row < 0:
+            continue
+        own = evidence.counts[row]
+        scratch.work[3] += len(own)
+        for e in range(len(own)):
+            scratch.least[e] = own[e] if is_first else min(scratch.least[e], own[e])
+        is_first = False
+        lowered = False
+        for s in range(len(scratch.squares)):
+            total = np.float64(0)
+            for e in range(rules.segments[s], rules.segments[s + 1]):
+                total += np.float64(rules.weights[e]) * np.float64(scratch.least[e])
+            # Beyond 2^53 sums are rounded.
+            total = total if total < 2.0**53 else total * (1 + 1e-9)
+            if total < scratch.squares[s]:
+                scratch.squares[s] = total
+                lowered = True
+        if lowered and is_covered(node, rules, cells, known, members, scratch):
+            for o in range(len(rules.kinds)):
+                if rules.kinds[o] == SQUARES:
+                    column = rules.columns[o]
+                    known.bounds[node, column] = max(known.bounds[node, column], -scratch.squares[rules.places[o]])
+            return SETTLED
+    return OPEN

@@ -1,0 +1,142 @@
+"""Random instances of bit strings, and what enumeration makes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from strategies import grown
+
+from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.table import Taxonomy
+
+
+@dataclass
+class Strings:
+    """An instance with the sums over its strings as they are defined, tuple by tuple.
+
+    Attributes:
+        instance: The arrays.
+        k: The smallest class that is kept.
+    """
+
+    instance: StringInstance
+    k: int
+
+    @property
+    def names(self) -> list[int]:
+        return list(range(len(self.instance.spans)))
+
+    def cuts(self, attribute: int) -> list[tuple[int, ...]]:
+        """Every cut of an attribute, as places of its groups."""
+        spans, n = self.instance.spans[attribute].tolist(), self.instance.sizes[attribute]
+
+        def from_value(at: int) -> list[tuple[int, ...]]:
+            if at == n:
+                return [()]
+            return [(i, *rest) for i, (low, high) in enumerate(spans) if low == at for rest in from_value(high)]
+
+        return from_value(0)
+
+    def strings(self) -> list[tuple[tuple[int, ...], ...]]:
+        """Every string, as a cut of every attribute."""
+        return list(product(*map(self.cuts, self.names)))
+
+    def group_of(self, attribute: int, cut: Any, value: int) -> int:
+        """The place of the group that holds a value."""
+        spans = self.instance.spans[attribute]
+        (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
+        return int(place)
+
+    def boxes(self, string: Any, without: tuple[int, ...] = (), within: Any = None) -> dict[tuple[int, ...], Counter]:
+        """By box the rows and, where there are labels, those of each: `within` takes only tuples with such values."""
+        found: dict[tuple[int, ...], Counter] = {}
+        labels = self.instance.labels
+        for t, code in enumerate(self.instance.codes.tolist()):
+            if within and any(not low <= code[a] < high for a, (low, high) in within.items()):
+                continue
+            box = tuple(self.group_of(a, string[a], code[a]) for a in self.names if a not in without)
+            tally = found.setdefault(box, Counter())
+            tally["rows"] += int(self.instance.counts[t])
+            for label, held in enumerate([] if labels is None else labels[t].tolist()):
+                tally[label] += held
+        return found
+
+    def gain_of_box(self, worth: float, tally: Counter, price: float = 0.0) -> float:
+        """What a box gains: `worth` is what a row saves by its groups."""
+        rows = tally["rows"]
+        if rows < self.k:
+            return 0.0
+        mass = rows if self.instance.labels is None else max(n for label, n in tally.items() if label != "rows")
+        return mass * (self.instance.flat + worth) - self.instance.square * rows**2 + price * rows
+
+    def gain(self, string: Any, price: float = 0.0) -> float:
+        """What the boxes of a string gain in all."""
+        worths = self.instance.worths
+        return sum(
+            self.gain_of_box(sum(worths[a][i] for a, i in enumerate(box)), tally, price)
+            for box, tally in self.boxes(string).items()
+        )
+
+    def suppressed(self, string: Any) -> int:
+        return sum(tally["rows"] for tally in self.boxes(string).values() if tally["rows"] < self.k)
+
+    def map_of(self, string: Any) -> tuple[np.ndarray, np.ndarray]:
+        """For every value the number of its group in its cut, and what it saves."""
+        numbers, worths = [], []
+        for a, cut in enumerate(string):
+            for value in range(self.instance.sizes[a]):
+                place = self.group_of(a, cut, value)
+                numbers.append(list(cut).index(place))
+                worths.append(self.instance.worths[a][place])
+        return np.array(numbers), np.array(worths)
+
+    def random_string(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return tuple(np.array(cuts[rng.integers(len(cuts))]) for cuts in map(self.cuts, self.names))
+
+
+def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
+    """Random tuples over small domains, some with the spans of a random tree, others with all intervals.
+
+    Gains are weighted cells, majorities of labels, or squares of sizes.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = sizes or tuple(rng.integers(1, 6, rng.integers(1, 5)).tolist())
+    codes = np.unique(np.column_stack([rng.integers(0, n, 30) for n in sizes]), axis=0)
+    counts = rng.integers(1, 5, len(codes))
+    spans, worths = [], []
+    for n in sizes:
+        own = [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
+        if n > 1 and rng.random() < 0.4:
+            tree = Taxonomy.from_nested(grown(lambda low, high: int(rng.integers(low, high + 1)), n))
+            own = sorted(set(map(tuple, tree.spans[:, :2].tolist())))
+        spans.append(np.array(own, dtype=np.int64))
+        worths.append(float(rng.integers(1, 4)) * (n - np.diff(spans[-1], axis=1)[:, 0]))
+    kind = ("cells", "cells", "labels", "squares")[seed % 4]
+    labels = None
+    if kind == "labels":
+        first = rng.integers(0, counts + 1)
+        labels = np.column_stack([first, counts - first])
+    if kind != "cells":
+        worths = [np.zeros(len(own)) for own in worths]
+    n_rows = int(counts.sum())
+    flat = {"cells": 1.0, "labels": 1.0, "squares": float(n_rows)}[kind]
+    most = n_rows * (flat + sum(own.max() for own in worths))
+    instance = StringInstance(
+        codes=codes.astype(np.int64),
+        counts=counts,
+        sizes=np.array(sizes),
+        spans=tuple(spans),
+        worths=tuple(worths),
+        flat=flat,
+        square=1.0 if kind == "squares" else 0.0,
+        labels=labels,
+        most=float(most),
+        unit=1.0,
+        slack=0.0,
+        offsets=np.concatenate([[0], np.cumsum(np.array(sizes) - 1)]),
+    )
+    return Strings(instance, int(rng.integers(1, 12)))

@@ -1,0 +1,71 @@
+"""The study of Lunacek et al. 2006 runs what its results lack, and tells of runs what they hold."""
+
+import json
+import sys
+
+import lunacek2006
+import numpy as np
+import pytest
+import record
+from lunacek2006_claims import Trials
+from lunacek2006_optimum import beside, best_known, curve, of_task
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A folder of results with two trials of before runs had a task, and a study of three parts."""
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    runs = [{"variant": "TRAD", "population": 200, "seed": seed, "loss": 10.0 + seed} for seed in (1, 2)]
+    (tmp_path / "lunacek2006.json").write_text(json.dumps({"runs": runs, "minutes": 3}))
+    parts = {"trials": [["trial", "TRAD", 200, seed, 30_000] for seed in (1, 2, 3)], "proof": [["proof"]]}
+    monkeypatch.setattr(lunacek2006, "PARTS", parts)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], [["trial", "TRAD", 200, 3, 30_000], ["proof"]]),
+        (["--parts", "proof"], [["proof"]]),
+        (["--parts"], []),
+    ],
+)
+def test_only_what_is_missing_is_run(results, monkeypatch, options, expected):
+    ran = []
+    monkeypatch.setattr(lunacek2006, "run", lambda task: ran.append(task) or {"task": task, "loss": 7.0})
+    monkeypatch.setattr(lunacek2006, "report", lambda found: None)
+    monkeypatch.setattr(sys, "argv", ["lunacek2006.py", *options])
+    lunacek2006.main()
+    assert ran == expected
+    kept = lunacek2006.known()
+    tasks = [one["task"] for one in kept["runs"]] + [one["task"] for one in kept.get("proof", [])]
+    assert tasks == [*lunacek2006.PARTS["trials"][:2], *expected]
+    assert [one["loss"] for one in kept["runs"]][:2] == [11.0, 12.0]
+
+
+def test_a_run_takes_the_place_of_an_earlier_one(results):
+    for seed in (2, 3, 1):
+        lunacek2006.keep("trials", {"task": ["trial", "TRAD", 200, seed, 30_000], "loss": float(seed)})
+    assert [one["loss"] for one in lunacek2006.known()["runs"]] == [1.0, 2.0, 3.0]
+
+
+def test_rows_count_runs_that_end_in_the_optimum():
+    losses = np.array([100.0, 100.0 + 1e-9, 110.0, 130.0])
+    row = beside(["TRAD", "200"], losses, 100.0, 1000, np.array([1.0, 2.0, 3.0, 4.0]))
+    assert row == ["TRAD", "200", "2 of 4", "5.00%", "10.00%", "30.00%", "2,000", "5.0"]
+    assert beside(["TRAD"], losses, 99.0, 1000, np.ones(4))[1] == "0 of 4"
+    assert beside(["TRAD"], losses, 99.0, 1000, np.ones(4))[-2:] == ["–", "–"]
+
+
+def test_the_optimum_is_that_of_a_proof_that_closed():
+    trials = Trials([{"loss": 12.0}, {"loss": 11.0}])
+    assert best_known({}, trials) == (11.0, False)
+    assert best_known({"proof": [{"task": ["proof"], "certified": False, "loss": 10.0}]}, trials) == (11.0, False)
+    assert best_known({"proof": [{"task": ["proof"], "certified": True, "loss": 10.0}]}, trials) == (10.0, True)
+
+
+def test_a_curve_is_the_least_loss_of_what_has_so_large_a_k():
+    points = [[2.0, 5.0], [4.0, 3.0], [9.0, 8.0]]
+    assert [curve(points, k) for k in (1, 4, 5, 9)] == [3.0, 3.0, 8.0, 8.0]
+    assert curve(points, 10) == np.inf
+    assert of_task({"fronts": [{"task": ["front", "XO", "NSGA-II"]}]}, "fronts", "front", "XO", "GENITOR") is None

@@ -1,0 +1,364 @@
+"""Pair-exact local search as an algorithm of pymoo: what it finds, and every option that users expect to work."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.core.callback import Callback
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
+from pymoo.optimize import minimize
+from pymoo.termination import get_termination
+from strategies import every_string, grown, partitions
+from tasks import minimal, sorted_rows
+
+from pymoo_anon.algorithms import PairLocalSearch
+from pymoo_anon.algorithms.neighbourhood import neighbours
+from pymoo_anon.algorithms.string_steps import NeighbourSteps, PairSteps, steps_of
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    Discernibility,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    NonUniformEntropy,
+    NormalizedWeightedPenalty,
+    Precision,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
+
+TREES = {"q0": Taxonomy.from_nested(grown(lambda low, high: min(low + 1, high), 7))}
+
+
+def table(seed=0, n_values=7, n_rows=120):
+    """Four attributes, the values of the first named as the leaves of a tree, and a sensitive one."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{j}": rng.binomial(n_values - 1, 0.3, n_rows) for j in range(4)})
+    frame["q0"] = "v" + frame["q0"].astype(str)
+    frame["s0"] = rng.choice(list("abcde"), n_rows)
+    hierarchies = {f"q{j}": Hierarchy.flat(range(n_values)) for j in range(1, 4)}
+    hierarchies["q0"] = Hierarchy.flat([f"v{i}" for i in range(n_values)])
+    return Microdata.from_frame(frame, hierarchies, sensitive="s0")
+
+
+TABLE = table()
+
+
+def loss_below(k=5, **asked):
+    return PartitionProblem(TABLE, [GeneralLossMetric()], suppression=Below(k), taxonomies=TREES, **asked)
+
+
+def front_of(**asked):
+    return PartitionProblem(TABLE, [KAnonymity(), GeneralLossMetric()], 0.1, taxonomies=TREES, **asked)
+
+
+def other(**asked):
+    """No sum over classes is asked for: neighbours."""
+    goals = [DistinctLDiversity("s0"), Precision()]
+    return PartitionProblem(TABLE, goals, suppression=0.05, taxonomies=TREES, **asked)
+
+
+KINDS = [(loss_below, 3), (front_of, 1), (other, 3)]
+kinds = pytest.mark.parametrize(("made", "n_starts"), KINDS, ids=["loss", "front", "neighbours"])
+
+
+def outcome(res):
+    return res.X.tolist(), res.F.tolist(), res.algorithm.evaluator.n_eval
+
+
+def run(made, n_starts, n_gen=25, **options):
+    termination = ("n_gen", n_gen)
+    return minimize(made(), PairLocalSearch(n_starts), termination, seed=1, **options)
+
+
+def valid_strings(problem):
+    X = every_string(problem.n_var)
+    return X[problem.is_valid(X)]
+
+
+def n_values(partition):
+    return sum(map(len, partition.domains.values()))
+
+
+def asked_of(n_rows, k):
+    """Objectives, suppression and constraints that pairs can follow."""
+    loss, limit = GeneralLossMetric(), n_rows // 5
+    return [
+        ([loss], Below(k), []),
+        ([NormalizedWeightedPenalty()], Below(k), []),
+        ([Discernibility()], Below(k), []),
+        ([ClassificationMetric("s0")], Below(k), []),
+        ([loss], AtMost(limit), [KAnonymity() >= k]),
+        ([Discernibility()], Violating(limit), [KAnonymity() >= k]),
+        ([KAnonymity(), loss], AtMost(0), []),
+        ([loss, KAnonymity()], AtMost(limit), [KAnonymity() >= k]),
+    ]
+
+
+def compared(own, n_starts):
+    """How much of the front of all strings is found; what is found is sound."""
+    X = valid_strings(own)
+    F, G = own.evaluate(X, return_values_of=["F", "G"])
+    expected = minimal(F[(G <= 0).all(axis=1)])
+    res = minimize(own, PairLocalSearch(n_starts), seed=1)
+    if len(expected) == 0:
+        assert res.F is None
+        return 1.0
+    found, strings = np.reshape(res.F, (-1, own.n_obj)), np.atleast_2d(res.X)
+    again, violations = own.evaluate(strings, return_values_of=["F", "G"])
+    assert np.array_equal(again, found)
+    assert (violations <= 0).all()
+    assert np.array_equal(minimal(found), sorted_rows(found))
+    return np.mean([(row == found).all(axis=1).any() for row in expected])
+
+
+@settings(max_examples=20)
+@given(partitions(max_rows=25, max_attributes=3).filter(lambda one: n_values(one) <= 12), st.data())
+def test_what_is_found_is_sound(partition, data):
+    n_rows = len(partition.table.frame)
+    k = data.draw(st.integers(1, min(n_rows, 5)))
+    objectives, rule, constraints = data.draw(st.sampled_from(asked_of(n_rows, k)))
+    own = PartitionProblem(partition.table.microdata, objectives, rule, constraints, **partition.arguments)
+    assert type(steps_of(own)) is PairSteps
+    assert compared(own, 4) > 0
+
+
+def test_small_fronts_are_found_mostly():
+    """Not a promise; the strings of four attributes of four values."""
+    shares = []
+    for seed in range(3):
+        own = table(seed, n_values=4, n_rows=60)
+        for objectives, rule, constraints in asked_of(60, 3):
+            shares.append(compared(PartitionProblem(own, objectives, rule, constraints), 4))
+    assert np.mean(shares) > 0.9
+
+
+@settings(max_examples=40)
+@given(partitions(max_rows=5, max_attributes=2).filter(lambda one: n_values(one) <= 9))
+def test_neighbours_are_next_in_the_order_of_refinement(partition):
+    own = PartitionProblem(partition.table.microdata, [GeneralLossMetric()], **partition.arguments)
+    X = valid_strings(own)
+    # A string is finer where it has all ones of the other; next to each other are two with none in between.
+    finer = (X[:, None] >= X).all(axis=2) & (X[:, None] != X).any(axis=2)
+    next_to = finer & ~(finer.astype(int) @ finer.astype(int) > 0)
+    next_to |= next_to.T
+    for i, x in enumerate(X):
+        made = neighbours(own, x)
+        assert made.dtype == bool
+        assert sorted(made.tolist()) == sorted(X[next_to[i]].tolist())
+
+
+@pytest.mark.parametrize(
+    ("objectives", "rule", "constraints", "pairs"),
+    [
+        ([GeneralLossMetric()], Below(5), [], True),
+        ([GeneralLossMetric()], Below(5), [KAnonymity() >= 5], True),
+        ([GeneralLossMetric()], Below(5), [KAnonymity() >= 6], False),
+        ([NonUniformEntropy()], Below(5), [], True),
+        ([GeneralLossMetric()], AtMost(0), [], True),
+        ([GeneralLossMetric()], AtMost(3), [], False),
+        ([GeneralLossMetric()], AtMost(3), [KAnonymity() >= 4], True),
+        ([GeneralLossMetric()], AtMost(3), [KAnonymity() <= 4], False),
+        ([GeneralLossMetric()], Violating(3), [KAnonymity() >= 4], True),
+        ([GeneralLossMetric()], Violating(3), [DistinctLDiversity("s0") >= 2], False),
+        ([GeneralLossMetric(), KAnonymity()], AtMost(3), [], True),
+        ([KAnonymity(), GeneralLossMetric()], Below(3), [], False),
+        ([KAnonymity(), GeneralLossMetric()], Violating(3), [KAnonymity() >= 2], False),
+        ([KAnonymity(), GeneralLossMetric(), Discernibility()], AtMost(3), [], False),
+        ([Precision()], Below(5), [], False),
+        ([KAnonymity()], AtMost(3), [], False),
+    ],
+)
+def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, pairs):
+    own = PartitionProblem(TABLE, objectives, rule, constraints, taxonomies=TREES)
+    assert type(steps_of(own)) is (PairSteps if pairs else NeighbourSteps)
+
+
+def test_descent_ends_where_no_neighbour_is_better():
+    own = PartitionProblem(TABLE, [Precision()], Below(5), taxonomies=TREES)
+    res = minimize(own, PairLocalSearch(2), seed=1)
+    assert res.algorithm.n_done == 2
+    around = own.evaluate(neighbours(own, res.X), return_values_of=["F"])
+    assert res.F[0] <= around.min()
+
+
+def test_every_string_of_a_front_was_left_by_no_neighbour():
+    res = run(other, 1, 400)
+    own, seen = other(), set(map(tuple, res.F.tolist()))
+    assert res.algorithm.n_done == 1
+    for x in res.X[:: max(len(res.X) // 20, 1)]:
+        around = own.evaluate(neighbours(own, x), return_values_of=["F"])
+        for F in around:
+            assert tuple(F) in seen or (res.F <= F).all(axis=1).any()
+
+
+def test_constraints_are_reached_from_strings_that_break_them():
+    limits = [DistinctLDiversity("s0") >= 4, KAnonymity() >= 6]
+    own = PartitionProblem(TABLE, [Precision()], 0.05, limits, taxonomies=TREES)
+    start = np.ones((1, own.n_var), dtype=bool)
+    algorithm = PairLocalSearch(1, sampling=start)
+    res = minimize(own, algorithm, seed=1)
+    assert (res.G <= 0).all()
+    assert (own.evaluate(start, return_values_of=["G"]) > 0).any()
+
+
+def test_nothing_feasible_gives_the_least_infeasible_on_request():
+    for goals, limits in (([GeneralLossMetric()], [KAnonymity() >= 121]), ([Precision()], [GeneralLossMetric() <= -1])):
+        own = PartitionProblem(TABLE, goals, 0, limits, taxonomies=TREES)
+        assert minimize(own, PairLocalSearch(2), ("n_gen", 5), seed=1).X is None
+        seen = []
+
+        class Seen:
+            def add(self, pop, seen=seen):
+                seen.extend(pop.get("CV")[:, 0])
+                return self
+
+        res = minimize(own, PairLocalSearch(2, archive=Seen()), ("n_gen", 5), seed=1, return_least_infeasible=True)
+        assert np.ravel(res.CV)[0] == min(seen) > 0
+
+
+@kinds
+def test_same_seed_same_result_and_another_seed_another_path(made, n_starts):
+    one, two = (run(made, n_starts, save_history=True) for _ in range(2))
+    assert outcome(one) == outcome(two)
+    path = [entry.off.get("X").tolist() for entry in one.history]
+    assert path == [entry.off.get("X").tolist() for entry in two.history]
+    third = minimize(made(), PairLocalSearch(n_starts), ("n_gen", 25), seed=2, save_history=True)
+    assert path != [entry.off.get("X").tolist() for entry in third.history]
+
+
+@kinds
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_same_result_after_resuming(made, n_starts, steps):
+    straight = run(made, n_starts, 8)
+    algorithm = PairLocalSearch(n_starts)
+    algorithm.setup(made(), termination=("n_gen", 8), seed=1)
+    for _ in range(min(steps, straight.algorithm.n_gen - 2)):
+        algorithm.next()
+    for resumed in (pickle.loads(pickle.dumps(algorithm)), copy.deepcopy(algorithm), algorithm):
+        while resumed.has_next():
+            resumed.next()
+        res = resumed.result()
+        assert (res.X.tolist(), res.F.tolist(), resumed.evaluator.n_eval) == outcome(straight)
+
+
+@kinds
+def test_same_result_through_ask_and_tell_and_values_from_elsewhere(made, n_starts):
+    straight = run(made, n_starts, 8)
+    own = made()
+    algorithm = PairLocalSearch(n_starts)
+    algorithm.setup(own, termination=("n_gen", 8), seed=1)
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        asked.set("F", own.compute(asked.get("X")))
+        algorithm.tell(infills=asked)
+    assert algorithm.result().X.tolist() == straight.X.tolist()
+
+
+@kinds
+def test_an_interrupted_search_goes_on(made, n_starts):
+    straight = run(made, n_starts, 8)
+    algorithm = PairLocalSearch(n_starts)
+    own = made()
+    algorithm.setup(own, termination=("n_gen", 8), seed=1)
+    algorithm.next()
+    algorithm.next()
+    state, asking = algorithm.random_state.bit_generator.state, algorithm._steps.ask
+
+    def interrupted(random_state):
+        asking(random_state)
+        raise KeyboardInterrupt
+
+    algorithm._steps.ask = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        algorithm.next()
+    del algorithm._steps.ask
+    algorithm.random_state.bit_generator.state = state
+    while algorithm.has_next():
+        algorithm.next()
+    assert algorithm.result().X.tolist() == straight.X.tolist()
+
+
+def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
+    res = minimize(loss_below(), PairLocalSearch(4), seed=1)
+    assert res.algorithm.n_done == 4
+    assert res.algorithm.evaluator.n_eval == 8
+    first = res.algorithm
+    first.termination = get_termination("n_gen", 9)
+    again = minimize(loss_below(), first, copy_algorithm=False)
+    assert again.algorithm.n_done == 8
+    assert again.F[0] <= res.F[0]
+
+
+@pytest.mark.parametrize("n_eval", [3, 4, 10])
+def test_terminations_are_honoured(n_eval):
+    res = minimize(loss_below(), PairLocalSearch(3), ("n_eval", n_eval), seed=1)
+    assert res.algorithm.evaluator.n_eval == min(n_eval, 6)
+
+
+@kinds
+def test_archive_evaluator_and_callback_see_every_string(made, n_starts):
+    class Watching(Evaluator):
+        seen = 0
+
+        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
+            self.seen += len(pop)
+            return super()._eval(problem, pop, evaluate_values_of, **kwargs)
+
+    class Fewer(Callback):
+        def notify(self, algorithm):
+            self.data.setdefault("n", []).append(algorithm.evaluator.n_eval)
+
+    watching = Watching()
+    algorithm = PairLocalSearch(n_starts, archive=BoxArchive(1e-9), evaluator=watching)
+    res = minimize(made(), algorithm, ("n_gen", 8), seed=1, callback=Fewer(), copy_algorithm=False)
+    assert watching.seen == watching.n_eval == algorithm.callback.data["n"][-1]
+    assert sorted_rows(np.reshape(res.F, (-1, algorithm.problem.n_obj))).tolist() == sorted_rows(res.archive.F).tolist()
+
+
+def test_the_output_shows_starts_and_what_was_found(capsys):
+    for made, column in ((loss_below, "least"), (front_of, "front")):
+        res = minimize(made(), PairLocalSearch(2), ("n_gen", 4), seed=1, verbose=True)
+        lines = capsys.readouterr().out.splitlines()
+        heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
+        assert heads == ["n_gen", "n_eval", "done", column]
+        assert float(last[2]) == res.algorithm.n_done
+        expected = float(res.F[0]) if column == "least" else len(res.F)
+        assert float(last[3]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_starts_may_be_given():
+    own = loss_below()
+    X = own.sample(3, np.random.default_rng(0))
+    before = X.copy()
+    for given_starts in (X, Population.new(X=X), Evaluator().eval(own, Population.new(X=X))):
+        res = minimize(own, PairLocalSearch(1, sampling=given_starts), seed=1, save_history=True)
+        assert res.algorithm.n_done == 3
+        assert np.array_equal(res.history[0].pop.get("X")[0], X[own.compute(X)[:, 0].argmin()])
+    assert np.array_equal(X, before)
+
+
+def test_a_history_shares_the_arrays_of_the_instance():
+    res = run(front_of, 1, 10, save_history=True)
+    assert len({id(entry._steps._instance) for entry in res.history}) == 1
+    counts = [len(entry.opt) for entry in res.history]
+    assert counts[0] < counts[-1] == len(res.F)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
+def test_bad_numbers_of_starts_are_refused(bad):
+    with pytest.raises(ValueError) as caught:
+        PairLocalSearch(bad)
+    assert str(caught.value) == f"n_starts must be a positive whole number, got {bad!r}"
+
+
+def test_lattices_are_refused():
+    with pytest.raises(TypeError) as caught:
+        minimize(LatticeProblem(TABLE, [GeneralLossMetric()]), PairLocalSearch())
+    assert str(caught.value) == "problem must be a PartitionProblem, got LatticeProblem"

@@ -1,0 +1,91 @@
+"""Pair-exact local search: what no pair improves, few suppressed rows, and what enumeration finds."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from string_instances import invented
+
+from pymoo_anon.algorithms.proofs import pair_search
+from pymoo_anon.algorithms.proofs.pair_search import gain_of, improve, improve_within
+
+
+def with_pair(strings, string, pair):
+    """Every string that differs in two attributes at most."""
+    choices = [strings.cuts(a) if a in pair else [string[a]] for a in strings.names]
+    return product(*choices)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_pair_makes_a_local_optimum_better(seed):
+    strings, rng = invented(seed), np.random.default_rng(seed)
+    start = strings.random_string(rng)
+    for price in (0.0, 5.0):
+        found = improve(strings.instance, start, strings.k, np.random.default_rng(seed), price)
+        value = strings.gain(found, price)
+        assert value >= strings.gain(start, price)
+        assert gain_of(strings.instance, found, strings.k) == (strings.gain(found), strings.suppressed(found))
+        pairs = list(combinations(strings.names, 2)) or [(0,)]
+        # Of a few pairs, which differ from seed to seed.
+        for pair in pairs[seed % 3 :: 3]:
+            assert max(strings.gain(one, price) for one in with_pair(strings, found, pair)) == value
+        again = improve(strings.instance, start, strings.k, np.random.default_rng(seed), price)
+        assert all(map(np.array_equal, found, again))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_few_enough_rows_are_suppressed(seed):
+    strings = invented(seed, sizes=(4, 1, 3, 4))
+    start = strings.random_string(np.random.default_rng(seed))
+    suppressed = {string: strings.suppressed(string) for string in strings.strings()}
+    gains = {string: strings.gain(string) for string in suppressed}
+    for limit in (0, 3, strings.instance.n_rows // 5):
+        (best, *others), _ = improve_within(strings.instance, start, strings.k, limit, np.random.default_rng(1))
+        key = tuple(map(tuple, best))
+        keys = [tuple(map(tuple, one)) for one in others]
+        few = [string for string, gone in suppressed.items() if gone <= limit]
+        assert suppressed[key] <= limit or not few
+        assert gains[key] >= max((gains[one] for one in keys if suppressed[one] <= limit), default=0)
+
+
+def test_starts_find_the_optimum_mostly():
+    """Not a promise: of the best of three starts, most are optimal, and all are close."""
+    reached = []
+    for seed in range(30):
+        strings = invented(seed, sizes=(4, 3, 4))
+        best = max(map(strings.gain, strings.strings()))
+        rng = np.random.default_rng(seed)
+        made = [improve(strings.instance, strings.random_string(rng), strings.k, rng) for _ in range(3)]
+        reached.append(max(map(strings.gain, made)) / best if best else 1.0)
+    assert np.mean(np.array(reached) == 1) > 0.9
+    assert min(reached) > 0.9
+
+
+def test_a_string_that_suppresses_everything_gains_nothing():
+    strings = invented(0)
+    string = strings.random_string(np.random.default_rng(0))
+    n_rows = strings.instance.n_rows
+    assert gain_of(strings.instance, string, n_rows + 1) == (0.0, n_rows)
+    (best, *_), _ = improve_within(strings.instance, string, n_rows + 1, n_rows - 1, np.random.default_rng(0))
+    assert gain_of(strings.instance, best, n_rows + 1) == (0.0, n_rows)
+
+
+def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
+    strings, rng = invented(4, sizes=(5, 5, 4)), np.random.default_rng(0)
+    start = strings.random_string(rng)
+    monkeypatch.setattr(pair_search, "_MOST_PREFIXES", 0)
+    found = improve(strings.instance, start, strings.k, rng)
+    assert strings.gain(found) >= strings.gain(start)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs_under_a_limit_keep_to_it_and_gain(seed):
+    strings = invented(4 * seed, sizes=(4, 4, 4))
+    whole = [
+        np.flatnonzero(np.ptp(spans, axis=1) == size)
+        for spans, size in zip(strings.instance.spans, (4, 4, 4), strict=True)
+    ]
+    for limit in (0, 2, 10):
+        found = pair_search._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
+        assert strings.suppressed(found) <= limit
+        assert strings.gain(found) >= strings.gain(whole)

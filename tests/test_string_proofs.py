@@ -1,0 +1,350 @@
+"""Proofs over bit strings against all strings of small tables: every suppression, loss and kind of constraint."""
+
+import copy
+import pickle
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs import strings, strings_plan
+from pymoo_anon.algorithms.proofs.strings import StringProof
+from pymoo_anon.algorithms.proofs.strings_bounds import completions, longest_path, pair_bound
+from pymoo_anon.algorithms.proofs.strings_goal import goal
+from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings_plan import plan
+from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
+from pymoo_anon.algorithms.proofs.tolerance import tolerance
+from pymoo_anon.fronts.archive import merge_front
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    Discernibility,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    MaximumRisk,
+    NonUniformEntropy,
+    NormalizedWeightedPenalty,
+    Precision,
+)
+from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
+
+
+def random_tree(rng, names):
+    """A random tree over leaves in order: an inner node has two or three children."""
+    nodes = [{"name": name} for name in names]
+    number = 0
+    while len(nodes) > 1:
+        width = min(int(rng.integers(2, 4)), len(nodes))
+        at = int(rng.integers(0, len(nodes) - width + 1))
+        nodes[at : at + width] = [{"name": f"node {number}", "children": nodes[at : at + width]}]
+        number += 1
+    return Taxonomy(nodes[0])
+
+
+def random_table(rng, n_bits=10):
+    """A small table, and taxonomies for some of its attributes; not all values of a domain occur."""
+    sizes = [int(rng.integers(1, 6)) for _ in range(int(rng.integers(1, 6)))]
+    while sum(sizes) - len(sizes) > n_bits:
+        sizes[int(np.argmax(sizes))] -= 1
+    if max(sizes) == 1:
+        sizes[0] = 3
+    n = int(rng.integers(5, 70))
+    frame, domains, taxonomies = pd.DataFrame(index=range(n)), {}, {}
+    for j, size in enumerate(sizes):
+        domains[f"q{j}"] = [f"{j}{letter}" for letter in "abcdef"[:size]]
+        shares = rng.dirichlet(np.full(size, 0.7))
+        frame[f"q{j}"] = rng.choice(domains[f"q{j}"], n, p=shares)
+        if size > 1 and rng.random() < 0.4:
+            taxonomies[f"q{j}"] = random_tree(rng, domains[f"q{j}"])
+    frame["label"] = rng.choice(["x", "y", "z"], n, p=[0.5, 0.4, 0.1])
+    frame["illness"] = rng.choice(list("uvw"), n)
+    hierarchies = {name: Hierarchy.flat(domain) for name, domain in domains.items()}
+    return Microdata.from_frame(frame, hierarchies, sensitive="illness", label="label"), taxonomies
+
+
+def random_loss(rng, n):
+    weights = rng.integers(0, 5, n) / 4 if n > 1 else np.ones(1)
+    if weights.sum() == 0:
+        weights[0] = 1
+    shares = rng.dirichlet(np.ones(n))
+    return [
+        GeneralLossMetric(),
+        GeneralLossMetric(),
+        GeneralLossMetric(weights),
+        NormalizedWeightedPenalty(),
+        NormalizedWeightedPenalty(shares / shares.sum()),
+        Discernibility(),
+        ClassificationMetric("label"),
+        NonUniformEntropy(),
+    ][int(rng.integers(0, 8))]
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    table, taxonomies = random_table(rng)
+    n = table.n_rows
+    loss = random_loss(rng, len(table.quasi_identifiers))
+    k = int(rng.integers(1, 1 + max(n // 3, 1)))
+    limit = int(rng.integers(0, max(n // 3, 1)))
+    constraints = [
+        [],
+        [KAnonymity() >= k],
+        [KAnonymity() >= k, DistinctLDiversity("illness") >= 2],
+        [MaximumRisk() <= 1 / k],
+    ][int(rng.integers(0, 4))]
+    suppression = [AtMost(0), AtMost(limit), Below(k), Violating(limit)][int(rng.integers(0, 4))]
+    if isinstance(suppression, Violating) and not constraints:
+        constraints = [KAnonymity() >= k]
+    measure = [None, KAnonymity(), MaximumRisk()][int(rng.choice(3, p=[0.4, 0.4, 0.2]))]
+    objectives = [loss] if measure is None else [[loss, measure], [measure, loss]][int(rng.integers(0, 2))]
+    return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
+
+
+def front_of_all(problem):
+    """The front of all valid strings."""
+    X = np.array(list(product([False, True], repeat=problem.n_var)))
+    X, F = problem.compute_feasible(X[problem.is_valid(X)])
+    return merge_front(X[:0], F[:0], X, F)[1]
+
+
+def in_order(F):
+    """A front in order. Equal losses may differ in their last bits, by the order in which cells are added up."""
+    rounded = np.round(F, 9)
+    front = merge_front(rounded[:0], rounded[:0], rounded, rounded)[1]
+    return front[np.lexsort(front.T[::-1])]
+
+
+def prove(problem, epsilon=None, seed=0, slices=10_000):
+    proof = StringProof(problem, tolerance(epsilon, problem.n_obj), 2 << 30, np.random.default_rng(seed))
+    while not proof.certified and slices > 0:
+        proof.advance()
+        slices -= 1
+    return proof
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_proof_finds_what_all_strings_hold(seed):
+    problem = random_problem(seed)
+    expected = in_order(front_of_all(problem))
+    proof = prove(problem)
+    assert proof.certified
+    found = in_order(proof.F)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
+
+
+@pytest.mark.parametrize("seed", range(150, 175))
+def test_a_tolerance_is_kept(seed):
+    problem = random_problem(seed)
+    expected = front_of_all(problem)
+    for epsilon in ("10%", [1.5] * problem.n_obj, ["20%", 0][: problem.n_obj]):
+        proof = prove(problem, epsilon)
+        assert proof.certified
+        np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
+        # Every point of the whole front has a member that stands for it.
+        allowed = tolerance(epsilon, problem.n_obj).widened(expected)
+        assert (proof.F[None] <= allowed[:, None] + 1e-9).all(axis=2).any(axis=1).all()
+
+
+def test_a_wide_tolerance_of_k_passes_over_thresholds():
+    problem = next(one for one in map(random_problem, range(1000)) if one.n_obj == 2 and len(front_of_all(one)) > 4)
+    column = next(i for i, one in enumerate(problem.objectives) if isinstance(one, KAnonymity | MaximumRisk))
+    wide = ["90%" if i == column else 0 for i in range(2)]
+    assert len(prove(problem, wide).F) < len(prove(problem).F)
+
+
+@pytest.mark.parametrize("seed", range(175, 215))
+def test_stopped_early_the_open_bounds_hold(seed, monkeypatch):
+    """After every part of the work: what of the whole front no member covers is above some row of the bounds."""
+    monkeypatch.setattr(strings, "_SLICE", 0.0)
+    problem = random_problem(seed)
+    # A search from nothing: what is found first is not the optimum.
+    monkeypatch.setattr(strings, "improve", lambda instance, cuts, *args: cuts)
+    monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
+    expected = front_of_all(problem)
+    proof = prove(problem, slices=0)
+    n_open = 0
+    while not proof.certified:
+        bounds = proof.open_bounds()
+        # What is missing, but for the rounding of values that are not whole.
+        covered = (proof.F[None] <= expected[:, None] + 1e-9 * np.abs(expected[:, None])).all(axis=2).any(axis=1)
+        missing = expected[~covered]
+        assert (bounds[None] <= missing[:, None]).all(axis=2).any(axis=1).all()
+        n_open += len(missing) > 0
+        proof.advance()
+    assert len(proof.open_bounds()) == 0
+    np.testing.assert_allclose(in_order(proof.F), in_order(expected), rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(215, 240))
+def test_threads_and_the_order_of_attributes_and_tuples_change_nothing(seed):
+    problem = random_problem(seed)
+    expected = in_order(prove(problem).F)
+    problem.n_threads = 3
+    np.testing.assert_allclose(in_order(prove(problem, seed=1).F), expected, rtol=1e-12)
+    if any(getattr(one, "weights", None) is not None for one in problem.objectives):
+        return  # weights go by the order of attributes
+    shuffled = PartitionProblem(
+        shuffle(problem.table, np.random.default_rng(seed)),
+        problem.objectives,
+        problem.suppression,
+        problem.constraints,
+        taxonomies=problem.taxonomies,
+    )
+    np.testing.assert_allclose(in_order(prove(shuffled).F), expected, rtol=1e-9)
+
+
+def shuffle(table, rng):
+    """The same rows in another order, with the attributes in another order."""
+    names = list(table.quasi_identifiers)
+    others = rng.permutation(len(names))
+    # Every row once: its tuple and its values.
+    of_row = np.repeat(np.arange(table.n_distinct), table.tuples.counts)
+    columns = {}
+    for name in ("label", "illness"):
+        held = table.tuples.columns[name].histogram()
+        columns[name] = np.concatenate([np.repeat(np.arange(len(own)), own) for own in held])
+    order = rng.permutation(len(of_row))
+    return Microdata.from_codes(
+        {names[j]: table.quasi_identifiers[names[j]] for j in others},
+        [table.tuples.codes[of_row[order], j] for j in others],
+        np.ones(len(of_row), dtype=np.int64),
+        {name: column[order] for name, column in columns.items()},
+        {name: table.tuples.domains[name] for name in columns},
+        ["illness"],
+        "label",
+    )
+
+
+@pytest.mark.parametrize("seed", range(240, 330))
+def test_no_string_gains_more_than_the_bound_of_its_part(seed):
+    """Every number of fixed attributes, every price: bounds of random parts against all strings in them."""
+    problem, rng = random_problem(seed), np.random.default_rng(seed)
+    purpose = goal(problem)
+    space = StringSpace(StringInstance.of(problem, problem.objectives[purpose.loss]))
+    own, instance = plan(space.instance, 1 << 30), space.instance
+    n, k = problem.table.n_rows, int(rng.integers(1, 8))
+    X = np.array(list(product([False, True], repeat=problem.n_var)))
+    X = X[problem.is_valid(X)]
+    below = PartitionProblem(
+        problem.table, [problem.objectives[purpose.loss]], Below(min(k, n)), taxonomies=problem.taxonomies
+    )
+    gains = (instance.most - below.compute(X)[:, 0]) / instance.unit
+    suppressed = np.array([below.equivalence_classes(x).n_suppressed[0] for x in X])
+    cuts = [instance.cuts_of(x) for x in X]
+    for limit in (0, int(rng.integers(1, n)), n):
+        price = {0: space.largest_price(), n: 0.0}.get(limit, float(rng.integers(0, 100)))
+        for depth in range(len(own.order) + 1):
+            chosen = cuts[int(rng.integers(len(X)))]
+            fixed = {a: chosen[a] for a in own.order[:depth]}
+            inside = np.array([all(np.array_equal(cut[a], fixed[a]) for a in fixed) for cut in cuts])
+            inside &= suppressed <= limit
+            best = gains[inside].max(initial=-np.inf)
+            for tabled in own.tables[depth]:
+                bound, _, walk = space.walk(fixed, tabled, Asked(min(k, n), limit, price), -1.0 - instance.slack)
+                assert bound >= best - 1e-6 * (1 + abs(best))
+                assert walk is not None or not inside.any()
+
+
+def test_nested_bounds_are_exact_with_one_attribute_free():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        n = int(rng.integers(1, 6))
+        spans = np.array([(i, j) for i in range(n) for j in range(i + 1, n + 1)])
+        gains = rng.integers(0, 50, len(spans)).astype(float)
+        best = 0.0
+        for bits in product([False, True], repeat=n - 1):
+            edges = [0, *(np.flatnonzero(bits) + 1), n]
+            cut = [int(np.flatnonzero((spans == [i, j]).all(axis=1))[0]) for i, j in pairwise(edges)]
+            best = max(best, gains[cut].sum())
+        assert longest_path(gains, spans, n) == best
+        rests = np.empty(n + 1)
+        completions(gains, spans, n, rests)
+        assert rests[0] == best
+        # Beside an attribute of one value, and with the same gains in every one of its groups.
+        alone = np.array([[0, 1]])
+        assert pair_bound(gains[:, None].copy(), spans, n, alone, 1) == best
+        assert pair_bound(gains[None, :].copy(), alone, 1, spans, n) == best
+
+
+def test_minimize_proves_and_goes_on_elsewhere():
+    problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
+    expected = in_order(front_of_all(problem))
+    res = minimize(problem, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    np.testing.assert_allclose(in_order(res.F), expected)
+    assert (res.algorithm.gap == 0).all()
+    assert res.algorithm.n_undecided == 0
+    assert res.algorithm.n_evaluated >= len(expected)
+    algorithm = BranchAndBound().setup(problem, seed=1)
+    for _ in range(3):
+        algorithm.next()
+    for again in (copy.deepcopy(algorithm), pickle.loads(pickle.dumps(algorithm))):
+        while again.has_next():
+            again.next()
+        assert again.certified
+        np.testing.assert_allclose(in_order(again.opt.get("F")), expected)
+
+
+def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
+    """Ctrl-C at every evaluation and at every table: the proof goes on and ends in the same front."""
+    problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
+    expected = in_order(front_of_all(problem))
+    monkeypatch.setattr(strings, "improve", lambda instance, cuts, *args: cuts)
+    monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
+    proof = StringProof(problem, tolerance(None, 2), 2 << 30, np.random.default_rng(0))
+    calls, rng = 0, np.random.default_rng(0)
+
+    def often_interrupted(method):
+        def call(*args):
+            nonlocal calls
+            calls += 1
+            if rng.random() < 0.25:
+                raise KeyboardInterrupt
+            return method(*args)
+
+        return call
+
+    monkeypatch.setattr(proof, "_evaluate", often_interrupted(proof._evaluate))
+    monkeypatch.setattr(proof._space, "walk", often_interrupted(proof._space.walk))
+    for _ in range(10_000):
+        try:
+            proof.advance()
+        except KeyboardInterrupt:
+            continue
+        if proof.certified:
+            break
+    assert proof.certified
+    assert calls > 5
+    np.testing.assert_allclose(in_order(proof.F), expected)
+
+
+def test_little_memory_and_small_tables_find_the_same(monkeypatch):
+    """Parts by depth instead of bound, and walks without the first of the three tabled attributes."""
+    monkeypatch.setattr(strings_plan, "_LARGEST_OF_FOUR", 1 << 8)
+    for seed in range(330, 350):
+        problem = random_problem(seed)
+        proof = StringProof(problem, tolerance(None, problem.n_obj), 1 << 12, np.random.default_rng(0))
+        while not proof.certified:
+            proof.advance()
+        np.testing.assert_allclose(in_order(proof.F), in_order(front_of_all(problem)), rtol=1e-7)
+
+
+def test_what_cannot_be_proven_is_refused():
+    table, taxonomies = random_table(np.random.default_rng(1))
+
+    def refused(objectives, message):
+        problem = PartitionProblem(table, objectives, taxonomies=taxonomies)
+        with pytest.raises(ValueError, match=message):
+            minimize(problem, BranchAndBound(), seed=1)
+
+    refused([GeneralLossMetric(), Discernibility()], "proves one loss over bit strings, alone or beside k")
+    refused([KAnonymity()], "proves one loss over bit strings, alone or beside k")
+    refused([KAnonymity(), DistinctLDiversity("illness")], "does not say what a class saves by being kept")
+    refused([Precision()], "does not say what a class saves by being kept")

@@ -1,0 +1,95 @@
+"""What all evaluated generalizations say together: fronts under every rule, in any order of tuples, on any threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from tasks import BOUNDED, Task, found, invented, tasks
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    ClassSizeSum,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    SensitiveCountSum,
+)
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Below, Microdata
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+
+@settings(max_examples=150)
+@given(tasks(of=BOUNDED, below=True), st.integers(0, 3))
+def test_the_certified_front_is_exact_where_nothing_limits_suppression(task, seed):
+    res = minimize(task.problem, BranchAndBound(), seed=seed)
+    assert res.algorithm.certified
+    np.testing.assert_array_equal(found(res, task.problem), task.front)
+
+
+GOALS = {
+    "k, GLM": [KAnonymity(), GeneralLossMetric()],
+    "k, l, GLM": [KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()],
+    "S_k, S_l, GLM": [ClassSizeSum(), SensitiveCountSum("s0"), GeneralLossMetric()],
+    "k, S_k, GLM": [KAnonymity(), ClassSizeSum(), GeneralLossMetric()],
+    "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("s0")],
+    "persons, GLM": [KAnonymity(person="s1"), KAnonymity(), GeneralLossMetric()],
+}
+
+
+@pytest.mark.parametrize("goals", GOALS.values(), ids=list(GOALS))
+def test_larger_lattices_where_projections_come_first(goals):
+    """625 nodes: most of them are neither projections nor in the front."""
+    pruned = 0
+    for seed in range(8):
+        limit, below = [(0, 0), (3, 0), (12, 0), (0, 4)][seed % 4]
+        task = Task(invented(seed), goals, [], limit, below=below)
+        res = minimize(task.problem, BranchAndBound(), seed=seed)
+        np.testing.assert_array_equal(found(res, task.problem), task.front)
+        pruned += res.algorithm.n_pruned
+    assert pruned > 8 * 200
+
+
+def test_reading_refutes_nodes_and_nothing_else_is_counted():
+    own = LatticeProblem(make_census(3000, seed=1), [KAnonymity(), GeneralLossMetric()], suppression=0.01)
+    res = minimize(own, BranchAndBound(), seed=1)
+    proof = res.algorithm._proof
+    assert proof.n_refuted > 0
+    assert 0 < proof.n_read < proof.n_refuted * own.table.n_distinct
+    assert proof.n_full < res.algorithm.n_evaluated == own.n_unique
+
+
+@pytest.mark.parametrize("goals", [GOALS["k, GLM"], GOALS["k, GLM, CM"]], ids=["sweep", "at random"])
+def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals):
+    """Rows in another order are tuples in another order."""
+    table = invented(3)
+    fronts, numbers = [], []
+    for n_threads in (1, 2):
+        for order in (None, 0, 1):
+            own = LatticeProblem(table if order is None else shuffled(3, order), goals, suppression=3)
+            own.n_threads = n_threads
+            res = minimize(own, BranchAndBound(), seed=1)
+            fronts.append(found(res, own).tolist())
+            numbers.append((order, res.algorithm.n_evaluated))
+    assert all(front == fronts[0] for front in fronts)
+    assert numbers[:3] == numbers[3:]
+
+
+def shuffled(seed, order):
+    """A table of `invented` with its distinct tuples in another order."""
+    from test_violating import invented_frame
+
+    frame = invented_frame(seed).sample(frac=1, random_state=order)
+    return Microdata.from_frame(frame, invented(seed).quasi_identifiers, sensitive=["s0", "s1"])
+
+
+def test_without_limit_small_classes_go_for_sure():
+    own = LatticeProblem(make_census(2000, seed=2), [GeneralLossMetric()], suppression=Below(10))
+    res = minimize(own, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    np.testing.assert_array_equal(np.atleast_2d(res.F), own.pareto_front())
+    assert res.algorithm.n_evaluated < own.n_nodes / 4
