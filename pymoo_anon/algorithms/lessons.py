@@ -72,10 +72,9 @@ class LearnedBounds:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LearnedBounds:
         """A copy that learns by itself and shares what is known so far: a history of a search holds it once."""
+        # Without free rows, as a pickle is, so that what the copy learns goes into arrays of its own.
         made = memo[id(self)] = copy.copy(self)
         made._keys = set(self._keys)
-        # Without free rows, so that what the copy learns goes into arrays of its own.
-        made._nodes, made._below, made._above = self._known()
         return made
 
     def __getstate__(self) -> dict[str, Any]:
