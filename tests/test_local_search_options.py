@@ -21,7 +21,7 @@ from pymoo_anon.algorithms.lattice_walk import LatticeWalk
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive, ParetoArchive
 from pymoo_anon.fronts.archive import boxes
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     DominanceCountTournament,
     LatticeSampling,
@@ -79,6 +79,23 @@ def test_of_every_non_dominated_box_it_finds_a_node(epsilon):
         res = to_the_end(own, epsilon=epsilon)
         assert res.algorithm.certified
         np.testing.assert_array_equal(sorted_rows(boxes(found(res, own), epsilon, maximize)), expected)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "most"),
+    [
+        ([KAnonymity(), GeneralLossMetric()], 750),
+        ([KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()], 790),
+        ([KAnonymity(), GeneralLossMetric(), ClassificationMetric("s1")], 900),
+    ],
+    ids=str,
+)
+def test_bounds_are_as_strong_as_they_were(objectives, most):
+    """Six lattices of 625 nodes; no other test fails where a bound says less than it could."""
+    problems = [Task(invented(seed), objectives, [], 6).problem for seed in range(6)]
+    for own in problems:
+        to_the_end(own)
+    assert sum(own.n_unique for own in problems) <= most
 
 
 class Seldom(Selection):
