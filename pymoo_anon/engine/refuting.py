@@ -66,7 +66,8 @@ def cells_of(tuples: DistinctTuples) -> Cells:
     """The distinct tuples for keys."""
     places = np.ascontiguousarray((tuples.codes + tuples.offsets[:-1]).T.astype(np.uint32))
     marks = np.random.default_rng(0).integers(0, 2**64, size=int(tuples.offsets[-1]), dtype=np.uint64)
-    return Cells(places, tuples.counts, tuples.offsets, marks)
+    # Copies that can be written, as those of a pickle can: for others numba compiles everything again.
+    return Cells(places, tuples.counts.copy(), tuples.offsets.copy(), marks)
 
 
 @njit(cache=True, nogil=True)

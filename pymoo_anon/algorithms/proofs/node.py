@@ -58,3 +58,27 @@ def touch(t, scratch):  # type: ignore[no-untyped-def]
             scratch.env[h, t] = np.inf
         scratch.touched[scratch.touched[-1]] = t
         scratch.touched[-1] += 1
+
+
+@njit(cache=True, nogil=True)
+def lower_top(node, rules, cells, known, scratch):  # type: ignore[no-untyped-def]
+    """Lower what the only threshold of a node cannot be above, after too many tuples were touched.
+
+    That is the smallest value that more rows than the limit have at most. It holds for all specializations, and for
+    those whose members reach less far it may say enough.
+    """
+    total, last = 0, -np.inf
+    # Invariant: the touched tuples of at most `last` are `total` rows, within the limit.
+    while True:
+        lowest, held = np.inf, 0
+        for i in range(scratch.touched[-1]):
+            t = scratch.touched[i]
+            value = scratch.env[0, t]
+            if value > last and value <= lowest:
+                held = cells.counts[t] if value < lowest else held + cells.counts[t]
+                lowest = value
+        total += held
+        if total > rules.amounts[0] or held == 0:
+            known.tops[node, 0] = min(known.tops[node, 0], lowest)
+            return
+        last = lowest

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.node import is_above
+from pymoo_anon.algorithms.proofs.node import is_above, lower_top, touch
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import split_class
 
@@ -55,7 +55,9 @@ def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: i
             t, part = members[i], blocks.sizes[blocks.slots[i]]
             if part <= target:
                 if scratch.stamps[t] != scratch.stamp[0]:
+                    touch(t, scratch)
                     weight += cells.counts[t]
+                scratch.env[0, t] = min(scratch.env[0, t], part)
                 evidence.ids[at] = t
                 evidence.values[at] = part
                 at += 1
@@ -66,7 +68,7 @@ def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: i
     if weight <= limit:
         return OPEN
     scratch.work[1] += 1
-    known.tops[node, 0] = min(known.tops[node, 0], target)
+    lower_top(node, rules, cells, known, scratch)
     _keep_refuted(at, evidence, scratch)
     return SETTLED
 

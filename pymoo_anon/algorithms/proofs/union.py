@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.covering import add_tuple, furthest_member, is_covered, keeps_limits
 from pymoo_anon.algorithms.proofs.known import SQUARES, named
-from pymoo_anon.algorithms.proofs.node import is_above, prepare, touch
+from pymoo_anon.algorithms.proofs.node import is_above, lower_top, prepare, touch
 from pymoo_anon.algorithms.proofs.reading import NOT_NOW, OPEN, SETTLED, by_reading
 from pymoo_anon.engine.compiled import njit
 
@@ -87,7 +87,7 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
     """
     above = scratch.thresholds[0]
     if _is_hinted(above[0], rules, cells, evidence, scratch):
-        known.tops[node, 0] = min(known.tops[node, 0], above[0])
+        lower_top(node, rules, cells, known, scratch)
         return SETTLED
     n_accepted = _accept(evidence, scratch)
     for a in range(n_accepted):
@@ -100,7 +100,7 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
         first_new = scratch.touched[-1]
         if _are_too_many(above[0], n_accepted, rules, cells, evidence, scratch):
             # No constraint but the limit says so: it holds for all specializations.
-            known.tops[node, 0] = min(known.tops[node, 0], above[0])
+            lower_top(node, rules, cells, known, scratch)
             return SETTLED
         if scratch.touched[-1] == first_new:
             return OPEN
@@ -145,6 +145,7 @@ def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: 
             if scratch.stamps[t] != scratch.stamp[0]:
                 touch(t, scratch)
                 weight += cells.counts[t]
+            scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
         scratch.work[3] += gains[first]
         if weight > rules.amounts[0]:
             if scratch.sums[0] == 0 and first < scratch.hints.shape[1] - 1:
@@ -175,6 +176,7 @@ def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyp
                 if scratch.stamps[t] != scratch.stamp[0]:
                     touch(t, scratch)
                     weight += cells.counts[t]
+                scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
         if weight > rules.amounts[0]:
             return True
         scratch.stamp[0] += 1

@@ -94,6 +94,11 @@ class FollowsK(Hereditary):
             low, high = np.where(enough, middle, low), np.where(enough, high, middle)
         return np.where(np.isneginf(needs), np.inf, np.where(low > 0, low, -np.inf))
 
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The value of the largest k; splitting classes does not raise k."""
+        best: Values = self.measure.of_k(below.most_k)
+        return best
+
 
 class Shares(NamedTuple):
     """Which shares of a class its values may have: what `WorstShare` asks of a measure.
