@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import record
-from exact import SETS, glm, k
+from exact_runs import SETS, glm, k
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize

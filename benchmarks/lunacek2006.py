@@ -37,8 +37,8 @@ from typing import Any
 import numpy as np
 import record
 from lunacek2006_claims import EVALUATIONS, GRID, NEAR, POPULATIONS, READINGS, TRIALS, Trials, claims_of
-from lunacek2006_optimum import draw_fronts, paragraphs
-from lunacek2006_runs import RATE, THRESHOLDS, run
+from lunacek2006_optimum import THRESHOLDS, draw_fronts, paragraphs
+from lunacek2006_runs import RATE, run
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from tables import crossover_problem
@@ -61,6 +61,10 @@ IYENGAR = 5000
 IYENGAR_TRIALS = 3
 IYENGAR_EVALUATIONS = 100_000
 
+#: Walks along the front of the pair-exact local search; a proof of a front is stopped after so many seconds.
+WALKS = 4
+PROOF_SECONDS = 300
+
 #: By part of the study, its runs: the name of one of `lunacek2006_runs` and its arguments.
 PARTS: dict[str, list[list[Any]]] = {
     "trials": [
@@ -78,10 +82,10 @@ PARTS: dict[str, list[list[Any]]] = {
     "proof": [["proof"]],
     **{
         part: [
-            ["front", table, "PairLocalSearch"],
-            ["front", table, "NSGA-II"],
-            *(["least", table, k] for k in THRESHOLDS),
-            ["front", table, "BranchAndBound"],
+            ["front", table, "PairLocalSearch", WALKS],
+            ["front", table, "NSGA-II", EVALUATIONS],
+            *(["least", table, k, EVALUATIONS] for k in THRESHOLDS),
+            ["front", table, "BranchAndBound", PROOF_SECONDS],
         ]
         for part, table in (("fronts", "XO"), ("preferences", "PREF"))
     },
@@ -284,7 +288,8 @@ def keep(part: str, made: dict[str, Any]) -> None:
     """Put a run in the place of an earlier one, in the order of the tasks, and write all down."""
     # Read anew, so that another part may run at the same time.
     found, name = known(), "runs" if part == "trials" else part
-    others = [one for one in found.get(name, []) if one["task"] != made["task"]]
+    # Runs of other settings than those of now are not kept.
+    others = [one for one in found.get(name, []) if one["task"] != made["task"] and one["task"] in PARTS[part]]
     found[name] = sorted([*others, made], key=lambda one: PARTS[part].index(one["task"]))
     path = record.RESULTS / "lunacek2006.json"
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import record
 from lunacek2006_claims import EVALUATIONS, GRID, POPULATIONS, Trials
-from lunacek2006_runs import PROOF_SECONDS, THRESHOLDS, WALKS
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 TABLES = {"XO": "15,000 rows, 92 bits, four taxonomies", "PREF": "30,162 rows, 105 bits, no taxonomies"}
 SHOWN = (2, 5, 10, 15, 25, 50, 100, 150, 250, 500, 1000)
+
+#: The smallest k under which GENITOR looks for the least loss, one run each.
+THRESHOLDS = (5, 15, 50, 150)
 
 #: Losses that differ by less are the same sum in another order.
 ROUNDING = 1e-6
@@ -21,8 +23,8 @@ Found = dict[str, list[dict[str, Any]]]
 
 
 def of_task(found: Found, part: str, *task: Any) -> dict[str, Any] | None:
-    """What one run has found, or None where it was not run."""
-    return next((one for one in found.get(part, []) if one["task"] == list(task)), None)
+    """What the first run has found whose task begins so, or None where there is none."""
+    return next((one for one in found.get(part, []) if one["task"][: len(task)] == list(task)), None)
 
 
 def best_known(found: Found, trials: Trials) -> tuple[float, bool]:
@@ -92,8 +94,8 @@ def of_proof(found: Found) -> str:
     shown = gaps[:: max(len(gaps) // 5, 1)]
     return (
         f"**{own['loss']:,.6f} is the least loss of all strings.** `BranchAndBound` proves it in "
-        f"{own['seconds']:,.0f} s with {own['evaluated']:,} strings evaluated ({own['machine']}). Until then the least "
-        f"loss could have been lower by {', '.join(shown)}."
+        f"{own['seconds']:,.0f} s of one processor, {own['evaluated']:,} strings evaluated ({own['machine']}). Until "
+        f"then the least loss could have been lower by {', '.join(shown)}."
     )
 
 
@@ -130,8 +132,9 @@ def of_front(found: Found, part: str, table: str) -> list[str]:
     for k in SHOWN:
         best = curve(reference, k)
         cells = [f"{best:,.0f}"]
-        for own in points.values():
-            loss = curve(own, k)
+        for name, own in points.items():
+            # GENITOR has looked for some k alone.
+            loss = curve(own, k) if name != "GENITOR" or k in THRESHOLDS else np.inf
             cells.append("–" if np.isinf(loss) else "least" if loss <= best + ROUNDING else f"+{loss / best - 1:.2%}")
         rows.append([f"{k:,}", *cells])
     head = ["k at least", "least loss known", *points]
@@ -140,38 +143,44 @@ def of_front(found: Found, part: str, table: str) -> list[str]:
 
 def told_of_front(found: Found, part: str, table: str) -> str:
     """What each algorithm cost, and how far the proof reaches."""
-    lines = []
-    proof = of_task(found, part, "front", table, "BranchAndBound")
+    runs = {
+        name: of_task(found, part, "front", table, name) for name in ("BranchAndBound", "PairLocalSearch", "NSGA-II")
+    }
+    effort = {name: own["task"][-1] for name, own in runs.items() if own is not None}
+    size = {name: len(own["points"]) for name, own in runs.items() if own is not None}
+    seconds = {name: f"{own['seconds']:,.0f} s" for name, own in runs.items() if own is not None}
+    lines = ["Seconds are those of one processor."]
+    name, proof = "BranchAndBound", runs["BranchAndBound"]
     if proof is not None and proof["certified"]:
-        lines.append(
-            f"`BranchAndBound` proves all {len(proof['points'])} points of the front in {proof['seconds']:,.0f} s."
-        )
+        lines.append(f"`{name}` proves all {size[name]} points of the front in {seconds[name]}.")
     elif proof is not None:
         proven = sum(gap <= 0 for gap in proof["gap"])
         lines.append(
-            f"`BranchAndBound` was stopped after {PROOF_SECONDS} s: of its {len(proof['points'])} points "
-            f"{proven} are proven, and no loss could be lower by more than {max(proof['gap']):,.0f}."
+            f"`{name}` was stopped after {effort[name]} s on a clock, of which it had {seconds[name]}: proven are "
+            f"{proven} of its {size[name]} points, from the smallest k on, and no other loss could be lower by more "
+            f"than {max(proof['gap']):,.0f}."
         )
-    pairs = of_task(found, part, "front", table, "PairLocalSearch")
+    name, pairs = "PairLocalSearch", runs["PairLocalSearch"]
     if pairs is not None:
         lines.append(
-            f"`PairLocalSearch` finds {len(pairs['points'])} points in {WALKS} walks, {pairs['seconds']:,.0f} s and "
+            f"`{name}` finds {size[name]} points in {effort[name]} walks, {seconds[name]} and "
             f"{pairs['evaluations']:,} evaluated strings."
         )
-    rival = of_task(found, part, "front", table, "NSGA-II")
-    if rival is not None:
+    name = "NSGA-II"
+    if name in size:
         lines.append(
-            f"NSGA-II (population 100, NEW's crossover and mutation) finds {len(rival['points'])} in "
-            f"{rival['evaluations']:,} evaluations and {rival['seconds']:,.0f} s."
+            f"{name} (population 100, NEW's crossover and NEW beside's mutation) finds {size[name]} in "
+            f"{effort[name]:,} evaluations and {seconds[name]}."
         )
-    runs = [one for k in THRESHOLDS if (one := of_task(found, part, "least", table, k)) is not None]
-    if runs:
+    least = [own for k in THRESHOLDS if (own := of_task(found, part, "least", table, k)) is not None]
+    if least:
         lines.append(
-            f"GENITOR (NEW beside, population 500) has one run of {EVALUATIONS:,} evaluations, "
-            f"{np.mean([one['seconds'] for one in runs]):,.0f} s, for each k of at least "
-            f"{', '.join(str(one['task'][-1]) for one in runs)}; {sum(not one['points'] for one in runs)} of them find "
-            "no string with so large a k."
+            f"GENITOR (NEW beside, population 500) has one run of {least[0]['task'][-1]:,} evaluations, "
+            f"{np.mean([own['seconds'] for own in least]):,.0f} s, for each k of at least "
+            f"{', '.join(str(own['task'][2]) for own in least)}."
         )
+        missed = sum(not own["points"] for own in least)
+        lines += [f"{missed} of these find no string with so large a k."] if missed else []
     return " ".join(lines)
 
 

@@ -25,7 +25,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedWeightedPenalty,
 )
-from pymoo_anon.objectives.bounds import Bounding
+from pymoo_anon.objectives.bounds import Bounding, FollowsK
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below
 
@@ -136,11 +136,12 @@ def test_lessons_hold_together_as_in_a_plain_twin(task, data):
 
 
 LOSS = "pymoo_anon.objectives.loss"
+METHODS = ("attribute_floors", "floor_of_generalizations", "best_of_specializations")
 STATED = [
     (objective, method)
     for objective in BOUNDED
-    for method in ("attribute_floors", "floor_of_generalizations", "best_of_specializations")
-    if getattr(objective.bounding, method) is not getattr(Bounding, method)
+    for method in (("at",) if issubclass(objective.bounding, FollowsK) else METHODS)
+    if getattr(objective.bounding, method) is not getattr(Bounding, method, None)
 ]
 
 
@@ -169,7 +170,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method):
         values = values_of(task.table, [objective], suppression=task.limit)
         worse = np.ptp(values[np.isfinite(values)]) * [0.1, 0.3, 1.0][seed % 3]
         worse = np.ceil(worse) if objective.whole else worse
-        if objective.maximize and not family.has_floor:
+        if objective.maximize and not family.has_floor and method != "at":
             worse = -worse
 
         def broken(self, *arguments):
@@ -228,6 +229,25 @@ def test_every_kind_without_bounds_is_searched():
         res = to_the_end(problem)
         assert problem.n_unique == problem.n_nodes
         np.testing.assert_array_equal(found(res, problem), task.front)
+
+
+def test_copies_learn_by_themselves():
+    problem = Task(invented(0), [KAnonymity(), GeneralLossMetric()], [], 3).problem
+    X, members = problem.nodes(0, problem.n_nodes), problem.pareto_front()
+
+    def learned(bounds, *nodes):
+        chosen = X[list(nodes)]
+        bounds.learn(chosen, problem.study(chosen, bounds.lesson))
+        return bounds
+
+    first = learned(LearnedBounds(problem, np.zeros(2)), 0, 600)
+    second = learned(copy.deepcopy(first), 300, 450, 500)
+    learned(first, 100, 620, 610)
+    for bounds, nodes in ((first, (0, 600, 100, 620, 610)), (second, (0, 600, 300, 450, 500))):
+        alone = learned(LearnedBounds(problem, np.zeros(2)), *nodes)
+        assert bounds.settles(X, members).tolist() == alone.settles(X, members).tolist()
+        assert all(map(np.array_equal, bounds._known(), alone._known()))
+        assert [x in bounds for x in X] == [x in alone for x in X]
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"])

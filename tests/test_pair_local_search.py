@@ -17,7 +17,7 @@ from strategies import every_string, grown, partitions
 from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import PairLocalSearch
-from pymoo_anon.algorithms.neighbourhood import neighbours
+from pymoo_anon.algorithms.string_neighbours import neighbours
 from pymoo_anon.algorithms.string_steps import NeighbourSteps, PairSteps, steps_of
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (

@@ -1,13 +1,22 @@
 """Proofs over bit strings against all strings of small tables: every suppression, loss and kind of constraint."""
 
-from itertools import product
+import copy
+import pickle
+from dataclasses import dataclass
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
 import pytest
+from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms.proofs import strings
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs import strings, strings_plan
 from pymoo_anon.algorithms.proofs.strings import StringProof
+from pymoo_anon.algorithms.proofs.strings_bounds import completions, longest_path, pair_bound
+from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings_plan import plan
+from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives import (
@@ -19,6 +28,7 @@ from pymoo_anon.objectives import (
     MaximumRisk,
     NonUniformEntropy,
     NormalizedWeightedPenalty,
+    Precision,
 )
 from pymoo_anon.problems import PartitionProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
@@ -36,9 +46,10 @@ def random_tree(rng, names):
     return Taxonomy(nodes[0])
 
 
-def random_table(rng, n_bits=10):
+def random_table(rng, n_bits=10, n_attributes=None):
     """A small table, and taxonomies for some of its attributes; not all values of a domain occur."""
-    sizes = [int(rng.integers(1, 6)) for _ in range(int(rng.integers(1, 6)))]
+    n_attributes = int(rng.integers(1, 6)) if n_attributes is None else n_attributes
+    sizes = [int(rng.integers(1, 6)) for _ in range(n_attributes)]
     while sum(sizes) - len(sizes) > n_bits:
         sizes[int(np.argmax(sizes))] -= 1
     if max(sizes) == 1:
@@ -103,7 +114,10 @@ def front_of_all(problem):
 
 
 def in_order(F):
-    return F[np.lexsort(F.T[::-1])]
+    """A front in order. Equal losses may differ in their last bits, by the order in which cells are added up."""
+    rounded = np.round(F, 9)
+    front = merge_front(rounded[:0], rounded[:0], rounded, rounded)[1]
+    return front[np.lexsort(front.T[::-1])]
 
 
 def prove(problem, epsilon=None, seed=0, slices=10_000):
@@ -169,38 +183,193 @@ def test_stopped_early_the_open_bounds_hold(seed, monkeypatch):
     np.testing.assert_allclose(in_order(proof.F), in_order(expected), rtol=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(215, 235))
+@pytest.mark.parametrize("seed", range(215, 240))
 def test_threads_and_the_order_of_attributes_and_tuples_change_nothing(seed):
     problem = random_problem(seed)
     expected = in_order(prove(problem).F)
     problem.n_threads = 3
     np.testing.assert_allclose(in_order(prove(problem, seed=1).F), expected, rtol=1e-12)
-    rng = np.random.default_rng(seed)
-    table = problem.table
-    names = [list(table.quasi_identifiers)[i] for i in rng.permutation(len(table.quasi_identifiers))]
-    shuffled = rng.permutation(table.n_distinct)
-    place = [list(table.quasi_identifiers).index(name) for name in names]
-    columns, values, at = {}, {}, np.concatenate([np.full(n, i) for i, n in enumerate(table.tuples.counts)])
     if any(getattr(one, "weights", None) is not None for one in problem.objectives):
-        return
-    rows = pd.DataFrame(dict.fromkeys(["row"], at))
+        return  # weights go by the order of attributes
+    shuffled = PartitionProblem(
+        shuffle(problem.table, np.random.default_rng(seed)),
+        problem.objectives,
+        problem.suppression,
+        problem.constraints,
+        taxonomies=problem.taxonomies,
+    )
+    np.testing.assert_allclose(in_order(prove(shuffled).F), expected, rtol=1e-9)
+
+
+def shuffle(table, rng):
+    """The same rows in another order, with the attributes in another order."""
+    names = list(table.quasi_identifiers)
+    others = rng.permutation(len(names))
+    # Every row once: its tuple and its values.
+    of_row = np.repeat(np.arange(table.n_distinct), table.tuples.counts)
+    columns = {}
     for name in ("label", "illness"):
-        histogram = table.tuples.columns[name].histogram()
-        columns[name] = np.concatenate([np.repeat(np.arange(len(h)), h) for h in histogram])
-        values[name] = table.tuples.domains[name]
-    order = rng.permutation(len(rows))
-    codes = [table.tuples.codes[rows["row"].to_numpy()[order], j] for j in place]
-    again = Microdata.from_codes(
-        {name: table.quasi_identifiers[name] for name in names},
-        codes,
-        np.ones(len(rows), dtype=np.int64),
+        held = table.tuples.columns[name].histogram()
+        columns[name] = np.concatenate([np.repeat(np.arange(len(own)), own) for own in held])
+    order = rng.permutation(len(of_row))
+    return Microdata.from_codes(
+        {names[j]: table.quasi_identifiers[names[j]] for j in others},
+        [table.tuples.codes[of_row[order], j] for j in others],
+        np.ones(len(of_row), dtype=np.int64),
         {name: column[order] for name, column in columns.items()},
-        values,
+        {name: table.tuples.domains[name] for name in columns},
         ["illness"],
         "label",
     )
-    other = PartitionProblem(
-        again, problem.objectives, problem.suppression, problem.constraints, taxonomies=problem.taxonomies
-    )
-    np.testing.assert_allclose(in_order(prove(other).F), expected, rtol=1e-9)
-    assert len(shuffled) == len(again.tuples)
+
+
+@pytest.mark.parametrize("seed", range(240, 330))
+def test_no_string_gains_more_than_the_bound_of_its_part(seed):
+    """Every number of fixed attributes, every price: bounds of random parts against all strings in them."""
+    rng = np.random.default_rng(seed)
+    # Up to seven attributes, so that some are neither fixed nor tabled.
+    table, taxonomies = random_table(rng, 9, int(rng.integers(1, 8)))
+    losses = [
+        GeneralLossMetric(),
+        NormalizedWeightedPenalty(),
+        Discernibility(),
+        ClassificationMetric("label"),
+        NonUniformEntropy(),
+    ]
+    n, k = table.n_rows, int(rng.integers(1, min(8, table.n_rows)))
+    below = PartitionProblem(table, losses, Below(k), taxonomies=taxonomies)
+    X = np.array(list(product([False, True], repeat=below.n_var)))
+    X = X[below.is_valid(X)]
+    F = below.compute(X)
+    suppressed = np.array([below.equivalence_classes(x).n_suppressed[0] for x in X])
+    for column, loss in enumerate(losses):
+        instance = StringInstance.of(below, loss)
+        parts = Parts(instance, X, (instance.most - F[:, column]) / instance.unit, suppressed)
+        for limit in (0, int(rng.integers(1, n)), n):
+            check_bounds(parts, k, limit, rng)
+
+
+@dataclass
+class Parts:
+    """All strings of an instance, what they gain, and how many rows they suppress."""
+
+    instance: StringInstance
+    X: np.ndarray
+    gains: np.ndarray
+    suppressed: np.ndarray
+
+
+def check_bounds(parts, k, limit, rng):
+    instance, space = parts.instance, StringSpace(parts.instance)
+    own = plan(instance, 1 << 30)
+    price = {0: space.largest_price(), instance.n_rows: 0.0}.get(limit, float(rng.integers(0, 100)))
+    for depth in range(len(own.order) + 1):
+        cuts = instance.cuts_of(parts.X[int(rng.integers(len(parts.X)))])
+        fixed = {a: cuts[a] for a in own.order[:depth]}
+        bits = np.concatenate(
+            [np.full(instance.offsets[a + 1] - instance.offsets[a], a in fixed) for a in range(instance.n_attributes)]
+        )
+        inside = (parts.X[:, bits] == instance.bits_of(cuts)[bits]).all(axis=1) & (parts.suppressed <= limit)
+        best = parts.gains[inside].max(initial=-np.inf)
+        for tabled in own.tables[depth]:
+            bound, _, walk = space.walk(fixed, tabled, Asked(k, limit, price), -1.0 - instance.slack)
+            assert bound >= best - 1e-6 * (1 + abs(best))
+            assert walk is not None or not inside.any()
+
+
+def test_nested_bounds_are_exact_with_one_attribute_free():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        n = int(rng.integers(1, 6))
+        spans = np.array([(i, j) for i in range(n) for j in range(i + 1, n + 1)])
+        gains = rng.integers(0, 50, len(spans)).astype(float)
+        best = 0.0
+        for bits in product([False, True], repeat=n - 1):
+            edges = [0, *(np.flatnonzero(bits) + 1), n]
+            cut = [int(np.flatnonzero((spans == [i, j]).all(axis=1))[0]) for i, j in pairwise(edges)]
+            best = max(best, gains[cut].sum())
+        assert longest_path(gains, spans, n) == best
+        rests = np.empty(n + 1)
+        completions(gains, spans, n, rests)
+        assert rests[0] == best
+        # Beside an attribute of one value, and with the same gains in every one of its groups.
+        alone = np.array([[0, 1]])
+        assert pair_bound(gains[:, None].copy(), spans, n, alone, 1) == best
+        assert pair_bound(gains[None, :].copy(), alone, 1, spans, n) == best
+
+
+def test_minimize_proves_and_goes_on_elsewhere():
+    problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
+    expected = in_order(front_of_all(problem))
+    res = minimize(problem, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    np.testing.assert_allclose(in_order(res.F), expected)
+    assert (res.algorithm.gap == 0).all()
+    assert res.algorithm.n_undecided == 0
+    assert res.algorithm.n_evaluated >= len(expected)
+    algorithm = BranchAndBound().setup(problem, seed=1)
+    for _ in range(3):
+        algorithm.next()
+    for again in (copy.deepcopy(algorithm), pickle.loads(pickle.dumps(algorithm))):
+        while again.has_next():
+            again.next()
+        assert again.certified
+        np.testing.assert_allclose(in_order(again.opt.get("F")), expected)
+
+
+def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
+    """Ctrl-C at every evaluation and at every table: the proof goes on and ends in the same front."""
+    problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
+    expected = in_order(front_of_all(problem))
+    monkeypatch.setattr(strings, "improve", lambda instance, cuts, *args: cuts)
+    monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
+    proof = StringProof(problem, tolerance(None, 2), 2 << 30, np.random.default_rng(0))
+    calls, rng = 0, np.random.default_rng(0)
+
+    def often_interrupted(method):
+        def call(*args):
+            nonlocal calls
+            calls += 1
+            if rng.random() < 0.25:
+                raise KeyboardInterrupt
+            return method(*args)
+
+        return call
+
+    monkeypatch.setattr(proof, "_evaluate", often_interrupted(proof._evaluate))
+    monkeypatch.setattr(proof._space, "walk", often_interrupted(proof._space.walk))
+    for _ in range(10_000):
+        try:
+            proof.advance()
+        except KeyboardInterrupt:
+            continue
+        if proof.certified:
+            break
+    assert proof.certified
+    assert calls > 5
+    np.testing.assert_allclose(in_order(proof.F), expected)
+
+
+def test_little_memory_and_small_tables_find_the_same(monkeypatch):
+    """Parts by depth instead of bound, and walks without the first of the three tabled attributes."""
+    monkeypatch.setattr(strings_plan, "_LARGEST_OF_FOUR", 1 << 8)
+    for seed in range(330, 350):
+        problem = random_problem(seed)
+        proof = StringProof(problem, tolerance(None, problem.n_obj), 1 << 12, np.random.default_rng(0))
+        while not proof.certified:
+            proof.advance()
+        np.testing.assert_allclose(in_order(proof.F), in_order(front_of_all(problem)), rtol=1e-7)
+
+
+def test_what_cannot_be_proven_is_refused():
+    table, taxonomies = random_table(np.random.default_rng(1))
+
+    def refused(objectives, message):
+        problem = PartitionProblem(table, objectives, taxonomies=taxonomies)
+        with pytest.raises(ValueError, match=message):
+            minimize(problem, BranchAndBound(), seed=1)
+
+    refused([GeneralLossMetric(), Discernibility()], "proves one loss over bit strings, alone or beside k")
+    refused([KAnonymity()], "proves one loss over bit strings, alone or beside k")
+    refused([KAnonymity(), DistinctLDiversity("illness")], "does not say what a class saves by being kept")
+    refused([Precision()], "does not say what a class saves by being kept")

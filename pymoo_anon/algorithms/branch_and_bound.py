@@ -35,7 +35,9 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     specializations, the general loss of a node is at least that without suppression, and the classification metric at
     least that of any specialization. A node is settled where the front has a member that is at least as good as all
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
-    large, all classes of a generalization that are smaller have to be suppressed, which costs loss.
+    large, all classes that are smaller in any evaluated generalization have to be suppressed, which costs loss, and
+    more of them than the limit are too many. Nodes that this leaves open are grouped class by class, until the same
+    can be said; the others are evaluated.
 
     A lattice that does not fit into `max_bytes` is not stored. With one additive loss, such as the general loss, and
     beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large

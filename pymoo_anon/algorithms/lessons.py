@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,11 +46,11 @@ class LearnedBounds:
         more = np.zeros(len(measures) - problem.n_obj)
         self.bounding = [Bounding(m) if m.bounding is None else m.bounding(m) for m in measures]
         self.rule, self.constraints = problem.suppression, problem.constraints
-        self.limit = self.rule.limit_of(problem.table.n_rows)
-        self.follows_k = [isinstance(family, FollowsK) for family in self.bounding]
-        self.by_k = isinstance(self.rule, AtMost) and any(self.follows_k)
+        # The measures that are functions of k alone.
+        self.of_k = {column: family for column, family in enumerate(self.bounding) if isinstance(family, FollowsK)}
+        self.by_k = isinstance(self.rule, AtMost) and len(self.of_k) > 0
         # Range i holds the k above `ranges[i]`, and at most `ranges[i + 1]`; the last one has no end.
-        self.ranges = _ranges(self.limit or 0) if self.by_k else np.zeros(1, dtype=np.int64)
+        self.ranges = _ranges((self.rule.limit_of(problem.table.n_rows) or 0) if self.by_k else 0)
         # The last column is that of the impossible.
         self.floors = np.array([*(family.has_floor for family in self.bounding), False])
         self.limits = np.append(_limits(problem), 0.5)
@@ -73,10 +72,9 @@ class LearnedBounds:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LearnedBounds:
         """A copy that learns by itself and shares what is known so far: a history of a search holds it once."""
+        # Without free rows, as a pickle is, so that what the copy learns goes into arrays of its own.
         made = memo[id(self)] = copy.copy(self)
         made._keys = set(self._keys)
-        # Without free rows, so that what the copy learns goes into arrays of its own.
-        made._nodes, made._below, made._above = self._known()
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,27 +95,29 @@ class LearnedBounds:
         for column, family in enumerate(self.bounding):
             floor = family.floor_of_generalizations(classes)
             above[column] = -np.inf if floor is None else floor
-        if self.limit is None:
-            return self._nothing(1), above
         below = suppressible(classes, self.rule, self.constraints, self.by_k)
-        cases = self._nothing(len(below))
+        # What is known in each case before anything is.
+        cases = np.where(self.floors, 0.0, -np.inf)[np.newaxis].repeat(len(below), axis=0)
         for column, family in enumerate(self.bounding):
-            best = family.best_of_specializations(classes, below)
+            best = None if column in self.of_k else family.best_of_specializations(classes, below)
             if best is not None:
-                cases[:, column] = self._minimised(column, best)
+                cases[:, column] = -best if self.maximize[column] and not self.floors[column] else best
         cases[:, -1] = below.impossible
-        return self._by_range(cases, classes, below) if self.by_k else cases, above
+        most_k = below.most_k
+        if self.by_k:
+            cases, most_k = self._by_range(cases, below)
+        for column, family_of_k in self.of_k.items():
+            cases[:, column] = family_of_k.at(most_k.astype(float))
+        return cases, above
 
     def learn(self, X: Ints, lessons: list[tuple[Matrix, Matrix]]) -> None:
         """Note what nodes say.
 
         Args:
-            X: (n, n_var) int64 array.
+            X: (n, n_var) int64 array of nodes that were not learned yet.
             lessons: (n,) list, what `lesson` gives for the classes of each.
         """
         for x, (below, above) in zip(X, lessons, strict=True):
-            if x in self:
-                continue
             n = len(self)
             if n == len(self._nodes):
                 self._nodes, self._below, self._above = map(_grown, self._known())
@@ -149,32 +149,18 @@ class LearnedBounds:
         n = len(self)
         return self._nodes[:n], self._below[:n], self._above[:n]
 
-    def _nothing(self, n: int) -> Matrix:
-        """(n, n_measures + 1) float array: what is known in n cases before anything is."""
-        return np.where(self.floors, 0.0, -np.inf)[np.newaxis].repeat(n, axis=0)
-
-    def _minimised(self, column: int, values: Matrix) -> Matrix:
-        """Bounds of a measure as F has them."""
-        return -values if self.maximize[column] and not self.floors[column] else values
-
-    def _by_range(self, cases: Matrix, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
-        """Bounds in cases of one node as bounds in the ranges that all nodes share.
+    def _by_range(self, cases: Matrix, below: Suppressible) -> tuple[Matrix, Ints]:
+        """Bounds in cases of one node as bounds in the ranges that all nodes share, and the greatest k of each.
 
         A range begins in one case and may end in a later one: what holds in all cases from there on holds in it. That
-        is all that the first one says, as suppression only costs more from case to case. But k is bounded by the range.
+        is all that the first one says, as suppression only costs more from case to case.
         """
         case = np.searchsorted(below.most_k, self.ranges, side="right")
-        first = np.minimum(case, len(below) - 1)
-        known: Matrix = np.minimum.accumulate(cases[::-1])[::-1][first]
-        most_k = np.minimum(np.append(self.ranges[1:], below.most_k[-1]), below.most_k[-1])
-        in_ranges = replace(below, gone=below.gone[first], most_k=most_k)
-        for column, family in enumerate(self.bounding):
-            best = family.best_of_specializations(classes, in_ranges) if self.follows_k[column] else None
-            if best is not None:
-                known[:, column] = self._minimised(column, best)
+        known: Matrix = np.minimum.accumulate(cases[::-1])[::-1][np.minimum(case, len(below) - 1)]
         # No k is above that of the last case.
         known[case == len(below), -1] = 1
-        return known
+        most_k: Ints = np.minimum(np.append(self.ranges[1:], below.most_k[-1]), below.most_k[-1])
+        return known, most_k
 
 
 def can_settle(problem: LatticeProblem) -> bool:

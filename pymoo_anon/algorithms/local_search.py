@@ -122,7 +122,14 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self.bounds: bool = bounds
         self.front: ParetoArchive = ParetoArchive()
 
-    def _setup(self, problem: Problem, **kwargs: Any) -> None:
+    def setup(self, problem: Problem, **kwargs: Any) -> ParetoLocalSearch:
+        """Set the algorithm up for a problem.
+
+        Raises:
+            ValueError: `epsilon` has another number of objectives.
+        """
+        # Here and not in `_setup`, which pymoo's wrappers of algorithms pass over.
+        super().setup(problem, **kwargs)
         sides, own = np.zeros(problem.n_obj), has_own_columns(problem)
         self.front = ParetoArchive()
         if self.epsilon is not None:
@@ -138,6 +145,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self._explored: dict[bytes, int] = {}
         # The nodes that violate the constraints least, until one violates none.
         self._closest = Population.empty()
+        return self
 
     @property
     def certified(self) -> bool:
@@ -276,6 +284,7 @@ class _OpenNodes(DuplicateElimination):  # type: ignore[misc]
             *args: Parents, and the children that are kept so far.
             **kwargs: Not needed.
         """
+        pop = in_type_of_problem(pop, self.search.problem) if len(pop) else pop
         known = {one.X.tobytes() for other in args for one in other}
         first = {one.X.tobytes(): i for i, one in reversed(list(enumerate(pop)))}
         new = pop[sorted(i for key, i in first.items() if key not in known)]

@@ -66,7 +66,8 @@ def cells_of(tuples: DistinctTuples) -> Cells:
     """The distinct tuples for keys."""
     places = np.ascontiguousarray((tuples.codes + tuples.offsets[:-1]).T.astype(np.uint32))
     marks = np.random.default_rng(0).integers(0, 2**64, size=int(tuples.offsets[-1]), dtype=np.uint64)
-    return Cells(places, tuples.counts, tuples.offsets, marks)
+    # Copies that can be written, as those of a pickle can: for others numba compiles everything again.
+    return Cells(places, tuples.counts.copy(), tuples.offsets.copy(), marks)
 
 
 @njit(cache=True, nogil=True)
@@ -166,24 +167,31 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
         keys_of(maps[i], cells, keys, part)
         _find_classes(maps[i], wanted, representatives[a:b], cells, keys, class_of)
         for h in range(n_values):
-            at = list_starts[i * n_values + h]
-            for t in range(len(class_of)):
-                c = class_of[t]
-                if c < 0:
-                    continue
-                is_gone = len(out) > 0 and out[c]
-                if (h == 0 and is_gone) or (values[h, a + c] < tops[i, h] and not is_gone):
-                    if at == len(ids):
-                        ids, found = np.concatenate((ids, ids)), np.concatenate((found, found))
-                    ids[at] = t
-                    found[at] = -np.inf if is_gone else values[h, a + c]
-                    at += 1
             first = list_starts[i * n_values + h]
-            list_starts[i * n_values + h + 1] = at
-            in_order = np.argsort(found[first:at])
-            ids[first:at] = ids[first:at][in_order]
-            found[first:at] = found[first:at][in_order]
+            own = values[h, a:b].copy()
+            if len(out) > 0:
+                # They are listed once, before all others.
+                own[out] = -np.inf if h == 0 else np.inf
+            last, ids, found = _append(class_of, own, tops[i, h], first, ids, found)
+            list_starts[i * n_values + h + 1] = last
+            in_order = np.argsort(found[first:last])
+            ids[first:last] = ids[first:last][in_order]
+            found[first:last] = found[first:last][in_order]
     return tops, list_starts, ids[: list_starts[-1]].copy(), found[: list_starts[-1]].copy()
+
+
+@njit(cache=True, nogil=True)
+def _append(class_of, values, top, at, ids, found):  # type: ignore[no-untyped-def]
+    """Append the tuples in classes below `top`, or that go anyway, from `at` on; returns the end and the arrays."""
+    for t in range(len(class_of)):
+        c = class_of[t]
+        if c >= 0 and (values[c] < top or values[c] == -np.inf):
+            if at == len(ids):
+                ids, found = np.concatenate((ids, ids)), np.concatenate((found, found))
+            ids[at] = t
+            found[at] = values[c]
+            at += 1
+    return at, ids, found
 
 
 @njit(cache=True, nogil=True)
@@ -214,10 +222,10 @@ def _find_classes(groups, wanted, representatives, cells, keys, class_of):  # ty
 @njit(cache=True, nogil=True)
 def _same_groups(groups, one, other, cells):  # type: ignore[no-untyped-def]
     """Whether two tuples are one generalized tuple."""
+    same = True
     for j in range(len(cells.places)):
-        if groups[cells.places[j, one]] != groups[cells.places[j, other]]:
-            return False
-    return True
+        same &= groups[cells.places[j, one]] == groups[cells.places[j, other]]
+    return same
 
 
 @njit(cache=True, nogil=True)

@@ -20,8 +20,8 @@ Nodes = NDArray[np.int64]
 class Neighborhood(Operator):  # type: ignore[misc]
     """The neighbors of a point, ring after ring: those at distance 1, then those at distance 2, and so on.
 
-    One of your own has `_do(problem, x, distance, random_state=..., **kwargs)`, which returns an (n, n_var) array, in
-    any order; points may be in several rings, and x itself may be among them.
+    One of your own has `_do(problem, x, distance, random_state=..., **kwargs)`, which returns an (n, n_var) array of
+    the type of x, in any order; points may be in several rings, and x itself may be among them.
 
     Args:
         reach: Number of rings.

@@ -2,7 +2,8 @@
 
 A search that is begun again with the same seed and with `resume` runs as it ran before, and finds what was evaluated in
 the journal: its result is that of a search that was never killed. `PBGEA`, `ExhaustiveSearch` and pymoo's algorithms
-measure nothing twice; `BranchAndBound` learns nothing twice, too.
+measure nothing twice; `BranchAndBound` learns nothing twice, too. `ParetoLocalSearch` looks at all nodes again to learn
+its bounds from them.
 
 >>> import tempfile
 >>> from pymoo_anon.datasets import make_census

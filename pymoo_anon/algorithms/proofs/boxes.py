@@ -69,13 +69,13 @@ class BoxProof(Proof):
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         families = [objective.bounding(objective) for objective in problem.objectives if objective.bounding is not None]
-        self._loss = next(j for j, family in enumerate(families) if isinstance(family, AdditiveLoss))
+        self._loss, loss = next((j, family) for j, family in enumerate(families) if isinstance(family, AdditiveLoss))
         self._by_k = [(j, family) for j, family in enumerate(families) if isinstance(family, FollowsK)]
         self._distinct = next((j for j, family in enumerate(families) if isinstance(family, DistinctValues)), None)
         self._n_rows = problem.table.n_rows
         rule, values, self._least_k = _rule(problem, self._distinct)
-        self._lattice, floors = lattice_of(problem, families[self._loss])
-        self._table = table_of(problem, families[self._loss], floors, rule, values)
+        self._lattice, floors = lattice_of(problem, loss)
+        self._table = table_of(problem, loss, floors, rule, values)
         # The greatest loss that constraints allow, or infinity.
         self._most_loss = _most_loss(problem, problem.objectives[self._loss])
         # What sums of floats may be too large by.

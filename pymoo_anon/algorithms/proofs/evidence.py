@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.known import Evidence
-from pymoo_anon.algorithms.proofs.union import NEVER, mask_of
+from pymoo_anon.algorithms.proofs.node import mask_of
+from pymoo_anon.algorithms.proofs.reading import NEVER
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples
@@ -164,7 +165,7 @@ class Library:
         first = n * self.n_values + 1
         own.starts[first : first + self.n_values] = m + np.cumsum(numbers)
         own.numbers[:] = n + 1, m + len(ids)
-        return n
+        return int(n)
 
     def keep_order(self, place: int, groups: Ints) -> None:
         """Sort the tuples by the classes of some evidence, where memory allows for it.

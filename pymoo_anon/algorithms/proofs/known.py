@@ -148,7 +148,7 @@ class Scratch(NamedTuple):
         squares: (n_squares,) float, bounds of the sums of squares without the suppressed rows' own.
         thresholds: (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends.
         bounds: (n_measures,) float, bounds of the measures above the thresholds.
-        hints: (4, 5) int64: evidence that settled nodes together lately; how many there are comes last.
+        hints: (8, 5) int64: evidence that settled nodes together lately; how many there are comes last.
         least: (n_entries,) uint32, the fewest that an entry is found with.
     """
 

@@ -223,7 +223,7 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
         squares=np.zeros(len(rules.segments) - 1),
         thresholds=np.zeros((2, len(rules.first))),
         bounds=np.empty(len(rules.kinds)),
-        hints=np.zeros((4, 5), dtype=np.int64),
+        hints=np.zeros((8, 5), dtype=np.int64),
         least=np.zeros(len(rules.weights), dtype=np.uint32),
     )
 

@@ -10,7 +10,7 @@ from pymoo_anon.algorithms.proofs.pair_search import improve, improve_within
 from pymoo_anon.algorithms.proofs.strings_goal import goal
 from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings_plan import plan
-from pymoo_anon.algorithms.proofs.strings_search import Search
+from pymoo_anon.algorithms.proofs.strings_search import Known, Search
 from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.problems.partition import PartitionProblem
@@ -63,7 +63,11 @@ class StringProof(Proof):
         self._least = 0.0
         # The price of suppressed rows that was enough in the local search before.
         self._price = 0.0
+        # Strings that are still to be improved before the search of the threshold; None where it has not begun.
+        self._starts: list[NDArray[np.bool_]] | None = None
         self._search: Search | None = None
+        # What searches of smaller thresholds know of parts.
+        self._known: Known = {}
         self._n_settled = 0
         self._certified = self._k > problem.table.n_rows
 
@@ -125,31 +129,44 @@ class StringProof(Proof):
         self.n_evaluated += len(X)
 
     def _begin(self) -> None:
-        """Look for good strings of the current threshold, and set its search up."""
-        instance, k, limit = self._space.instance, self._k, self._goal.limit
-        starts = [np.zeros(self.problem.n_var, dtype=bool)]
+        """Improve one more string of the current threshold; after the last of them, set its search up."""
+        if self._starts is None:
+            self._starts = self._first_strings()
+        if self._starts:
+            self._improve(self._starts[0])
+            # Last, so that nothing is lost where it is interrupted.
+            del self._starts[0]
+            return
+        instance, limit = self._space.instance, self._goal.limit
+        price = {0: self._space.largest_price(), instance.n_rows: 0.0}.get(limit, self._space.average_price())
+        gain = self._space.need(self._least, exact=False)
+        self._search = Search(self._space, self._plan, Asked(self._k, limit, price), gain, self.max_bytes, self._known)
+
+    def _first_strings(self) -> list[NDArray[np.bool_]]:
+        """Where local searches begin: the best string so far, or the most general one and random ones."""
         best = self._best()
         if best is not None:
-            starts = [self.X[best]]
-        elif self._goal.privacy is None:
-            starts = [*starts, *self.problem.sample(_STARTS, self.random_state)]
-        for start in starts:
-            cuts = instance.cuts_of(start)
-            if limit == instance.n_rows:
-                found = [improve(instance, cuts, k, self.random_state)]
-            else:
-                found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
-            self.offer(np.array([instance.bits_of(one) for one in found]))
-        price = {0: self._space.largest_price(), instance.n_rows: 0.0}.get(limit, self._space.average_price())
-        asked = Asked(k, limit, price)
-        gain = self._space.need(self._least, exact=False)
-        self._search = Search(self._space, self._plan, asked, gain, self.max_bytes)
+            return [self.X[best]]
+        general = [np.zeros(self.problem.n_var, dtype=bool)]
+        if self._goal.privacy is not None:
+            return general
+        return [*general, *self.problem.sample(_STARTS, self.random_state)]
+
+    def _improve(self, start: NDArray[np.bool_]) -> None:
+        """Evaluate what a local search makes of a string."""
+        instance, k, limit = self._space.instance, self._k, self._goal.limit
+        cuts = instance.cuts_of(start)
+        if limit == instance.n_rows:
+            found = [improve(instance, cuts, k, self.random_state)]
+        else:
+            found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
+        self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:
         """Go on to the next threshold, if there is one."""
         assert self._search is not None, "a search ends that was begun"
         self._n_settled += self._search.n_settled
-        self._search = None
+        self._search, self._starts = None, None
         best = self._best()
         if best is None or self._goal.privacy is None:
             # No string is feasible here, and so none beyond; or there are no thresholds.

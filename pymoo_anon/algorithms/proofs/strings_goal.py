@@ -64,7 +64,7 @@ def goal(problem: PartitionProblem) -> Goal:
     if len(losses) != 1 or sum(follows) > 1:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
-            f"{list(problem.objectives)}; ParetoLocalSearch, NSGA2 and GENITOR search without a proof"
+            f"{list(problem.objectives)}; PairLocalSearch, NSGA2 and GENITOR search without a proof"
         )
     n_rows = problem.table.n_rows
     limit = problem.suppression.limit_of(n_rows)

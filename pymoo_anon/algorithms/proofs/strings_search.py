@@ -26,6 +26,9 @@ _BUDGET = 20_000_000
 _BYTES_OF_A_PART = 700
 
 
+Known = dict[tuple[bytes, ...], tuple[float, float]]
+
+
 class _Part:
     """The strings that have the same paths of the first attributes of the order.
 
@@ -61,13 +64,20 @@ class Search:
         asked: What is searched for, with a price to begin with.
         gain: No string gains more.
         max_bytes: Memory that open parts and the tables of walks may take.
+        known: What parts gain at most, and their prices, from a search with a smaller k; what this one learns is added.
+            With a larger k every string suppresses more, so that bounds stay valid.
 
     Attributes:
         n_settled: Number of parts that bounds settled.
     """
 
-    def __init__(self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int) -> None:
+    def __init__(
+        self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int, known: Known | None = None
+    ) -> None:
         self.space, self.plan, self.asked, self.max_bytes = space, plan, asked, max_bytes
+        self.known: Known = {} if known is None else known
+        if len(self.known) * _BYTES_OF_A_PART > max_bytes // 4:
+            self.known.clear()
         self.n_settled = 0
         self._open = [_Part(gain, (), asked.price)]
         # Parts that are being divided, and those that no thread holds.
@@ -169,9 +179,7 @@ class Search:
         walk, paid = part.walk, part.price * (self.space.instance.n_rows - self.asked.limit)
         told = walk.go(need() + paid, _BUDGET)
         while told == FOUND and walk.last == 0:
-            gain = min(part.gain, walk.found_gain - paid)
-            with self._lock:
-                heappush(self._open, _Part(gain, (*part.cuts, walk.cuts[0].astype(np.int32).tobytes()), part.price))
+            self._push(part, min(part.gain, walk.found_gain - paid), need())
             if monotonic() > until:
                 return False
             told = walk.go(need() + paid, _BUDGET)
@@ -184,16 +192,27 @@ class Search:
                 found([cuts[attribute] for attribute in range(self.space.none)])
         return told == DONE
 
+    def _push(self, part: _Part, gain: float, need: float) -> None:
+        """Open the part of the path that the walk of a part has found, unless it is known to be settled."""
+        assert part.walk is not None, "a walk has found it"
+        cuts = (*part.cuts, part.walk.cuts[0].astype(np.int32).tobytes())
+        known, price = self.known.get(cuts, (np.inf, part.price))
+        if known <= need:
+            self.n_settled += 1
+            return
+        with self._lock:
+            heappush(self._open, _Part(min(gain, known), cuts, price))
+
     def _walk_of(self, part: _Part, need: Callable[[], float]) -> Walk | None:
         """The walk that divides a part, or None where it is settled."""
         walk = None
         for tabled in self.plan.tables[len(part.cuts)][::-1]:
             asked = replace(self.asked, price=part.price)
-            found = self.space.walk(self._cuts_of(part), tabled, asked, need())
-            if found is None:
+            gain, part.price, walk = self.space.walk(self._cuts_of(part), tabled, asked, need())
+            part.gain = min(part.gain, gain)
+            self.known[part.cuts] = part.gain, part.price
+            if walk is None or part.gain <= need():
                 return None
-            walk, part.price = found
-            part.gain = min(part.gain, walk.gain - part.price * (self.space.instance.n_rows - asked.limit))
         return walk
 
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:

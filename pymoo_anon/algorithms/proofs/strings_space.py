@@ -99,8 +99,8 @@ class StringSpace:
 
     def walk(
         self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float
-    ) -> tuple[Walk, float] | None:
-        """A walk over the strings of four attributes below a node, and the price that it takes.
+    ) -> tuple[float, float, Walk | None]:
+        """What strings below a node gain at most, the price that says so, and a walk over four attributes if any.
 
         It walks all four where they and the fixed ones are all that there are, and otherwise the first alone. With a
         limit it walks all four only where the first is none, so that every path of the first gets a price of its own.
@@ -112,26 +112,21 @@ class StringSpace:
             need: Strings that gain no more, but for the price, are of no interest.
 
         Returns:
-            None where the node loses too many rows, or no string gains enough.
+            What no string exceeds, but for the price, or minus infinity; the price; the walk, or None for none.
         """
-        ids, base = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1)
-        gone = 0
-        for attribute, cut in cuts.items():
-            groups, worths = self._groups_of(attribute, cut)
-            ids, base, dropped = refine(ids, base, groups, worths, self._counts, asked.k)
-            gone += dropped
-            if gone > asked.limit:
-                return None
-        free = set(range(self.none)) - set(cuts) - set(tabled)
+        ids, base, gone = self._classes(cuts, asked.k)
+        if gone > asked.limit:
+            return -np.inf, asked.price, None
+        free = set(range(self.none)) - {*cuts, *tabled}
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         spans = np.concatenate([self.spans[a] for a in tabled])
         table, filled = self._table(ids, base, tabled, free, asked)
         price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
         if gain <= need:
             self._give(table, filled)
-            return None
+            return gain, price, None
         if not 0 < asked.limit < self.instance.n_rows:
-            return Walk(table, filled, shape, spans, 0 if free else 3), price
+            return gain, price, Walk(table, filled, shape, spans, 0 if free else 3)
         rows = self._rows(ids, len(base), tabled, asked.k)
         changed = self._take(table.shape)
 
@@ -139,20 +134,19 @@ class StringSpace:
             add_price(table, rows, filled, price - asked.price, changed)
             return bound_of(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
 
-        within = (self._least_price(), self.largest_price())
-        price, gain = _best_price(bound, (price, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
+        price, gain = _best_price(bound, (price, gain), self._prices(), need, _STEPS if cuts else _FIRST_STEPS)
         add_price(table, rows, filled, price - asked.price, changed)
         self._give(table, filled)
         if gain <= need:
             self._give(changed, filled)
             self._give(rows, filled)
-            return None
+            return gain, price, None
         if free or tabled[0] != self.none:
             self._give(rows, filled)
-            return Walk(changed, filled, shape, spans, 0), price
+            return gain, price, Walk(changed, filled, shape, spans, 0)
         walk = Walk(changed, filled, shape, spans, 3)
         walk.keep_rows(rows, self.instance.n_rows - asked.limit)
-        return walk, price
+        return gain, price, walk
 
     def release(self, walk: Walk) -> None:
         """Take back the table of a walk that has come to its end."""
@@ -177,8 +171,18 @@ class StringSpace:
         """What a row gains on average where nothing is lost, in whole units."""
         return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
 
-    def _least_price(self) -> float:
-        return float(np.ceil(self.average_price() / 64))
+    def _prices(self) -> tuple[float, float]:
+        """The lowest and the highest price to try."""
+        return float(np.ceil(self.average_price() / 64)), self.largest_price()
+
+    def _classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
+        """The class of every distinct tuple or -1, what a row saves in each class, and the rows of those below k."""
+        ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
+        for attribute, cut in cuts.items():
+            groups, worths = self._groups_of(attribute, cut)
+            ids, base, dropped = refine(ids, base, groups, worths, self._counts, k)
+            gone += dropped
+        return ids, base, gone
 
     def _groups_of(self, attribute: int, cut: Ints) -> tuple[Ints, Values]:
         """(n_distinct,) int64 array, the group of every distinct tuple in a cut, and what a row saves in each."""

@@ -148,6 +148,25 @@ def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out
 
 
 @njit(cache=True, nogil=True)
+def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
+    """The rows of one class below every value of p, of those whose value of a is from `low` to below `high`.
+
+    Args:
+        tuples: As `fill_table`.
+        order: The tuples by class and value of p.
+        starts: (n_p + 1,) int64 array, where the values of p begin in this order.
+        low: The first value of a.
+        high: The value of a after the last.
+        held: (n_p + 1,) int64 array that is filled.
+    """
+    for y in range(len(starts) - 1):
+        held[y + 1] = held[y]
+        for i in range(starts[y], starts[y + 1]):
+            if low <= tuples[order[i], 1] < high:
+                held[y + 1] += tuples[order[i], 5]
+
+
+@njit(cache=True, nogil=True)
 def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, shape: Any, prices: Any, out: Any) -> Any:
     """The gains of all boxes of the groups of a that `out` has.
 
@@ -164,31 +183,22 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
     Returns:
         (n_groups of a,) Boolean array: whether anything was filled into each part of the table.
     """
-    n_e, n_p, n_q = shape[0, 1], shape[0, 2], shape[0, 3]
-    g_a, g_e, g_p, g_q = shape[1]
+    (_, n_e, n_p, n_q), (g_a, g_e, g_p, g_q) = shape[0], shape[1]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
     order, starts = _sorted_by_class(tuples, len(base), n_p)
-    cells = np.zeros((1 + len(masses), n_e, n_q))
-    sums = np.zeros((1 + len(masses), n_e + 1, g_q + 1))
-    held = np.zeros(n_p + 1, dtype=np.int64)
+    cells, sums = np.zeros((1 + len(masses), n_e, n_q)), np.zeros((1 + len(masses), n_e + 1, g_q + 1))
+    held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
     own = prices.copy()
-    filled = np.zeros(g_a, dtype=np.bool_)
     for g in range(g_a):
-        low, high = spans[g, 0], spans[g, 1]
+        low, high = spans[g]
         for c in range(len(base)):
-            for y in range(n_p):
-                n = 0
-                for i in range(starts[c * n_p + y], starts[c * n_p + y + 1]):
-                    t = order[i]
-                    if low <= tuples[t, 1] < high:
-                        n += tuples[t, 5]
-                held[y + 1] = held[y] + n
+            _count(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
             if held[n_p] < prices[0]:
                 continue
             filled[g] = True
-            # The invariant: `cells` holds the tuples whose value of p is from `first` to below `reached`. Groups come
-            # in the order of their first value, then of their last, so that a group extends the one before it.
+            # The invariant: `cells` holds the values of p from `first` to below `reached`. Groups come in the order of
+            # their first value, then of their last, so that a group extends the one before it.
             first, reached = -1, 0
             for j in range(g_p):
                 if held[of_p[j, 1]] - held[of_p[j, 0]] < prices[0]:
@@ -196,8 +206,7 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
                 if of_p[j, 0] != first:
                     first = reached = of_p[j, 0]
                     cells[:] = 0.0
-                for i in range(starts[c * n_p + reached], starts[c * n_p + of_p[j, 1]]):
-                    t = order[i]
+                for t in order[starts[c * n_p + reached] : starts[c * n_p + of_p[j, 1]]]:
                     if low <= tuples[t, 1] < high:
                         cells[0, tuples[t, 2], tuples[t, 4]] += tuples[t, 5]
                         for m in range(len(masses)):

@@ -5,9 +5,7 @@ classes of z with at most v hold more tuples than the limit, for the smallest su
 alone says that they are out of reach. For smaller ones only classes below v count. So a list holds no more rows than
 the limit, and the union of the lists of all evaluated generalizations is as good as their classes themselves.
 
-A node that the union leaves open is not evaluated at once. The classes of its best generalization are split by it, one
-after the other and small ones first, until more tuples than the limit are in parts that are too small. Few tuples are
-read for that. What they teach holds for all specializations of the node, and is kept.
+A node that the union leaves open is not evaluated at once: some of its classes may say enough, see `reading`.
 """
 
 from __future__ import annotations
@@ -17,8 +15,9 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.covering import add_tuple, furthest_member, is_covered, keeps_limits
 from pymoo_anon.algorithms.proofs.known import SQUARES, named
+from pymoo_anon.algorithms.proofs.node import is_above, lower_top, prepare, touch
+from pymoo_anon.algorithms.proofs.reading import NOT_NOW, OPEN, SETTLED, by_reading
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.refuting import split_class
 
 Ints = NDArray[np.int64]
 
@@ -26,16 +25,8 @@ Ints = NDArray[np.int64]
 #: of some evidence is wanted, or a slice of work is done.
 FINISHED, ENOUGH, NO_ROOM, NO_ORDER, SLICE = range(5)
 
-_OPEN, _SETTLED, _NOT_NOW = range(3)
-
 # So many lists are looked for that hold the most tuples; mostly they are enough.
 _LONGEST_FIRST = 4
-
-# Classes of at most this share are far smaller.
-_FAR_SMALLER = 0.5
-
-#: The place of an order that there is no memory for.
-NEVER = -2
 
 # Tuples that are looked at in one slice, some tenths of a second.
 _SLICE = 50_000_000
@@ -70,74 +61,22 @@ def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-
         if scratch.work[3] > _SLICE:
             return position, SLICE, open_nodes[:n_open]
         prepare(node, rules, known, scratch)
-        outcome = _SETTLED
+        outcome = SETTLED
         if not is_covered(node, rules, cells, known, members, scratch):
             if len(rules.first) > 1:
                 outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
             else:
                 outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
-            if outcome == _OPEN and reads and rules.amounts[2] == 0:
-                outcome = _by_reading(node, rules, cells, known, evidence, scratch, blocks)
-        if outcome == _NOT_NOW:
+            if outcome == OPEN and reads and rules.amounts[2] == 0:
+                outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
+        if outcome == NOT_NOW:
             return position, NO_ORDER, open_nodes[:n_open]
-        if outcome == _OPEN:
+        if outcome == OPEN:
             open_nodes[n_open] = node
             n_open += 1
             if n_open == most_open:
                 return position + 1, ENOUGH, open_nodes
     return len(nodes), FINISHED, open_nodes[:n_open]
-
-
-@njit(cache=True, nogil=True)
-def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
-    """Write the levels and floors of a node, and forget the touched tuples."""
-    rest = node
-    for j in range(len(rules.strides)):
-        scratch.x[j] = rest // rules.strides[j]
-        rest -= scratch.x[j] * rules.strides[j]
-    scratch.mask[0] = mask_of(scratch.x, rules.lengths)
-    for a in range(len(scratch.floors)):
-        # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
-        floor = rules.terms[a, 0, scratch.x[0]]
-        for j in range(1, len(rules.strides)):
-            floor += rules.terms[a, j, scratch.x[j]]
-        scratch.floors[a] = floor
-    for o in range(len(rules.kinds)):
-        if rules.kinds[o] == SQUARES:
-            scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
-    scratch.stamp[0] += 1
-    scratch.touched[-1] = 0
-
-
-@njit(cache=True, nogil=True)
-def mask_of(x, lengths):  # type: ignore[no-untyped-def]
-    """A bit for each step above the lowest levels, as far as 64 of them go: those of a generalization are more."""
-    mask, first = np.uint64(0), 0
-    for j in range(len(x)):
-        for step in range(first, min(first + x[j], 64)):
-            mask |= np.uint64(1) << np.uint64(step)
-        first += lengths[j]
-    return mask
-
-
-@njit(cache=True, nogil=True)
-def is_above(one, other):  # type: ignore[no-untyped-def]
-    """Whether one node is a generalization of another, or the same."""
-    for j in range(len(one)):
-        if one[j] < other[j]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def touch(t, scratch):  # type: ignore[no-untyped-def]
-    """Make room for what is known of a tuple's classes."""
-    if scratch.stamps[t] != scratch.stamp[0]:
-        scratch.stamps[t] = scratch.stamp[0]
-        for h in range(len(scratch.env)):
-            scratch.env[h, t] = np.inf
-        scratch.touched[scratch.touched[-1]] = t
-        scratch.touched[-1] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -148,8 +87,8 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
     """
     above = scratch.thresholds[0]
     if _is_hinted(above[0], rules, cells, evidence, scratch):
-        known.tops[node, 0] = min(known.tops[node, 0], above[0])
-        return _SETTLED
+        lower_top(node, rules, cells, known, scratch)
+        return SETTLED
     n_accepted = _accept(evidence, scratch)
     for a in range(n_accepted):
         scratch.places[a] = evidence.starts[scratch.accepted[a]]
@@ -161,17 +100,17 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
         first_new = scratch.touched[-1]
         if _are_too_many(above[0], n_accepted, rules, cells, evidence, scratch):
             # No constraint but the limit says so: it holds for all specializations.
-            known.tops[node, 0] = min(known.tops[node, 0], above[0])
-            return _SETTLED
+            lower_top(node, rules, cells, known, scratch)
+            return SETTLED
         if scratch.touched[-1] == first_new:
-            return _OPEN
+            return OPEN
         for i in range(first_new, scratch.touched[-1]):
             add_tuple(scratch.touched[i], rules, cells, scratch)
         while True:
             if above[0] >= known.tops[node, 0] or above[0] == np.inf:
-                return _SETTLED
+                return SETTLED
             if not keeps_limits(node, above, rules, known, scratch):
-                return _SETTLED
+                return SETTLED
             m = furthest_member(node, above, rules, known, members, scratch)
             if m < 0:
                 break
@@ -206,6 +145,7 @@ def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: 
             if scratch.stamps[t] != scratch.stamp[0]:
                 touch(t, scratch)
                 weight += cells.counts[t]
+            scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
         scratch.work[3] += gains[first]
         if weight > rules.amounts[0]:
             if scratch.sums[0] == 0 and first < scratch.hints.shape[1] - 1:
@@ -236,6 +176,7 @@ def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyp
                 if scratch.stamps[t] != scratch.stamp[0]:
                     touch(t, scratch)
                     weight += cells.counts[t]
+                scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
         if weight > rules.amounts[0]:
             return True
         scratch.stamp[0] += 1
@@ -272,10 +213,10 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
                 scratch.env[h, t] = min(scratch.env[h, t], value)
             scratch.work[3] += evidence.starts[first + h + 1] - evidence.starts[first + h]
     if scratch.touched[-1] > 0 and is_covered(node, rules, cells, known, members, scratch):
-        return _SETTLED
+        return SETTLED
     if len(scratch.squares) > 0:
         return _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch)
-    return _OPEN
+    return OPEN
 
 
 @njit(cache=True, nogil=True)
@@ -321,95 +262,5 @@ def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):
                 if rules.kinds[o] == SQUARES:
                     column = rules.columns[o]
                     known.bounds[node, column] = max(known.bounds[node, column], -scratch.squares[rules.places[o]])
-            return _SETTLED
-    return _OPEN
-
-
-@njit(cache=True, nogil=True)
-def _by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: ignore[no-untyped-def]
-    """Split classes of the best generalization until too many tuples are in parts of at most the target."""
-    base = _best_base(evidence, scratch)
-    if base < 0 or scratch.thresholds[0, 0] < 1:
-        return _OPEN
-    row = evidence.orders[base]
-    if row < 0:
-        scratch.work[2] = base
-        return _NOT_NOW
-    order, ends = evidence.order[row], evidence.ends[row]
-    split = evidence.levels[base] > scratch.x
-    target, limit = scratch.thresholds[0, 0], rules.amounts[0]
-    weight, n_read = scratch.sums[0], 0
-    first_new = evidence.numbers[1]
-    at = first_new
-    position = 0
-    # Invariant: `weight` rows are in classes of at most `target` for sure; the entries from `first_new` to `at` say so.
-    while position < len(order) and n_read < rules.amounts[1]:
-        members = order[position : ends[position]]
-        position = ends[position]
-        size = 0
-        for t in members:
-            size += cells.counts[t]
-        if size <= target:
-            continue
-        n_read += len(members)
-        split_class(members, scratch.x, rules.groups, split, cells, blocks)
-        for i in range(len(members)):
-            t, part = members[i], blocks.sizes[blocks.slots[i]]
-            if part <= target:
-                if scratch.stamps[t] != scratch.stamp[0]:
-                    weight += cells.counts[t]
-                evidence.ids[at] = t
-                evidence.values[at] = part
-                at += 1
-        if weight > limit:
-            break
-    scratch.work[0] += n_read
-    scratch.work[3] += n_read
-    if weight <= limit:
-        return _OPEN
-    scratch.work[1] += 1
-    known.tops[node, 0] = min(known.tops[node, 0], target)
-    _keep_refuted(at, evidence, scratch)
-    return _SETTLED
-
-
-@njit(cache=True, nogil=True)
-def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
-    """The evidence whose classes are split: that with the smallest classes that are kept, or -1.
-
-    To sort all tuples by class takes as long as to evaluate a node. So one that is sorted already is taken, unless the
-    best of all has far smaller classes.
-    """
-    best, best_sorted = -1, -1
-    for e in range(evidence.numbers[0] - 1, -1, -1):
-        if not evidence.whole[e] or scratch.mask[0] & ~evidence.masks[e] != 0 or evidence.orders[e] == NEVER:
-            continue
-        if (best < 0 or evidence.tops[e] < evidence.tops[best]) and is_above(evidence.levels[e], scratch.x):
-            best = e
-            if evidence.orders[e] >= 0:
-                best_sorted = e
-        elif evidence.orders[e] >= 0 and (best_sorted < 0 or evidence.tops[e] < evidence.tops[best_sorted]):
-            if is_above(evidence.levels[e], scratch.x):
-                best_sorted = e
-    if best_sorted >= 0 and evidence.tops[best_sorted] * _FAR_SMALLER <= evidence.tops[best]:
-        return best_sorted
-    return best
-
-
-@njit(cache=True, nogil=True)
-def _keep_refuted(at, evidence, scratch):  # type: ignore[no-untyped-def]
-    """Close the entry of a node that reading refuted: its tuples end at `at`."""
-    e = evidence.numbers[0]
-    first = evidence.numbers[1]
-    in_order = np.argsort(evidence.values[first:at])
-    evidence.ids[first:at] = evidence.ids[first:at][in_order]
-    evidence.values[first:at] = evidence.values[first:at][in_order]
-    evidence.levels[e] = scratch.x
-    evidence.masks[e] = scratch.mask[0]
-    evidence.whole[e] = False
-    evidence.tops[e] = np.inf
-    evidence.orders[e] = -1
-    evidence.dense[e] = -1
-    evidence.starts[e + 1] = at
-    evidence.numbers[0] = e + 1
-    evidence.numbers[1] = at
+            return SETTLED
+    return OPEN

@@ -35,7 +35,8 @@ class Hereditary(Bounding):
         Args:
             classes: The classes of one or several generalizations.
         """
-        return self.measure.of_classes(classes).astype(float)
+        values: Values = self.measure.of_classes(classes).astype(float)
+        return values
 
     def at(self, values: Values) -> Values:
         """(n,) float array: the minimised values of the measure where these are the least values of kept classes."""
@@ -92,6 +93,11 @@ class FollowsK(Hereditary):
             enough = (self.at(np.maximum(middle, 1)) >= needs) | (middle == low)
             low, high = np.where(enough, middle, low), np.where(enough, high, middle)
         return np.where(np.isneginf(needs), np.inf, np.where(low > 0, low, -np.inf))
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The value of the largest k; splitting classes does not raise k."""
+        best: Values = self.measure.of_k(below.most_k)
+        return best
 
 
 class Shares(NamedTuple):

@@ -92,7 +92,8 @@ class GeneralLossMetric(_CellObjective):
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
         weights = np.ones(len(tuples.domain_sizes)) if self.weights is None else self.weights
-        return kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
+        return left
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept tuple saves: in every group the weight of the attribute, less the cost of the group."""
@@ -150,7 +151,8 @@ class NormalizedWeightedPenalty(_CellObjective):
         """(n, n_codes) float array: what suppression of a tuple with each domain value adds to the penalty."""
         n = len(tuples.domain_sizes)
         weights = np.full(n, 1 / n) if self.weights is None else self.weights
-        return kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
+        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
+        return left
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept tuple saves: as of the general loss, divided by what turns the sum into a mean."""
@@ -252,7 +254,8 @@ def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDA
 def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_codes) float array: what share of its information each domain value keeps in n generalizations."""
     spans = np.maximum(np.asarray(tuples.domain_sizes) - 1, 1)
-    return 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
+    shares: Values = 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
+    return shares
 
 
 def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:

@@ -1,0 +1,84 @@
+"""The node that is looked at: its levels and floors, and the tuples that something is known of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pymoo_anon.algorithms.proofs.known import SQUARES
+from pymoo_anon.engine.compiled import njit
+
+
+@njit(cache=True, nogil=True)
+def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
+    """Write the levels and floors of a node, and forget the touched tuples."""
+    rest = node
+    for j in range(len(rules.strides)):
+        scratch.x[j] = rest // rules.strides[j]
+        rest -= scratch.x[j] * rules.strides[j]
+    scratch.mask[0] = mask_of(scratch.x, rules.lengths)
+    for a in range(len(scratch.floors)):
+        # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+        floor = rules.terms[a, 0, scratch.x[0]]
+        for j in range(1, len(rules.strides)):
+            floor += rules.terms[a, j, scratch.x[j]]
+        scratch.floors[a] = floor
+    for o in range(len(rules.kinds)):
+        if rules.kinds[o] == SQUARES:
+            scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
+    scratch.stamp[0] += 1
+    scratch.touched[-1] = 0
+
+
+@njit(cache=True, nogil=True)
+def mask_of(x, lengths):  # type: ignore[no-untyped-def]
+    """A bit for each step above the lowest levels, as far as 64 of them go: those of a generalization are more."""
+    mask, first = np.uint64(0), 0
+    for j in range(len(x)):
+        for step in range(first, min(first + x[j], 64)):
+            mask |= np.uint64(1) << np.uint64(step)
+        first += lengths[j]
+    return mask
+
+
+@njit(cache=True, nogil=True)
+def is_above(one, other):  # type: ignore[no-untyped-def]
+    """Whether one node is a generalization of another, or the same."""
+    j = 0
+    while j < len(one) and one[j] >= other[j]:
+        j += 1
+    return j == len(one)
+
+
+@njit(cache=True, nogil=True)
+def touch(t, scratch):  # type: ignore[no-untyped-def]
+    """Make room for what is known of a tuple's classes."""
+    if scratch.stamps[t] != scratch.stamp[0]:
+        scratch.stamps[t] = scratch.stamp[0]
+        for h in range(len(scratch.env)):
+            scratch.env[h, t] = np.inf
+        scratch.touched[scratch.touched[-1]] = t
+        scratch.touched[-1] += 1
+
+
+@njit(cache=True, nogil=True)
+def lower_top(node, rules, cells, known, scratch):  # type: ignore[no-untyped-def]
+    """Lower what the only threshold of a node cannot be above, after too many tuples were touched.
+
+    That is the smallest value that more rows than the limit have at most. It holds for all specializations, and for
+    those whose members reach less far it may say enough.
+    """
+    total, last = 0, -np.inf
+    # Invariant: the touched tuples of at most `last` are `total` rows, within the limit.
+    while True:
+        lowest, held = np.inf, 0
+        for i in range(scratch.touched[-1]):
+            t = scratch.touched[i]
+            value = scratch.env[0, t]
+            if value > last and value <= lowest:
+                held = cells.counts[t] if value < lowest else held + cells.counts[t]
+                lowest = value
+        total += held
+        if total > rules.amounts[0] or held == 0:
+            known.tops[node, 0] = min(known.tops[node, 0], lowest)
+            return
+        last = lowest

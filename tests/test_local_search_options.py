@@ -1,0 +1,376 @@
+"""Pareto local search under pymoo's options: strategies of one's own, ask and tell, constraints, and its own end."""
+
+import numpy as np
+import pytest
+from pymoo.constraints.as_obj import ConstraintsAsObjective
+from pymoo.constraints.eps import AdaptiveEpsilonConstraintHandling
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.core.selection import Selection
+from pymoo.core.termination import NoTermination
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.optimize import minimize
+from pymoo.problems import get_problem
+from tasks import Task, found, invented, minimal, sorted_rows
+
+from pymoo_anon.algorithms import ParetoLocalSearch, lattice_walk
+from pymoo_anon.algorithms.lattice_walk import LatticeWalk
+from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts import BoxArchive, ParetoArchive
+from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import (
+    DominanceCountTournament,
+    LatticeSampling,
+    LevelNeighborhood,
+    Neighborhood,
+    PartitionCrossover,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+    SingleStepMutation,
+    ValidSampling,
+)
+from pymoo_anon.problems import LatticeProblem, PartitionProblem, journaled
+
+TABLE = invented(1)
+CENSUS = make_census(300, seed=5)
+
+
+def problem(table=TABLE, constraints=()):
+    return LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=3, constraints=constraints)
+
+
+EXACT = sorted_rows(problem().pareto_front())
+
+
+def to_the_end(of, **options):
+    return minimize(of, ParetoLocalSearch(termination=NoTermination(), **options), seed=1)
+
+
+@pytest.mark.parametrize("n_offsprings", [0, -1, 2.5, "25", None, True])
+def test_nodes_of_an_iteration_are_a_whole_number(n_offsprings):
+    with pytest.raises(ValueError) as caught:
+        ParetoLocalSearch(n_offsprings)
+    assert str(caught.value) == f"n_offsprings must be a positive whole number, got {n_offsprings!r}"
+
+
+def test_unknown_arguments_are_refused():
+    with pytest.raises(TypeError, match=r"^ParetoLocalSearch takes no argument 'pop_size'$"):
+        ParetoLocalSearch(pop_size=10)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, [], np.nan, "x"])
+def test_sides_of_boxes_are_positive(epsilon):
+    with pytest.raises(ValueError, match=r"^epsilon must be a positive number, or one per objective, got"):
+        ParetoLocalSearch(epsilon=epsilon)
+    with pytest.raises(ValueError, match=r"^epsilon must be one number or one per objective: 2, got 3$"):
+        minimize(problem(), ParetoLocalSearch(epsilon=[1, 2, 3]))
+
+
+@pytest.mark.parametrize("epsilon", [[1, 2], [2, 5], [3, 20]])
+def test_of_every_non_dominated_box_it_finds_a_node(epsilon):
+    for seed in range(4):
+        own = problem(invented(seed))
+        maximize = [True, False]
+        expected = minimal(boxes(own.pareto_front(), epsilon, maximize))
+        res = to_the_end(own, epsilon=epsilon)
+        assert res.algorithm.certified
+        np.testing.assert_array_equal(sorted_rows(boxes(found(res, own), epsilon, maximize)), expected)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "most"),
+    [
+        ([KAnonymity(), GeneralLossMetric()], 750),
+        ([KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()], 790),
+        ([KAnonymity(), GeneralLossMetric(), ClassificationMetric("s1")], 900),
+    ],
+    ids=str,
+)
+def test_bounds_are_as_strong_as_they_were(objectives, most):
+    """Six lattices of 625 nodes; no other test fails where a bound says less than it could."""
+    problems = [Task(invented(seed), objectives, [], 6).problem for seed in range(6)]
+    for own in problems:
+        to_the_end(own)
+    assert sum(own.n_unique for own in problems) <= most
+
+
+class Seldom(Selection):
+    """Always the last, as often as is asked for."""
+
+    def _do(self, problem, pop, n_select, n_parents, *args, random_state, **kwargs):
+        return np.full((n_select, n_parents), len(pop) - 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sampling": LatticeSampling()},
+        {"sampling": np.array([[1, 1, 1, 1]])},
+        {"sampling": Population.new(X=np.array([[4.0, 4, 4, 4], [4, 4, 4, 4]]))},
+        {"neighborhood": LevelNeighborhood(reach=1)},
+        {"neighborhood": LevelNeighborhood(reach=3)},
+        {"selection": DominanceCountTournament()},
+        {"selection": Seldom()},
+        {"crossover": ReducedSurrogateCrossover()},
+        {"mutation": SingleStepMutation(prob_var=0.9)},
+        {"crossover": SBX(vtype=float), "mutation": PM(vtype=float, repair=RoundingRepair())},
+        {"n_offsprings": 1},
+        {"n_offsprings": 300},
+    ],
+    ids=str,
+)
+def test_whatever_the_strategies_its_end_is_the_exact_front(options):
+    own = problem()
+    res = to_the_end(own, **options)
+    assert res.algorithm.certified
+    assert res.X.dtype == np.int64
+    assert res.algorithm.evaluator.n_eval == own.n_unique
+    np.testing.assert_array_equal(found(res, own), EXACT)
+
+
+def test_every_argument_of_an_algorithm_is_taken():
+    evaluator, seen = Evaluator(), []
+    algorithm = ParetoLocalSearch(
+        termination=("n_eval", 60),
+        callback=lambda algorithm: seen.append(algorithm.n_gen),
+        archive=BoxArchive(3),
+        evaluator=evaluator,
+        return_least_infeasible=True,
+        save_history=True,
+        seed=3,
+    )
+    algorithm.setup(problem())
+    res = algorithm.run()
+    assert seen == list(range(1, len(seen) + 1))
+    assert 60 <= evaluator.n_eval == res.problem.n_unique < 76
+    assert isinstance(res.archive, BoxArchive)
+    assert [len(one.front) for one in res.history] == [len(one.opt) for one in res.history]
+    # A history shares what was learned: each entry has its own number of lessons.
+    assert [len(one._bounds) for one in res.history] == [len(one._seen) for one in res.history]
+    again = minimize(problem(), ParetoLocalSearch(), ("n_eval", 60), seed=3)
+    assert res.X.tolist() == again.X.tolist()
+
+
+def test_ask_and_tell_find_what_next_finds():
+    own = problem()
+    algorithm = ParetoLocalSearch(termination=NoTermination())
+    algorithm.setup(own, seed=1)
+    while algorithm.has_next():
+        infills = algorithm.ask()
+        assert len({one.X.tobytes() for one in infills} | algorithm._seen) == len(infills) + len(algorithm._seen)
+        Evaluator().eval(own, infills)
+        algorithm.tell(infills=infills)
+    assert algorithm.certified
+    assert algorithm.opt.get("X").tolist() == to_the_end(problem()).X.tolist()
+
+
+def test_what_is_not_told_is_proposed_again():
+    own = problem()
+    algorithm = ParetoLocalSearch(n_offsprings=8, termination=NoTermination())
+    algorithm.setup(own, seed=1)
+    while algorithm.has_next():
+        infills = algorithm.ask()[:2]
+        algorithm.evaluator.eval(own, infills)
+        algorithm.tell(infills=infills)
+    assert algorithm.certified
+    np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
+
+
+def test_ctrl_c_loses_nothing(monkeypatch):
+    own, calls = problem(), []
+    compute = LatticeProblem._compute
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) in (4, 7):
+            raise KeyboardInterrupt
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(LatticeProblem, "_compute", interrupted)
+    algorithm = ParetoLocalSearch(termination=NoTermination())
+    algorithm.setup(own, seed=1)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            algorithm.run()
+    algorithm.run()
+    assert algorithm.certified
+    np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
+
+
+def test_a_search_that_was_killed_ends_as_if_it_had_not_been(tmp_path):
+    with journaled(problem(), tmp_path / "a.journal", settings={"seed": 1}) as journal:
+        begun = problem()
+        begun.journal = journal
+        minimize(begun, ParetoLocalSearch(), ("n_eval", 50), seed=1)
+    own = problem()
+    with journaled(own, tmp_path / "a.journal", settings={"seed": 1}, resume=True):
+        assert own.n_unique == begun.n_unique
+        res = to_the_end(own)
+    assert res.X.tolist() == to_the_end(problem()).X.tolist()
+
+
+@pytest.mark.parametrize("n_offsprings", [1, 16])
+def test_towards_nodes_that_satisfy_constraints(n_offsprings):
+    """Two constraints that few nodes keep, from nodes that break them."""
+    own = problem()
+    F = own.compute(own.nodes(0, own.n_nodes))
+    loss = np.sort(F[F[:, 0] <= -12, 1])[4]
+    feasible = (F[:, 0] <= -12) & (F[:, 1] <= loss)
+    own = problem(constraints=[KAnonymity() >= 12, GeneralLossMetric() <= loss])
+    algorithm = ParetoLocalSearch(n_offsprings, sampling=own.nodes(0, 1), bounds=False, termination=("n_eval", 250))
+    algorithm.setup(own, seed=1)
+    while algorithm.has_next() and not len(algorithm.front):
+        algorithm.next()
+        V = np.maximum(algorithm.pop.get("G"), 0)
+        # The members are those that nothing evaluated violates less.
+        assert len(algorithm.front) or sorted_rows(np.unique(V, axis=0)).tolist() == minimal(V).tolist()
+    assert own.n_unique < 150
+    res = to_the_end(own)
+    np.testing.assert_array_equal(found(res, own), minimal(F[feasible]))
+
+
+@pytest.mark.parametrize("least", [False, True])
+def test_without_a_feasible_node_the_least_infeasible_may_be_asked_for(least):
+    own = problem(constraints=[KAnonymity() >= 61])
+    res = to_the_end(own, return_least_infeasible=least)
+    # The wholly generalized node says that none can be feasible.
+    assert res.algorithm.certified
+    assert own.n_unique == 10
+    if not least:
+        assert res.X is None
+        return
+    assert res.X.tolist() == [[4, 4, 4, 4]]
+    assert res.CV.tolist() == [[1.0]]
+
+
+def test_wrappers_of_pymoo():
+    own = problem(constraints=[KAnonymity() >= 5])
+    res = minimize(own, AdaptiveEpsilonConstraintHandling(ParetoLocalSearch()), ("n_gen", 10), seed=1)
+    assert (own.evaluate(res.X, return_values_of=["G"]) <= 0).all()
+    wrapped = ConstraintsAsObjective(problem(constraints=[KAnonymity() >= 5]))
+    res = minimize(wrapped, ParetoLocalSearch(epsilon=[1, 2, 5]), ("n_eval", 100), seed=1)
+    assert res.F.shape[1] == 3
+    assert not res.algorithm.certified
+
+
+class Flips(Neighborhood):
+    """Strings with one bit flipped."""
+
+    def _do(self, problem, x, distance, *args, **kwargs):
+        return x ^ np.eye(len(x), dtype=bool)
+
+
+def test_other_problems_are_searched_with_operators_of_their_own():
+    own = PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    operators = {"crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation()}
+    algorithm = ParetoLocalSearch(sampling=ValidSampling(), neighborhood=Flips(), **operators)
+    res = minimize(own, algorithm, ("n_eval", 60), seed=1)
+    assert res.X.dtype == bool
+    assert res.algorithm.evaluator.n_eval == own.n_unique
+    with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables"):
+        minimize(own, ParetoLocalSearch())
+
+    class Line(Problem):
+        def __init__(self):
+            super().__init__(n_var=1, n_obj=2, xl=0, xu=9, vtype=int)
+
+        def _evaluate(self, X, out, *args, **kwargs):
+            out["F"] = np.column_stack([X, np.abs(X - 4)])
+
+    res = minimize(Line(), ParetoLocalSearch(), seed=1)
+    assert sorted(res.X[:, 0].tolist()) == [0, 1, 2, 3, 4]
+    assert res.algorithm.n_gen < 20
+    assert not res.algorithm.certified
+    algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
+    with pytest.raises(TypeError):
+        minimize(get_problem("zdt1", n_var=2), algorithm)
+
+
+def test_first_nodes_of_another_problem_are_refused():
+    pop = Evaluator().eval(problem(), Population.new(X=np.array([[0, 0, 0, 0]])))
+    with pytest.raises(ValueError) as caught:
+        minimize(problem(constraints=[KAnonymity() >= 2]), ParetoLocalSearch(sampling=pop))
+    assert str(caught.value) == (
+        "sampling must hold individuals of this problem, with (2, 1, 0) values in F, G and H, got (2, 0, 0)"
+    )
+    with pytest.raises(ValueError, match=r"^sampling must give at least one individual, got none$"):
+        minimize(problem(), ParetoLocalSearch(sampling=problem().nodes(0, 0)))
+    with pytest.raises(ValueError, match=r"^X must hold levels from 0 to \[4, 4, 4, 4\], got \[9, 0, 0, 0\]$"):
+        minimize(problem(), ParetoLocalSearch(sampling=np.array([[9, 0, 0, 0]])))
+
+
+def test_an_algorithm_object_is_set_up_for_one_problem_after_another():
+    algorithm = ParetoLocalSearch(epsilon=2)
+    for own in (problem(), Task(TABLE, [DistinctLDiversity("s0"), GeneralLossMetric()], [], 3).problem):
+        algorithm.setup(own, seed=1)
+        assert len(algorithm.front) == len(algorithm._seen) == 0
+        assert algorithm.front.epsilon.tolist() == [2, 2]
+        assert algorithm.front.maximize.tolist() == [True, False]
+
+
+def test_verbose_shows_members_and_what_is_unexplored(capsys):
+    res = minimize(problem(), ParetoLocalSearch(), seed=1, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    heads = [head.strip() for head in lines[1].split("|")]
+    assert heads == ["n_gen", "n_eval", "unexplored", "archive", "distinct", "best k", "lowest GLM"]
+    last = [cell.strip() for cell in lines[-1].split("|")]
+    n = str(res.problem.n_unique)
+    assert last[1:5] == [n, str(res.algorithm.n_unexplored), str(len(res.F)), n]
+    assert last[5:] == ["60", f"{res.F[:, 1].min():,.2f}"]
+
+
+@pytest.mark.parametrize("lengths", [[0], [3], [4, 0, 2], [1, 2, 3, 4]])
+def test_a_walk_goes_over_every_node_once(lengths):
+    lengths = np.array(lengths)
+    every, rng = {}, np.random.default_rng(0)
+    walk = LatticeWalk(lengths, rng)
+    while not walk.ended:
+        open_ = walk.find(lambda X: np.array([tuple(x) not in every for x in X.tolist()]), 3, rng)
+        for x in open_.tolist():
+            every[tuple(x)] = every.get(tuple(x), 0) + 1
+    assert len(every) == np.prod(lengths + 1)
+    assert set(every.values()) == {1}
+    assert walk.is_whole
+
+
+def test_a_walk_waits_for_what_is_open():
+    rng = np.random.default_rng(0)
+    walk = LatticeWalk(np.array([4, 4, 4]), rng)
+    asked = [walk.find(lambda X: X[:, 0] == 2, 5, rng).tolist() for _ in range(3)]
+    assert asked[0] == asked[1] == asked[2]
+    assert len(asked[0]) == 5
+    assert not walk.ended
+
+
+def test_a_lattice_that_is_too_large_is_walked_at_random_until_nothing_seems_left(monkeypatch):
+    monkeypatch.setattr(lattice_walk, "_MOST_NODES", 100)
+    monkeypatch.setattr(lattice_walk, "_NODES_A_SLICE", 64)
+    rng = np.random.default_rng(0)
+    walk = LatticeWalk(np.array([9] * 30), rng)
+    assert not walk.is_whole
+    # The first of a slice of use begins the count anew.
+    assert len(walk.find(lambda X: np.zeros(len(X), dtype=bool), 2, rng)) == 0
+    assert len(walk.find(lambda X: np.ones(len(X), dtype=bool), 2, rng)) == 2
+    for _ in range(2):
+        assert not walk.ended
+        assert len(walk.find(lambda X: np.zeros(len(X), dtype=bool), 2, rng)) == 0
+    assert walk.ended
+    own = problem()
+    res = to_the_end(own)
+    assert not res.algorithm.certified
+    assert res.algorithm.n_gen < 1000
+
+
+def test_a_plain_archive_keeps_the_first_of_equal_ones():
+    F = np.array([[1.0, 2], [2, 1], [1, 2], [np.inf, 0], [3, 3]])
+    archive = ParetoArchive()
+    for i in range(5):
+        assert archive.add(Population.new(X=np.array([[i]]), F=F[[i]])) is archive
+    assert archive.get("X").ravel().tolist() == [0, 1, 3]
+    broken = Population.new(X=np.array([[7]]), F=np.array([[0.0, 0]]), G=np.array([[1.0]]))
+    assert len(archive.add(broken)) == 3
+    assert repr(archive) == "ParetoArchive(3 members)"
