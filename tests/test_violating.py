@@ -168,7 +168,8 @@ def test_the_certified_front_is_exact_for_every_kind_of_constraint(measure, boun
         res = minimize(task.problem, BranchAndBound(), seed=seed)
         np.testing.assert_array_equal(found(res, task.problem), task.front)
         pruned += res.algorithm.n_pruned
-    assert pruned > 0
+    # Where nothing is bounded, what members prune are projections, which come first.
+    assert pruned > 0 or measure.bounding is None
 
 
 SURE = [(measure, bound) for measure, bound in KINDS_OF_CLASSES if measure.bounding is not None]
