@@ -89,10 +89,10 @@ def problems(draw):
 
 def solved(problem, **kwargs):
     algorithm = minimize(problem, BranchAndBound(max_bytes=LITTLE, **kwargs), seed=0).algorithm
-    assert isinstance(algorithm._proof, BoxProof)
+    assert isinstance(algorithm.proof, BoxProof)
     assert algorithm.certified
     assert len(algorithm.open_bounds) == 0
-    return algorithm._proof
+    return algorithm.proof
 
 
 @settings(max_examples=300)
@@ -149,14 +149,14 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(problem, n_slices, pickled
         for _ in range(n_slices):
             if algorithm.has_next():
                 algorithm.next()
-                assert members_stand(algorithm._proof.F, algorithm.open_bounds, front)
-                assert (algorithm.gap >= true_gap(algorithm._proof.F, front) - 1e-9).all()
+                assert members_stand(algorithm.proof.F, algorithm.open_bounds, front)
+                assert (algorithm.gap >= true_gap(algorithm.proof.F, front) - 1e-9).all()
         other = pickle.loads(pickle.dumps(algorithm)) if pickled else copy.deepcopy(algorithm)
         while other.has_next():
             other.next()
-            assert members_stand(other._proof.F, other.open_bounds, front)
+            assert members_stand(other.proof.F, other.open_bounds, front)
     assert other.certified
-    np.testing.assert_array_equal(sorted_rows(other._proof.F), sorted_rows(front))
+    np.testing.assert_array_equal(sorted_rows(other.proof.F), sorted_rows(front))
 
 
 @pytest.mark.parametrize("limit", [0, 0.01, 0.1])
@@ -174,9 +174,9 @@ def test_more_memory_changes_nothing_but_the_way():
     fronts = []
     for max_bytes in (LITTLE, 10_000, bytes_of(problem) - 1):
         algorithm = minimize(problem, BranchAndBound(max_bytes=max_bytes), seed=0).algorithm
-        assert isinstance(algorithm._proof, BoxProof)
-        fronts.append(sorted_rows(algorithm._proof.F))
-    assert algorithm._proof._memory.state.marks[LEAVES] == -np.inf
+        assert isinstance(algorithm.proof, BoxProof)
+        fronts.append(sorted_rows(algorithm.proof.F))
+    assert algorithm.proof._memory.state.marks[LEAVES] == -np.inf
     np.testing.assert_array_equal(fronts[0], fronts[1])
     np.testing.assert_array_equal(fronts[0], fronts[2])
 
@@ -224,7 +224,7 @@ def test_a_planted_mistake_is_found_out(monkeypatch, where, name, wrong):
             if algorithm.has_next():
                 algorithm.next()
         exact = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=0.05).pareto_front()
-        n_wrong += not np.array_equal(sorted_rows(algorithm._proof.F), exact)
+        n_wrong += not np.array_equal(sorted_rows(algorithm.proof.F), exact)
     assert n_wrong > 0
 
 

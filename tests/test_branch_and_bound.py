@@ -132,7 +132,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
 )
 def test_adults_fronts_are_proven_from_few_nodes(adult_rows, objectives, label, most):
     problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
-    assert check(problem, seed=1)._proof.n_full <= most
+    assert check(problem, seed=1).proof.n_full <= most
 
 
 def test_every_other_algorithm_is_beaten_where_it_counts():

@@ -95,9 +95,9 @@ def test_a_history_holds_no_bounds_and_copies_go_on():
     last = res.history[-1]
     assert (last.certified, last.n_undecided, last.n_pruned) == (True, 0, res.algorithm.n_pruned)
     assert np.array_equal(last.opt.get("F"), res.F)
-    sizes = [len(pickle.dumps(one._proof)) for one in res.history]
+    sizes = [len(pickle.dumps(one.proof)) for one in res.history]
     assert max(sizes) < 100 * (len(res.F) + 20)
-    assert own.n_nodes * 20 < len(pickle.dumps(res.algorithm._proof))
+    assert own.n_nodes * 20 < len(pickle.dumps(res.algorithm.proof))
 
     algorithm = BranchAndBound()
     algorithm.setup(problem(), seed=1)
@@ -109,7 +109,7 @@ def test_a_history_holds_no_bounds_and_copies_go_on():
             one.next()
     assert np.array_equal(algorithm.result().F, twin.result().F)
     assert algorithm.n_evaluated == twin.n_evaluated
-    assert algorithm._proof is not twin._proof
+    assert algorithm.proof is not twin.proof
 
 
 def test_ask_says_what_to_do():

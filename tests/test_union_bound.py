@@ -57,7 +57,7 @@ def test_larger_lattices_where_projections_come_first(goals):
 def test_reading_refutes_nodes_and_nothing_else_is_counted():
     own = LatticeProblem(make_census(3000, seed=1), [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     res = minimize(own, BranchAndBound(), seed=1)
-    proof = res.algorithm._proof
+    proof = res.algorithm.proof
     assert proof.n_refuted > 0
     assert 0 < proof.n_read < proof.n_refuted * own.table.n_distinct
     assert proof.n_full < res.algorithm.n_evaluated == own.n_unique

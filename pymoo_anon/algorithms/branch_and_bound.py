@@ -29,9 +29,9 @@ from pymoo_anon.problems.partition import PartitionProblem
 
 
 class BranchAndBound(Algorithm):  # type: ignore[misc]
-    """Finds the complete front of a `LatticeProblem` and proves it, without visiting every node.
+    """Finds the complete front of a `LatticeProblem` or a `PartitionProblem` and proves it, without visiting every point.
 
-    Objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node to its
+    On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node to its
     specializations, the general loss of a node is at least that without suppression, and the classification metric at
     least that of any specialization. A node is settled where the front has a member that is at least as good as all
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
@@ -42,6 +42,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     A lattice that does not fit into `max_bytes` is not stored. With one additive loss, such as the general loss, and
     beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large
     it is: least loss first, with constraints of any kind, for one k after the other.
+
+    Of bit strings it proves the least of one loss (GLM, NWP, non-uniform entropy, CM or DM), or the front of such a loss
+    and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen as
+    if the others followed it, bound what all strings gain that begin alike.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
     `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
@@ -61,14 +65,15 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     Attributes:
         certified: Whether all nodes are settled, so that the front is proven to be complete.
-        n_evaluated: Number of nodes that were evaluated.
-        n_pruned: Number of nodes that were settled without an evaluation.
-        n_undecided: Number of nodes that are not settled.
+        n_evaluated: Number of nodes or strings that were evaluated.
+        n_pruned: Number of nodes that were settled without an evaluation; of parts of the space where it is not stored.
+        n_undecided: Number of nodes, or parts of the space, that are not settled.
+        proof: The proof itself: a class of `algorithms.proofs` with more figures.
 
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
-            an objective states no bounds, or its lattice is too large.
-        TypeError: At setup, the problem is no `LatticeProblem`.
+            an objective states no bounds, its lattice is too large, or its bit strings have other objectives.
+        TypeError: At setup, the problem is neither a `LatticeProblem` nor a `PartitionProblem`.
     """
 
     def __init__(
@@ -104,27 +109,27 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     @property
     def certified(self) -> bool:
         """Whether all nodes are settled, so that the front is proven to be complete."""
-        return bool(self._proof.certified)
+        return bool(self.proof.certified)
 
     @property
     def n_evaluated(self) -> int:
         """Number of nodes that were evaluated."""
-        return int(self._proof.n_evaluated)
+        return int(self.proof.n_evaluated)
 
     @property
     def n_undecided(self) -> int:
         """Number of nodes that are not settled."""
-        return int(self._proof.n_undecided)
+        return int(self.proof.n_undecided)
 
     @property
     def n_pruned(self) -> int:
         """Number of nodes that were settled without an evaluation."""
-        return int(self._proof.n_pruned)
+        return int(self.proof.n_pruned)
 
     @property
     def open_bounds(self) -> NDArray[np.float64]:
         """(m, n_obj) float array, minimised: every node that is not settled is at least as large as some row."""
-        bounds: NDArray[np.float64] = self._proof.open_bounds()
+        bounds: NDArray[np.float64] = self.proof.open_bounds()
         return bounds
 
     @property
@@ -133,7 +138,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         That is among nodes that are at least as good in all other objectives; 0 where the front is proven.
         """
-        return gap(self._proof.F, self.open_bounds)
+        return gap(self.proof.F, self.open_bounds)
 
     def ask(self) -> NoReturn:
         """Refuse: there is nothing to evaluate outside.
@@ -161,25 +166,25 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         state = dict(self.__dict__)
         if self.history is None:
             # So pymoo copies for a history.
-            proof = state.pop("_proof")
-            made._proof = _Counts(proof)
+            proof = state.pop("proof")
+            made.proof = _Counts(proof)
         made.__dict__.update(copy.deepcopy(state, memo))
         return made
 
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
         self._least_infeasible = Population.empty()
         own = tolerance(self.epsilon, problem.n_obj)
-        self._proof: Any = _kind(problem, self.max_bytes)(problem, own, self.max_bytes, self.random_state)
+        self.proof: Any = _kind(problem, self.max_bytes)(problem, own, self.max_bytes, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
             pop = Initialization(self.sampling).do(self.problem, 100, random_state=self.random_state)
-            self._work(lambda: self._proof.offer(self.problem.checked(pop.get("X"))))
+            self._work(lambda: self.proof.offer(self.problem.checked(pop.get("X"))))
         self._advance()
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._work(self._proof.advance)
-        if self._proof.certified:
+        self._work(self.proof.advance)
+        if self.proof.certified:
             self.termination.terminate()
 
     def _work(self, work: Callable[[], None]) -> None:
@@ -187,7 +192,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             work()
         finally:
             # Also where Ctrl-C ends the iteration.
-            self._count(self._proof.drain())
+            self._count(self.proof.drain())
 
     def _count(self, X: NDArray[np.int64]) -> None:
         """Show evaluated nodes to pymoo's evaluator, which finds their values in memory, and to the user's archive."""
@@ -197,12 +202,12 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         self.evaluator.eval(self.problem, pop, algorithm=self)
         if self.archive is not None:
             self.archive: Any = self.archive.add(pop)
-        if not len(self._proof.X):
+        if not len(self.proof.X):
             together = Population.merge(self._least_infeasible, pop)
             self._least_infeasible = together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
     def _set_optimum(self) -> None:
-        front = evaluated(self._proof.X, *self.problem.evaluate(self._proof.X, return_values_of=["F", "G"]))
+        front = evaluated(self.proof.X, *self.problem.evaluate(self.proof.X, return_values_of=["F", "G"]))
         self.pop = self.opt = front if len(front) else self._least_infeasible
 
 
@@ -254,11 +259,11 @@ class BranchAndBoundOutput(Output):  # type: ignore[misc]
 
 
 def _front_size(algorithm: BranchAndBound) -> int:
-    return len(algorithm._proof.X)
+    return len(algorithm.proof.X)
 
 
 def _shown_gap(algorithm: BranchAndBound) -> str | None:
-    proof = algorithm._proof
+    proof = algorithm.proof
     if not proof.shows_gap and not proof.certified:
         return None
     share = share_off(proof.F, proof.open_bounds())
