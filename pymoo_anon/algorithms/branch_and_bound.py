@@ -29,10 +29,10 @@ from pymoo_anon.problems.partition import PartitionProblem
 
 
 class BranchAndBound(Algorithm):  # type: ignore[misc]
-    """Finds the complete front of a `LatticeProblem` or a `PartitionProblem` and proves it, without visiting every point.
+    """Finds the complete front of a `LatticeProblem` or a `PartitionProblem` and proves it: few points are visited.
 
-    On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node to its
-    specializations, the general loss of a node is at least that without suppression, and the classification metric at
+    On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node
+    to its specializations, the general loss of a node is at least that without suppression, and the classification metric at
     least that of any specialization. A node is settled where the front has a member that is at least as good as all
     its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
     large, all classes that are smaller in any evaluated generalization have to be suppressed, which costs loss, and
@@ -43,9 +43,9 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large
     it is: least loss first, with constraints of any kind, for one k after the other.
 
-    Of bit strings it proves the least of one loss (GLM, NWP, non-uniform entropy, CM or DM), or the front of such a loss
-    and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen as
-    if the others followed it, bound what all strings gain that begin alike.
+    Of bit strings it proves the least of one loss (GLM, NWP, non-uniform entropy, CM or DM), or the front of such a
+    loss and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen
+    as if the others followed it, bound what all strings gain that begin alike.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
     `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
@@ -96,8 +96,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         """Set the algorithm up; without a termination it runs until the front is proven.
 
         Raises:
-            TypeError: The problem is no `LatticeProblem`.
-            ValueError: An objective states no bounds, or the lattice is too large.
+            TypeError: The problem is neither a `LatticeProblem` nor a `PartitionProblem`.
+            ValueError: It cannot be proven: an objective states no bounds, or a lattice or its objectives are too many.
         """
         tolerance(self.epsilon, problem.n_obj)
         _kind(problem, self.max_bytes).check(problem, self.max_bytes)
