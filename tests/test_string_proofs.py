@@ -275,6 +275,13 @@ def check_bounds(parts, k, limit, rng):
             bound, _, walk = space.walk(fixed, tabled, Asked(k, limit, price), -1.0 - instance.slack)
             assert bound >= best - 1e-6 * (1 + abs(best))
             assert walk is not None or not inside.any()
+            nothing_left_out = len({*fixed, *tabled} - {space.none}) == space.none
+            if walk is not None and limit in (0, instance.n_rows) and not instance.slack and nothing_left_out:
+                # The table says exactly what the string gains.
+                boxes = np.ix_(*[cuts[a] if a < space.none else [0] for a in tabled])
+                (at,) = np.flatnonzero((instance.bits_of(cuts) == parts.X).all(axis=1))
+                kept = instance.n_rows - parts.suppressed[at]
+                assert walk.table[boxes].sum() == np.rint(parts.gains[at]) + price * kept
 
 
 def test_nested_bounds_are_exact_with_one_attribute_free():
