@@ -223,10 +223,11 @@ def test_verbose_shows_what_is_left(capsys):
     res = minimize(census_problem(), BranchAndBound(), seed=1, verbose=True)
     lines = capsys.readouterr().out.splitlines()
     heads = [head.strip() for head in lines[1].split("|")]
-    assert heads == ["n_gen", "n_eval", "evaluated", "pruned", "undecided", "front"]
+    assert heads == ["n_gen", "n_eval", "evaluated", "pruned", "undecided", "front", "gap"]
     last = [cell.strip() for cell in lines[-1].split("|")]
     algorithm = res.algorithm
-    assert last[1:] == [str(n) for n in (algorithm.n_evaluated,) * 2] + [str(algorithm.n_pruned), "0", str(len(res.F))]
+    n_evaluated = str(algorithm.n_evaluated)
+    assert last[1:] == [n_evaluated, n_evaluated, str(algorithm.n_pruned), "0", str(len(res.F)), "0.00%"]
 
 
 def test_what_has_no_bounds_is_refused_by_name():

@@ -121,7 +121,7 @@ class Seldom(Selection):
         {"n_offsprings": 1},
         {"n_offsprings": 300},
     ],
-    ids=str,
+    ids=lambda options: "-".join(options),
 )
 def test_whatever_the_strategies_its_end_is_the_exact_front(options):
     own = problem()

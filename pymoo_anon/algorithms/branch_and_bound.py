@@ -32,10 +32,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     """Finds the complete front of a `LatticeProblem` or a `PartitionProblem` and proves it: few points are visited.
 
     On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node
-    to its specializations, the general loss of a node is at least that without suppression, and the classification metric at
-    least that of any specialization. A node is settled where the front has a member that is at least as good as all
-    its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to be
-    large, all classes that are smaller in any evaluated generalization have to be suppressed, which costs loss, and
+    to its specializations, the general loss of a node is at least that without suppression, and the classification
+    metric at least that of any specialization. A node is settled where the front has a member that is at least as good
+    as all its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to
+    be large, all classes that are smaller in any evaluated generalization have to be suppressed, which costs loss, and
     more of them than the limit are too many. Nodes that this leaves open are grouped class by class, until the same
     can be said; the others are evaluated.
 

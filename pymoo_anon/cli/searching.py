@@ -79,6 +79,8 @@ def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
         )
     try:
         BranchAndBound().setup(problem, seed=settings.seed)
+        if problem.suppression.limit_of(problem.table.n_rows) is None:
+            raise ValueError("Below suppresses without limit, so that bounds settle little")
     except ValueError as error:
         if problem.n_nodes <= settings.generations * settings.pop_size:
             return "exhaustive", f"local search would visit as many as all of the {count(problem.n_nodes)} nodes"

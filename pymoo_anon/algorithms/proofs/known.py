@@ -130,8 +130,8 @@ class Scratch(NamedTuple):
     """Memory for the node that is looked at.
 
     Attributes:
-        work: (5,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
-            looked at, hints given.
+        work: (6,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
+            looked at, hints given, tuples looked at for nodes that were left open.
         x: (n_var,) int64, its levels.
         mask: (1,) uint64, a bit for each step above the lowest levels.
         floors: (n_additive,) float.

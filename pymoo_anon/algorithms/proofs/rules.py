@@ -206,7 +206,7 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
     """Memory for one node at a time."""
     n_distinct = len(cells.counts)
     return Scratch(
-        work=np.zeros(5, dtype=np.int64),
+        work=np.zeros(6, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         mask=np.zeros(1, dtype=np.uint64),
         floors=np.zeros(len(rules.terms)),

@@ -28,6 +28,9 @@ FINISHED, ENOUGH, NO_ROOM, NO_ORDER, SLICE = range(5)
 # So many lists are looked for that hold the most tuples; mostly they are enough.
 _LONGEST_FIRST = 4
 
+# Looking in vain at the lists of others may cost so many times what it costs to group all nodes that have lists.
+_PATIENCE = 50
+
 # Tuples that are looked at in one slice, some tenths of a second.
 _SLICE = 50_000_000
 
@@ -63,12 +66,17 @@ def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-
         prepare(node, rules, known, scratch)
         outcome = SETTLED
         if not is_covered(node, rules, cells, known, members, scratch):
-            if len(rules.first) > 1:
-                outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
-            else:
-                outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
-            if outcome == OPEN and reads and rules.amounts[2] == 0:
-                outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
+            outcome = OPEN
+            if scratch.work[5] <= _PATIENCE * evidence.numbers[0] * len(cells.counts):
+                spent = scratch.work[3]
+                if len(rules.first) > 1:
+                    outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
+                else:
+                    outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
+                if outcome == OPEN:
+                    scratch.work[5] += scratch.work[3] - spent
+                if outcome == OPEN and reads and rules.amounts[2] == 0:
+                    outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
         if outcome == NOT_NOW:
             return position, NO_ORDER, open_nodes[:n_open]
         if outcome == OPEN:
@@ -201,6 +209,8 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
     """Settle a node with several thresholds by the lists of all evaluated generalizations, as far as they go."""
     n_values = known.tops.shape[1]
     n_accepted = _accept(evidence, scratch)
+    next_look = 2
+    # Invariant: the touched tuples are those of the lists before a; they are looked at after 2, 8, 32, ... lists.
     for a in range(n_accepted):
         first = scratch.accepted[a] * n_values
         for h in range(n_values):
@@ -212,8 +222,10 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
                 touch(t, scratch)
                 scratch.env[h, t] = min(scratch.env[h, t], value)
             scratch.work[3] += evidence.starts[first + h + 1] - evidence.starts[first + h]
-    if scratch.touched[-1] > 0 and is_covered(node, rules, cells, known, members, scratch):
-        return SETTLED
+        if a + 1 == next_look or a == n_accepted - 1:
+            next_look *= 4
+            if scratch.touched[-1] > 0 and is_covered(node, rules, cells, known, members, scratch):
+                return SETTLED
     if len(scratch.squares) > 0:
         return _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch)
     return OPEN
@@ -237,30 +249,40 @@ def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):
 
     An entry is found in its class no more often than in any generalization's. So its row adds at most the fewest.
     """
-    is_first = True
+    least = scratch.least
+    n, next_look = 0, 1
+    # Invariant: `least` holds the fewest of the n nodes so far; it is looked at after 1, 2, 4, 8, ... of them.
     for a in range(n_accepted):
         row = evidence.dense[scratch.accepted[a]]
-        if row < 0:
-            continue
-        own = evidence.counts[row]
-        scratch.work[3] += len(own)
-        for e in range(len(own)):
-            scratch.least[e] = own[e] if is_first else min(scratch.least[e], own[e])
-        is_first = False
-        lowered = False
-        for s in range(len(scratch.squares)):
-            total = np.float64(0)
-            for e in range(rules.segments[s], rules.segments[s + 1]):
-                total += np.float64(rules.weights[e]) * np.float64(scratch.least[e])
-            # Beyond 2^53 sums are rounded.
-            total = total if total < 2.0**53 else total * (1 + 1e-9)
-            if total < scratch.squares[s]:
-                scratch.squares[s] = total
-                lowered = True
-        if lowered and is_covered(node, rules, cells, known, members, scratch):
-            for o in range(len(rules.kinds)):
-                if rules.kinds[o] == SQUARES:
-                    column = rules.columns[o]
-                    known.bounds[node, column] = max(known.bounds[node, column], -scratch.squares[rules.places[o]])
-            return SETTLED
+        if row >= 0:
+            if n == 0:
+                least[:] = evidence.counts[row]
+            else:
+                np.minimum(least, evidence.counts[row], least)
+            n += 1
+            scratch.work[3] += len(least) // 8
+        if n > 0 and (n == next_look or a == n_accepted - 1):
+            next_look *= 2
+            if _lowers_sums(rules, scratch) and is_covered(node, rules, cells, known, members, scratch):
+                for o in range(len(rules.kinds)):
+                    if rules.kinds[o] == SQUARES:
+                        column = rules.columns[o]
+                        known.bounds[node, column] = max(known.bounds[node, column], -scratch.squares[rules.places[o]])
+                return SETTLED
     return OPEN
+
+
+@njit(cache=True, nogil=True)
+def _lowers_sums(rules, scratch):  # type: ignore[no-untyped-def]
+    """Lower the sums of squares to what the fewest rows of every entry allow; returns whether one is lower now."""
+    lowered = False
+    for s in range(len(scratch.squares)):
+        total = np.float64(0)
+        for e in range(rules.segments[s], rules.segments[s + 1]):
+            total += np.float64(rules.weights[e]) * np.float64(scratch.least[e])
+        # Beyond 2^53 sums are rounded.
+        total = total if total < 2.0**53 else total * (1 + 1e-9)
+        if total < scratch.squares[s]:
+            scratch.squares[s] = total
+            lowered = True
+    return lowered
