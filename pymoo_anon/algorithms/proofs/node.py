@@ -67,18 +67,23 @@ def lower_top(node, rules, cells, known, scratch):  # type: ignore[no-untyped-de
     That is the smallest value that more rows than the limit have at most. It holds for all specializations, and for
     those whose members reach less far it may say enough.
     """
-    total, last = 0, -np.inf
-    # Invariant: the touched tuples of at most `last` are `total` rows, within the limit.
+    low, high = -np.inf, np.inf
+    # Invariant: the touched tuples of at most `low` are within the limit, those of at most `high` are more. Halving: the
+    # first value in between tells which of both it becomes.
     while True:
-        lowest, held = np.inf, 0
+        middle, held = np.inf, 0
+        for i in range(scratch.touched[-1]):
+            value = scratch.env[0, scratch.touched[i]]
+            if middle == np.inf and low < value < high:
+                middle = value
+        if middle == np.inf:
+            break
         for i in range(scratch.touched[-1]):
             t = scratch.touched[i]
-            value = scratch.env[0, t]
-            if value > last and value <= lowest:
-                held = cells.counts[t] if value < lowest else held + cells.counts[t]
-                lowest = value
-        total += held
-        if total > rules.amounts[0] or held == 0:
-            known.tops[node, 0] = min(known.tops[node, 0], lowest)
-            return
-        last = lowest
+            if scratch.env[0, t] <= middle:
+                held += cells.counts[t]
+        if held > rules.amounts[0]:
+            high = middle
+        else:
+            low = middle
+    known.tops[node, 0] = min(known.tops[node, 0], high)

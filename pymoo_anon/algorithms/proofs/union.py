@@ -233,10 +233,26 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
 
 @njit(cache=True, nogil=True)
 def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
-    """Gather the evidence of generalizations, the latest first; returns how much there is."""
+    """Gather the evidence of generalizations, the latest first; returns how much there is.
+
+    A generalization says nothing more than one of its own specializations that was wholly grouped and speaks, too: every
+    class of that one lies inside one of its classes, and a list that ends early makes larger thresholds impossible.
+    """
     n, mask = 0, scratch.mask[0]
     for e in range(evidence.numbers[0] - 1, -1, -1):
-        if mask & ~evidence.masks[e] == 0 and is_above(evidence.levels[e], scratch.x):
+        if mask & ~evidence.masks[e] != 0 or not is_above(evidence.levels[e], scratch.x):
+            continue
+        says_more = True
+        for a in range(n):
+            other = scratch.accepted[a]
+            if (
+                evidence.whole[other]
+                and evidence.masks[other] & ~evidence.masks[e] == 0
+                and is_above(evidence.levels[e], evidence.levels[other])
+            ):
+                says_more = False
+                break
+        if says_more:
             scratch.accepted[n] = e
             n += 1
     scratch.work[3] += n
