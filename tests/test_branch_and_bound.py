@@ -244,4 +244,4 @@ def test_what_has_no_bounds_is_refused_by_name():
 
     with pytest.raises(TypeError) as caught:
         minimize(get_problem("zdt1"), BranchAndBound())
-    assert str(caught.value) == "problem must be a LatticeProblem, got ZDT1"
+    assert str(caught.value) == "problem must be a LatticeProblem or a PartitionProblem, got ZDT1"

@@ -13,7 +13,13 @@ from pymoo.termination import get_termination
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive
-from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    Discernibility,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+)
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -131,7 +137,7 @@ def wide(n, levels=2):
 @pytest.mark.parametrize(("n", "nodes", "memory"), [(24, "2.82e+11", "6.58e+03"), (70, "2.5e+33", "5.83e+25")])
 def test_a_lattice_that_is_too_large_is_refused_before_anything_is_allocated(n, nodes, memory):
     with pytest.raises(ValueError) as caught:
-        minimize(LatticeProblem(wide(n), [KAnonymity(), GeneralLossMetric()]), BranchAndBound())
+        minimize(LatticeProblem(wide(n), [KAnonymity(), Discernibility()]), BranchAndBound())
     assert str(caught.value) == (
         f"problem must have a lattice whose bounds fit into 2 GiB, got {nodes} nodes, which need {memory} GiB; "
         "max_bytes allows for more, PBGEA and pymoo's algorithms search without bounds"
@@ -156,7 +162,7 @@ def test_more_attributes_than_numpy_has_dimensions():
 
 
 def test_room_is_that_of_the_bounds():
-    own = problem()
+    own = LatticeProblem(CENSUS, [KAnonymity(), Discernibility()], suppression=0.01)
     most = own.n_nodes * (8 * 2 + 9)
     minimize(own, BranchAndBound(max_bytes=most))
     with pytest.raises(ValueError, match="problem must have a lattice whose bounds fit"):

@@ -340,10 +340,10 @@ def test_lattices_beyond_any_memory(folder, n):
     assert max(map(len, result.stdout.splitlines())) <= 250
     assert all(re.search(rf"(?m)^ *\S.* {i:02d}\b", result.stdout) for i in range(n))
     for algorithm in ("bnb", "exhaustive"):
-        result = search(*wide, "--algorithm", algorithm, "--output", "other", "--time-limit", "0.0001")
+        result = search(*wide, "--algorithm", algorithm, "--output", algorithm, "--time-limit", "0.0001")
         if result.exit_code != 0:
             assert re.fullmatch(r"Error: [^\n]*(pbgea|PBGEA)[^\n]*\n", result.stderr), result.stderr
-            assert not Path("other").exists()
+            assert not Path(algorithm).exists()
 
 
 def test_the_version():

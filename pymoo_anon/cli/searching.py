@@ -77,15 +77,18 @@ def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
         return "pls", (
             f"{count(problem.n_nodes)} nodes with {n_tuples:,} tuples each are more than are known to be proven quickly"
         )
+    without_proof = ""
+    if problem.suppression.limit_of(problem.table.n_rows) is None:
+        without_proof = "Below suppresses without limit, so that bounds settle little"
     try:
         BranchAndBound().setup(problem, seed=settings.seed)
-        if problem.suppression.limit_of(problem.table.n_rows) is None:
-            raise ValueError("Below suppresses without limit, so that bounds settle little")
     except ValueError as error:
-        if problem.n_nodes <= settings.generations * settings.pop_size:
-            return "exhaustive", f"local search would visit as many as all of the {count(problem.n_nodes)} nodes"
-        return "pls", str(error)
-    return "bnb", f"{count(problem.n_nodes)} nodes with {n_tuples:,} tuples each are proven quickly"
+        without_proof = str(error)
+    if not without_proof:
+        return "bnb", f"{count(problem.n_nodes)} nodes with {n_tuples:,} tuples each are proven quickly"
+    if problem.n_nodes <= settings.generations * settings.pop_size:
+        return "exhaustive", f"local search would visit as many as all of the {count(problem.n_nodes)} nodes"
+    return "pls", without_proof
 
 
 def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any) -> Found:

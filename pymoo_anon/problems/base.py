@@ -296,7 +296,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last."""
         n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
         if n_threads < 2:
-            return self._compute(X, visit)
+            return self._compute(X) if visit is None else self._compute(X, visit)
 
         def compute(part: NDArray[np.int64]) -> Matrix:
             if visit is None:

@@ -59,10 +59,11 @@ class Teacher:
         n = len(classes)
         values = [family.values_of(classes) for family in self.thresholds]
         nothing = np.full((1, len(classes.sizes)), np.inf)
-        gone = np.zeros(0, dtype=bool)
+        gone, impossible = np.zeros(0, dtype=bool), np.zeros(n, dtype=bool)
         if self.has_gone:
             rule, constraints = self.problem.suppression, self.problem.constraints
-            gone = np.concatenate([surely_gone(one, rule, constraints) for one in classes])
+            parts, too_many = zip(*(surely_gone(one, rule, constraints) for one in classes), strict=True)
+            gone, impossible = np.concatenate(parts), np.array(too_many)
         tops, starts, ids, found = small_tuples(
             classes.maps,
             classes.starts,
@@ -74,6 +75,8 @@ class Teacher:
             *self.cells,
         )
         n_values = tops.shape[1]
+        # No specialization keeps the limit: every threshold is out of reach.
+        tops[impossible] = -np.inf
         for i in range(n):
             first, last = starts[i * n_values], starts[(i + 1) * n_values]
             bounds = self._bounds(classes[i]) if self.columns else np.empty(0)

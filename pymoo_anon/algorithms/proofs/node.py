@@ -68,8 +68,8 @@ def lower_top(node, rules, cells, known, scratch):  # type: ignore[no-untyped-de
     those whose members reach less far it may say enough.
     """
     low, high = -np.inf, np.inf
-    # Invariant: the touched tuples of at most `low` are within the limit, those of at most `high` are more. Halving: the
-    # first value in between tells which of both it becomes.
+    # Invariant: the touched tuples of at most `low` are within the limit, those of at most `high` are more. A value in
+    # between becomes one of both.
     while True:
         middle, held = np.inf, 0
         for i in range(scratch.touched[-1]):

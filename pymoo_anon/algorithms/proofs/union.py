@@ -235,8 +235,9 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
 def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
     """Gather the evidence of generalizations, the latest first; returns how much there is.
 
-    A generalization says nothing more than one of its own specializations that was wholly grouped and speaks, too: every
-    class of that one lies inside one of its classes, and a list that ends early makes larger thresholds impossible.
+    A generalization says nothing more than one of its own specializations that was wholly grouped and speaks, too:
+    every class of that one lies inside one of its classes, and a list that ends early makes larger thresholds
+    impossible.
     """
     n, mask = 0, scratch.mask[0]
     for e in range(evidence.numbers[0] - 1, -1, -1):

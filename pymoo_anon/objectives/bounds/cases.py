@@ -38,8 +38,10 @@ def suppressible(
     raise TypeError(f"rule must be AtMost, Below or Violating, got {rule!r}")
 
 
-def surely_gone(classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
-    """(n_classes,) Boolean array: the classes of one node that every specialization suppresses whole; empty for none.
+def surely_gone(
+    classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint]
+) -> tuple[NDArray[np.bool_], bool]:
+    """What every specialization of a node suppresses, whatever its k is.
 
     Parts of a class below the k of `Below` are below it, too.
 
@@ -47,15 +49,19 @@ def surely_gone(classes: EquivalenceClasses, rule: Suppression, constraints: Seq
         classes: The classes of the node.
         rule: The rule of suppression.
         constraints: The constraints that `Violating` reads.
+
+    Returns:
+        (n_classes,) Boolean array, the classes that are suppressed whole, empty for none; and whether more tuples are
+        suppressed than the limit.
     """
     if isinstance(rule, Below):
-        return classes.sizes < rule.k
+        return classes.sizes < rule.k, False
     if isinstance(rule, AtMost):
-        return np.zeros(0, dtype=bool)
+        return np.zeros(0, dtype=bool), False
     below = suppressible(classes, rule, constraints, by_k=False)
     gone = np.zeros(len(classes.sizes), dtype=bool)
     gone[below.small] = below.wholly_gone(classes)[0]
-    return gone
+    return gone, below.impossible
 
 
 def _below_at_most(classes: EquivalenceClasses, limit: int, by_k: bool) -> Suppressible:
