@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
+from numbers import Integral
 from typing import Any
 
 
@@ -15,6 +16,21 @@ def examples(items: Collection[Any]) -> str:
     """
     shown = ", ".join(repr(item) for item in islice(items, 5))
     return f"{shown} and {len(items) - 5} more" if len(items) > 5 else shown
+
+
+def positive_whole(name: str, value: Any) -> int:
+    """A positive whole number, as an int.
+
+    Args:
+        name: The argument that holds it.
+        value: What it holds.
+
+    Raises:
+        ValueError: It holds something else; True and False are no numbers here.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}")
+    return int(value)
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:

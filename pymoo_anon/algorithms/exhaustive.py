@@ -15,6 +15,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.fronts.archive import evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
@@ -45,10 +46,8 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     archive: Any
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-            raise ValueError(f"batch_size must be a positive whole number, got {batch_size!r}")
         super().__init__(output=ExhaustiveOutput() if output is None else output, **kwargs)
-        self.batch_size = int(batch_size)
+        self.batch_size = positive_whole("batch_size", batch_size)
         self.n_visited = 0
 
     def setup(self, problem: Problem, **kwargs: Any) -> ExhaustiveSearch:

@@ -53,7 +53,7 @@ class LearnedBounds:
         self.ranges = _ranges((self.rule.limit_of(problem.table.n_rows) or 0) if self.by_k else 0)
         # The last column is that of the impossible.
         self.floors = np.array([*(family.has_floor for family in self.bounding), False])
-        self.limits = np.append(_limits(problem), 0.5)
+        self.limits = np.append(problem.limits, 0.5)
         self.sides = np.concatenate([sides, more, [0.0]])
         self.maximize = np.array([*(measure.maximize for measure in measures), False])
         self.terms = _terms(problem, self.bounding)
@@ -176,7 +176,7 @@ def can_settle(problem: LatticeProblem) -> bool:
 
     if isinstance(problem.suppression, Violating) or all(map(bounds, problem.objectives)):
         return True
-    return any(map(bounds, np.array(problem.measured, dtype=object)[np.isfinite(_limits(problem))]))
+    return any(map(bounds, np.array(problem.measured, dtype=object)[np.isfinite(problem.limits)]))
 
 
 def _ranges(limit: int) -> Ints:
@@ -188,25 +188,11 @@ def _ranges(limit: int) -> Ints:
     return np.array(starts, dtype=np.int64)
 
 
-def _limits(problem: LatticeProblem) -> Matrix:
-    """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
-    limits = np.full(len(problem.measured), np.inf)
-    for constraint in problem.constraints:
-        # A bound on the other side is no limit of minimised values.
-        if constraint.at_least == constraint.objective.maximize:
-            column = problem.measured.index(constraint.objective)
-            limits[column] = min(limits[column], (-1 if constraint.at_least else 1) * float(constraint.bound))
-    return limits
-
-
 def _terms(problem: LatticeProblem, bounding: list[Bounding]) -> Matrix:
     """(n_measures + 1, n_var, n_levels) float array: what every level adds to the floor of a measure, or -inf."""
-    # Nodes in which every attribute is as near to each of its levels as it gets, so that all terms are seen.
-    levels = np.minimum(np.arange(problem.lengths.max() + 1)[:, np.newaxis], problem.lengths)
-    maps = problem.group_maps(levels)[0]
-    terms = np.zeros((len(bounding) + 1, problem.n_var, len(levels)))
+    terms = np.zeros((len(bounding) + 1, problem.n_var, len(problem.groups)))
     for column, family in enumerate(bounding):
-        own = family.attribute_floors(problem.table.tuples, maps) if family.has_floor else None
+        own = family.attribute_floors(problem.table.tuples, problem.groups) if family.has_floor else None
         if own is not None:
             terms[column] = own.T
         elif family.has_floor:

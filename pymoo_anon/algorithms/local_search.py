@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from numbers import Integral
 from operator import attrgetter
 from typing import Any
 
@@ -27,7 +26,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, positive_whole
 from pymoo_anon.algorithms.columns import add_columns, has_own_columns
 from pymoo_anon.algorithms.first_population import check_evaluated, in_type_of_problem
 from pymoo_anon.algorithms.lattice_walk import LatticeWalk
@@ -105,14 +104,13 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         bounds: bool = True,
         **kwargs: Any,
     ) -> None:
-        if isinstance(n_offsprings, bool) or not isinstance(n_offsprings, Integral) or n_offsprings < 1:
-            raise ValueError(f"n_offsprings must be a positive whole number, got {n_offsprings!r}")
+        n_offsprings = positive_whole("n_offsprings", n_offsprings)
         unknown = sorted(kwargs.keys() - _OPTIONS)
         if unknown:
             raise TypeError(f"ParetoLocalSearch takes no argument {examples(unknown)}")
         kwargs.setdefault("termination", get_termination("n_eval", 2500))
         super().__init__(**{"output": ParetoLocalSearchOutput(), **kwargs})
-        self.n_offsprings: int = int(n_offsprings)
+        self.n_offsprings: int = n_offsprings
         self.epsilon: Matrix | None = None if epsilon is None else checked_epsilon(epsilon)
         self.initialization: Initialization = Initialization(CornerSampling() if sampling is None else sampling)
         self.neighborhood: Neighborhood = LevelNeighborhood() if neighborhood is None else neighborhood

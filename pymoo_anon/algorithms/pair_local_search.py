@@ -17,6 +17,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.string_steps import Steps, steps_of
 from pymoo_anon.fronts.archive import merge_front, satisfies_constraints
 from pymoo_anon.operators.sampling import ValidSampling
@@ -69,10 +70,8 @@ class PairLocalSearch(Algorithm):  # type: ignore[misc]
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(n_starts, bool) or not isinstance(n_starts, (int, np.integer)) or n_starts < 1:
-            raise ValueError(f"n_starts must be a positive whole number, got {n_starts!r}")
         super().__init__(output=PairLocalSearchOutput() if output is None else output, **kwargs)
-        self.n_starts = int(n_starts)
+        self.n_starts = positive_whole("n_starts", n_starts)
         self.initialization = Initialization(ValidSampling() if sampling is None else sampling)
         self.n_done = 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from pymoo.termination import get_termination
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, positive_whole
 from pymoo_anon.algorithms.columns import add_columns, has_own_columns
 from pymoo_anon.algorithms.first_population import check_evaluated, in_type_of_problem
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
@@ -79,15 +78,14 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(pop_size, bool) or not isinstance(pop_size, Integral) or pop_size < 1:
-            raise ValueError(f"pop_size must be a positive whole number, got {pop_size!r}")
+        pop_size = positive_whole("pop_size", pop_size)
         unknown = sorted(kwargs.keys() - _OPTIONS)
         if unknown:
             raise TypeError(f"PBGEA takes no argument {examples(unknown)}")
         kwargs.setdefault("termination", get_termination("n_gen", 100))
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
-            pop_size=int(pop_size),
+            pop_size=pop_size,
             sampling=LatticeSampling() if sampling is None else sampling,
             selection=DominanceCountTournament() if selection is None else selection,
             crossover=LevelCrossover() if crossover is None else crossover,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cache
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from pymoo.core.operator import Operator
 from pymoo.core.problem import Problem
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.operators.spaces import check_levels
 
 Nodes = NDArray[np.int64]
@@ -31,10 +31,8 @@ class Neighborhood(Operator):  # type: ignore[misc]
     """
 
     def __init__(self, reach: int = 1, **kwargs: Any) -> None:
-        if isinstance(reach, bool) or not isinstance(reach, Integral) or reach < 1:
-            raise ValueError(f"reach must be a positive whole number, got {reach!r}")
         super().__init__(**kwargs)
-        self.reach: int = int(reach)
+        self.reach: int = positive_whole("reach", reach)
 
     @abstractmethod
     def _do(self, problem: Problem, x: NDArray[Any], distance: int, *args: Any, **kwargs: Any) -> NDArray[Any]:

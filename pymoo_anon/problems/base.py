@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.problem import Problem
 from pymoo.core.result import Result
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -153,9 +153,17 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     @n_threads.setter
     def n_threads(self, n_threads: int) -> None:
-        if isinstance(n_threads, bool) or not isinstance(n_threads, Integral) or n_threads < 1:
-            raise ValueError(f"n_threads must be a positive whole number, got {n_threads!r}")
-        self._n_threads: int = int(n_threads)
+        self._n_threads: int = positive_whole("n_threads", n_threads)
+
+    @property
+    def limits(self) -> Matrix:
+        """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
+        limits = np.full(len(self.measured), np.inf)
+        for constraint, column in zip(self.constraints, self._bounded, strict=True):
+            # A bound on the other side is no limit of minimised values.
+            if constraint.at_least == constraint.objective.maximize:
+                limits[column] = min(limits[column], (-1 if constraint.at_least else 1) * float(constraint.bound))
+        return limits
 
     @property
     def steps(self) -> Matrix:

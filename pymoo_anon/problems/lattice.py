@@ -54,6 +54,12 @@ class LatticeProblem(AnonymizationProblem):
         elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
             them together, which is quicker.
 
+    Attributes:
+        lengths: (n_var,) int64 array, the greatest level of every attribute.
+        groups: (n_levels, n_codes) int64 array, the group of every domain value at every level, attribute after
+            attribute; beyond the greatest level of an attribute as at that one.
+        n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
+
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
@@ -92,14 +98,14 @@ class LatticeProblem(AnonymizationProblem):
         # What `pareto_front` found, and whether it ran out of time.
         self._front: tuple[Nodes, NDArray[np.float64]] | None = None
         self._gave_up = False
-        # The levels of all attributes side by side, at the same height: a node is a choice of heights.
         n_levels = int(self.lengths.max()) + 1
-        self._groups = np.zeros((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
-        self._n_groups = np.zeros((n_levels, self.n_var), dtype=np.int64)
+        self.groups = np.empty((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
+        self.n_groups = np.empty((n_levels, self.n_var), dtype=np.int64)
         for j, hierarchy in enumerate(hierarchies):
             a, b = table.tuples.offsets[j : j + 2]
-            self._groups[: hierarchy.length + 1, a:b] = hierarchy.groups
-            self._n_groups[: hierarchy.length + 1, j] = hierarchy.n_groups
+            levels = np.minimum(np.arange(n_levels), hierarchy.length)
+            self.groups[:, a:b] = np.asarray(hierarchy.groups)[levels]
+            self.n_groups[:, j] = np.asarray(hierarchy.n_groups)[levels]
 
     @property
     def n_nodes(self) -> int:
@@ -293,7 +299,7 @@ class LatticeProblem(AnonymizationProblem):
 
     def group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The group maps of valid nodes, as `AnonymizationProblem.group_maps`."""
-        return level_maps(np.ascontiguousarray(X), self._groups, self._n_groups, self.table.tuples.offsets)
+        return level_maps(np.ascontiguousarray(X), self.groups, self.n_groups, self.table.tuples.offsets)
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
         return pd.DataFrame(X, columns=column_index(self.table))

@@ -44,7 +44,7 @@ def lattice_of(problem: LatticeProblem, loss: AdditiveLoss) -> tuple[Lattice, Ma
         problem: The problem.
         loss: The family of the additive loss.
     """
-    terms = loss.attribute_floors(problem.table.tuples, _maps(problem)[0])
+    terms = loss.attribute_floors(problem.table.tuples, problem.groups)
     floors = np.ascontiguousarray(np.asarray(terms).T)
     # Beyond the last level nothing is read; no level may look cheaper than those above it.
     least = np.minimum.accumulate(floors[:, ::-1], axis=1)[:, ::-1].copy()
@@ -66,7 +66,7 @@ def table_of(
     tuples = problem.table.tuples
     # An order that has nothing to do with the tuples: a refuted node shows many classes after few of them.
     order = np.random.default_rng(0).permutation(len(tuples))
-    maps, n_groups = _maps(problem)
+    maps, n_groups = problem.groups, problem.n_groups
     starts = np.arange(len(maps)) * tuples.offsets[-1] + tuples.offsets[:-1, np.newaxis]
     left, more = _left_to_lose(tuples, loss, maps)
     return Table(
@@ -82,12 +82,6 @@ def table_of(
         np.ascontiguousarray(n_groups.T),
         rule,
     )
-
-
-def _maps(problem: LatticeProblem) -> tuple[Ints, Ints]:
-    """Group maps and numbers of groups of nodes in which every attribute is as near to each level as it gets."""
-    levels = np.arange(problem.lengths.max() + 1)[:, np.newaxis]
-    return problem.group_maps(np.minimum(levels, problem.lengths))
 
 
 def _left_to_lose(tuples: DistinctTuples, loss: AdditiveLoss, maps: Ints) -> tuple[Matrix, Matrix]:

@@ -77,7 +77,7 @@ class BoxProof(Proof):
         self._lattice, floors = lattice_of(problem, loss)
         self._table = table_of(problem, loss, floors, rule, values)
         # The greatest loss that constraints allow, or infinity.
-        self._most_loss = _most_loss(problem, problem.objectives[self._loss])
+        self._most_loss = float(problem.limits[self._loss])
         # What sums of floats may be too large by.
         self._slack = 1e-12 * float(np.abs(floors).sum())
         self._certified = False
@@ -328,13 +328,3 @@ def _least_k(constraint: Constraint, n_rows: int) -> int:
 
 def _n_values(problem: LatticeProblem, measure: Any) -> int:
     return problem.table.tuples.columns[measure.column].n_values
-
-
-def _most_loss(problem: LatticeProblem, loss: Any) -> float:
-    """The greatest minimised loss that constraints allow, or infinity."""
-    bounds = [
-        -float(one.bound) if one.at_least else float(one.bound)
-        for one in problem.constraints
-        if one.objective == loss and one.at_least == loss.maximize
-    ]
-    return min(bounds, default=np.inf)

@@ -73,14 +73,12 @@ class Measures:
         places = np.array([np.count_nonzero(kinds[:i] == kind) for i, kind in enumerate(kinds)], dtype=np.int64)
         columns = np.full(len(families), -1, dtype=np.int64)
         columns[self.columns] = np.arange(len(self.columns))
-        # Nodes in which every attribute is as near to each of its levels as it gets, so that all levels are seen.
-        levels = np.minimum(np.arange(lengths.max() + 1)[:, np.newaxis], lengths)
-        groups = problem.group_maps(levels)[0]
+        groups = problem.groups
         additive = [family for family in families if family.kind is Kind.ADDITIVE]
         left = np.array([family.left_by_value(tuples, groups) for family in additive])
         left = left.reshape(len(additive), *groups.shape)
         terms = np.array([family.attribute_floors(tuples, groups).T for family in additive])
-        limits = _limits(problem)
+        limits = problem.limits
         limit = problem.suppression.limit_of(tuples.n_rows)
         n_inherited = sum(not families[i].has_floor for i in self.columns)
         by_size_alone = len(self.thresholds) == 1 and self.thresholds[0].by_size and len(segments) == 1
@@ -93,7 +91,7 @@ class Measures:
             columns=columns,
             limits=limits,
             first=self._first(limits, len(segments) > 1),
-            terms=terms.reshape(len(additive), *levels.T.shape),
+            terms=terms.reshape(len(additive), len(lengths), len(groups)),
             left=left,
             least=np.minimum.reduceat(left, tuples.offsets[:-1], axis=2).transpose(0, 2, 1).copy(),
             most=self._most(additive),
@@ -256,22 +254,9 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> tuple[int, Ints]:
     return depth, np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
 
 
-def _limits(problem: LatticeProblem) -> Matrix:
-    """(n_measures,) float array: the greatest minimised value of every measure that the constraints allow."""
-    limits = np.full(len(problem.measured), np.inf)
-    for constraint in problem.constraints:
-        # A bound on the other side is no limit of minimised values.
-        if constraint.at_least == constraint.objective.maximize:
-            column = problem.measured.index(constraint.objective)
-            limits[column] = min(limits[column], (-1 if constraint.at_least else 1) * float(constraint.bound))
-    return limits
-
-
 def _floors(problem: LatticeProblem, family: Bounding) -> Matrix:
     """(n_nodes,) float array: what an objective is not below at every node, before anything is evaluated."""
-    # Nodes in which every attribute is as near to each of its levels as it gets, so that all terms are seen.
-    levels = np.minimum(np.arange(problem.lengths.max() + 1)[:, np.newaxis], problem.lengths)
-    terms = family.attribute_floors(problem.table.tuples, problem.group_maps(levels)[0])
+    terms = family.attribute_floors(problem.table.tuples, problem.groups)
     if terms is None:
         return np.full(problem.n_nodes, family.measure.value_range(problem.table.tuples)[0])
     # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
