@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from strategies import grown
 
-from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.table import Taxonomy
 
 

@@ -12,12 +12,12 @@ from pymoo.optimize import minimize
 from strategies import tables
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs import box_space
-from pymoo_anon.algorithms.proofs import boxes as proofs
 from pymoo_anon.algorithms.proofs.base import share_off
-from pymoo_anon.algorithms.proofs.box_arrays import LEAVES
-from pymoo_anon.algorithms.proofs.boxes import BoxProof
-from pymoo_anon.algorithms.proofs.lattice import bytes_of
+from pymoo_anon.algorithms.proofs.boxes import proof as proofs
+from pymoo_anon.algorithms.proofs.boxes import space
+from pymoo_anon.algorithms.proofs.boxes.arrays import LEAVES
+from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
+from pymoo_anon.algorithms.proofs.stored.proof import bytes_of
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     DistinctLDiversity,
@@ -142,7 +142,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(problem, n_slices, pickled
         # So little work that the smallest lattice takes several slices.
         patch.setattr(proofs, "_WORK_A_CALL", 1)
         patch.setattr(proofs, "_SECONDS_A_SLICE", 0)
-        patch.setattr(box_space, "_FEWEST_BOXES", room)
+        patch.setattr(space, "_FEWEST_BOXES", room)
         algorithm = BranchAndBound(max_bytes=LITTLE)
         algorithm.setup(problem, seed=0)
         front = problem.pareto_front()
@@ -161,7 +161,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(problem, n_slices, pickled
 
 @pytest.mark.parametrize("limit", [0, 0.01, 0.1])
 def test_a_full_heap_goes_depth_first(monkeypatch, limit):
-    monkeypatch.setattr(box_space, "_FEWEST_BOXES", 8)
+    monkeypatch.setattr(space, "_FEWEST_BOXES", 8)
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=limit)
     proof = solved(problem)
     assert len(proof._memory.heap.bounds) == 2 * problem.n_var + 8
@@ -203,7 +203,7 @@ BUGS = {
     "the limit": (proofs, "_rule", lambda right: (right[0] - np.array([0, 1, 0, 0, 0]), *right[1:])),
     "the least k": (proofs, "_rule", lambda right: (*right[:2], right[2] + 3)),
     "the greatest loss": (LatticeProblem, "limits", lambda right: np.minimum(right, [np.inf, 300])),
-    "keys": (box_space, "_keys", lambda right: right + np.arange(right.size, dtype=np.uint64)),
+    "keys": (space, "_keys", lambda right: right + np.arange(right.size, dtype=np.uint64)),
     "how far a member stands": (BoxProof, "_last_k", lambda right: right + 2),
     "from where boxes are settled": (BoxProof, "_least_bound", lambda right: right * 0.98),
 }

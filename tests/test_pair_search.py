@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs import pair_search
-from pymoo_anon.algorithms.proofs.pair_search import gain_of, improve, improve_within
+from pymoo_anon.algorithms.proofs.strings import pair_search
+from pymoo_anon.algorithms.proofs.strings.pair_search import gain_of, improve, improve_within
 
 
 def with_pair(strings, string, pair):

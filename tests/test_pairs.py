@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.pairs import (
+from pymoo_anon.algorithms.proofs.strings.pairs import (
     best_pair,
     classes_without,
     completions,

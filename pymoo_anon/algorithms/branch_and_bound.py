@@ -19,9 +19,9 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.proofs.base import Proof, gap, share_off
-from pymoo_anon.algorithms.proofs.boxes import BoxProof
-from pymoo_anon.algorithms.proofs.lattice import StoredLatticeProof, bytes_of
-from pymoo_anon.algorithms.proofs.strings import StringProof
+from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
+from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
+from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
 from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.problems.lattice import LatticeProblem

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.pair_search import improve, improve_within
-from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.pair_search import improve, improve_within
 from pymoo_anon.algorithms.string_neighbours import neighbours
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives.base import Objective

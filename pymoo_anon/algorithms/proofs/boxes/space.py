@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.box_arrays import (
+from pymoo_anon.algorithms.proofs.boxes.arrays import (
     GROWS,
     LIMIT,
     N_HEAP,

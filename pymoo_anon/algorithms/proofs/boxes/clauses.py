@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.box_arrays import N_CLAUSES, WORK
-from pymoo_anon.algorithms.proofs.box_nodes import holds, pack
+from pymoo_anon.algorithms.proofs.boxes.arrays import N_CLAUSES, WORK
+from pymoo_anon.algorithms.proofs.boxes.nodes import holds, pack
 from pymoo_anon.engine.compiled import njit
 
 

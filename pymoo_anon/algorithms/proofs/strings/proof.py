@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Matrix, Proof
-from pymoo_anon.algorithms.proofs.pair_search import improve, improve_within
-from pymoo_anon.algorithms.proofs.strings_goal import goal
-from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
-from pymoo_anon.algorithms.proofs.strings_plan import plan
-from pymoo_anon.algorithms.proofs.strings_search import Known, Search
-from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
+from pymoo_anon.algorithms.proofs.strings.goal import goal
+from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.pair_search import improve, improve_within
+from pymoo_anon.algorithms.proofs.strings.plan import plan
+from pymoo_anon.algorithms.proofs.strings.search import Known, Search
+from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.problems.partition import PartitionProblem
 

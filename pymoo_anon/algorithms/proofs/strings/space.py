@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.strings_instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings_tables import add_price, fill_table, refine
-from pymoo_anon.algorithms.proofs.strings_walk import Walk, bound_of
+from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
+from pymoo_anon.algorithms.proofs.strings.tables import add_price, fill_table, refine
+from pymoo_anon.algorithms.proofs.strings.walk import Walk, bound_of
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]

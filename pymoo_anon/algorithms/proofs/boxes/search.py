@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.box_arrays import (
+from pymoo_anon.algorithms.proofs.boxes.arrays import (
     A_BOX,
     A_BOX_ABOVE,
     GROWS,
@@ -25,8 +25,8 @@ from pymoo_anon.algorithms.proofs.box_arrays import (
     Lattice,
     State,
 )
-from pymoo_anon.algorithms.proofs.box_nodes import pack, unpack
-from pymoo_anon.algorithms.proofs.clauses import ascend, collect
+from pymoo_anon.algorithms.proofs.boxes.clauses import ascend, collect
+from pymoo_anon.algorithms.proofs.boxes.nodes import pack, unpack
 from pymoo_anon.engine.compiled import njit
 
 # Where each group ends among all arrays.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Proof
-from pymoo_anon.algorithms.proofs.box_arrays import (
+from pymoo_anon.algorithms.proofs.boxes.arrays import (
     DISTINCT,
     EVALUATED,
     IN_DEPTH,
@@ -24,9 +24,9 @@ from pymoo_anon.algorithms.proofs.box_arrays import (
     SETTLED,
     K,
 )
-from pymoo_anon.algorithms.proofs.box_lessons import teach
-from pymoo_anon.algorithms.proofs.box_search import ALL_SETTLED, ASKS, search
-from pymoo_anon.algorithms.proofs.box_space import BoxMemory, lattice_of, table_of
+from pymoo_anon.algorithms.proofs.boxes.lessons import teach
+from pymoo_anon.algorithms.proofs.boxes.search import ALL_SETTLED, ASKS, search
+from pymoo_anon.algorithms.proofs.boxes.space import BoxMemory, lattice_of, table_of
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Bounding

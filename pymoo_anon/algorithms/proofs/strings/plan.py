@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 
 Four = tuple[int, int, int, int]
 

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.pairs import best_pair, classes_without, pair_table
-from pymoo_anon.algorithms.proofs.strings_instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.pairs import best_pair, classes_without, pair_table
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.box_arrays import (
+from pymoo_anon.algorithms.proofs.boxes.arrays import (
     A_BOX_ABOVE,
     IN_HAND,
     N_CLAUSES,
@@ -22,7 +22,7 @@ from pymoo_anon.algorithms.proofs.box_arrays import (
     State,
     Table,
 )
-from pymoo_anon.algorithms.proofs.box_nodes import evaluate, group, holds, pack, place_of
+from pymoo_anon.algorithms.proofs.boxes.nodes import evaluate, group, holds, pack, place_of
 from pymoo_anon.engine.compiled import njit
 
 # Where each group ends among all arrays.

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.covering import add_tuple, furthest_member, is_covered, keeps_limits
-from pymoo_anon.algorithms.proofs.known import SQUARES, named
-from pymoo_anon.algorithms.proofs.node import is_above, lower_top, prepare, touch
-from pymoo_anon.algorithms.proofs.reading import NOT_NOW, OPEN, SETTLED, by_reading
+from pymoo_anon.algorithms.proofs.stored.covering import add_tuple, furthest_member, is_covered, keeps_limits
+from pymoo_anon.algorithms.proofs.stored.known import SQUARES, named
+from pymoo_anon.algorithms.proofs.stored.node import is_above, lower_top, prepare, touch
+from pymoo_anon.algorithms.proofs.stored.reading import NOT_NOW, OPEN, SETTLED, by_reading
 from pymoo_anon.engine.compiled import njit
 
 Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.strings_bounds import bound_block, completions
+from pymoo_anon.algorithms.proofs.strings.bounds import bound_block, completions
 from pymoo_anon.engine.compiled import njit
 
 Ints = NDArray[np.int64]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.known import Evidence
-from pymoo_anon.algorithms.proofs.node import mask_of
-from pymoo_anon.algorithms.proofs.reading import NEVER
+from pymoo_anon.algorithms.proofs.stored.known import Evidence
+from pymoo_anon.algorithms.proofs.stored.node import mask_of
+from pymoo_anon.algorithms.proofs.stored.reading import NEVER
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples

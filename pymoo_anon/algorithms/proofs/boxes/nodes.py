@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.box_arrays import COMPLETE, DISTINCT, EVALUATED, LIMIT, ROWS, VIOLATING_K, WORK
+from pymoo_anon.algorithms.proofs.boxes.arrays import COMPLETE, DISTINCT, EVALUATED, LIMIT, ROWS, VIOLATING_K, WORK
 from pymoo_anon.engine.compiled import njit
 
 _U = np.uint64

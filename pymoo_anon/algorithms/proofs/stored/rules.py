@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.known import ADDITIVE, FIXED, MAJORITY, SQUARES, THRESHOLD, Nodes, Rules, Scratch
+from pymoo_anon.algorithms.proofs.stored.known import (
+    ADDITIVE,
+    FIXED,
+    MAJORITY,
+    SQUARES,
+    THRESHOLD,
+    Nodes,
+    Rules,
+    Scratch,
+)
 from pymoo_anon.engine.refuting import Cells
 from pymoo_anon.objectives.bounds.base import Bounding, Kind
 from pymoo_anon.problems.lattice import LatticeProblem

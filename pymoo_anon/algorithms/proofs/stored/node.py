@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.known import SQUARES
+from pymoo_anon.algorithms.proofs.stored.known import SQUARES
 from pymoo_anon.engine.compiled import njit
 
 

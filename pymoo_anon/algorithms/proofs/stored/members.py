@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.known import Members
+from pymoo_anon.algorithms.proofs.stored.known import Members
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.bounds.base import Kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.covering import is_plainly_covered
-from pymoo_anon.algorithms.proofs.known import named
+from pymoo_anon.algorithms.proofs.stored.covering import is_plainly_covered
+from pymoo_anon.algorithms.proofs.stored.known import named
 from pymoo_anon.engine.compiled import njit
 
 Ints = NDArray[np.int64]

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Proof
-from pymoo_anon.algorithms.proofs.evidence import Library, Teacher
-from pymoo_anon.algorithms.proofs.known import Members, Nodes
-from pymoo_anon.algorithms.proofs.layers import layer_sizes, screen
-from pymoo_anon.algorithms.proofs.members import members_of
-from pymoo_anon.algorithms.proofs.rules import Measures, projections, scratch_for
+from pymoo_anon.algorithms.proofs.stored.evidence import Library, Teacher
+from pymoo_anon.algorithms.proofs.stored.known import Members, Nodes
+from pymoo_anon.algorithms.proofs.stored.layers import layer_sizes, screen
+from pymoo_anon.algorithms.proofs.stored.members import members_of
+from pymoo_anon.algorithms.proofs.stored.rules import Measures, projections, scratch_for
+from pymoo_anon.algorithms.proofs.stored.union import NO_ORDER, NO_ROOM, SLICE, settle
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
-from pymoo_anon.algorithms.proofs.union import NO_ORDER, NO_ROOM, SLICE, settle
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.refuting import blocks_for, cells_of
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, first_non_dominated

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.strings_plan import Plan
-from pymoo_anon.algorithms.proofs.strings_space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings_walk import DONE, FOUND, Walk
+from pymoo_anon.algorithms.proofs.strings.plan import Plan
+from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
+from pymoo_anon.algorithms.proofs.strings.walk import DONE, FOUND, Walk
 
 Ints = NDArray[np.int64]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.known import ADDITIVE, MAJORITY, SQUARES
+from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, MAJORITY, SQUARES
 from pymoo_anon.engine.compiled import njit
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.node import is_above, lower_top, touch
+from pymoo_anon.algorithms.proofs.stored.node import is_above, lower_top, touch
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import split_class
 

@@ -1,0 +1,1 @@
+"""Proofs over lattices that are too large to store."""
