@@ -11,15 +11,20 @@ import numba
 _hinted = False
 
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def njit(*, allocates: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a loop as numba's `njit` does; without a folder for its cache it is compiled anew by every process.
 
     numba looks for such a folder beside the source, then in the user's own cache. A user without a home who cannot
     write to the installation has neither, and numba then refuses to decorate.
 
     Args:
+        allocates: Whether the loop, or what it calls, makes arrays. Who makes none counts no references to those that
+            he is given either. In short loops over tuples of arrays that is most of the time.
         **options: As numba's `njit`: `cache`, `nogil`, `inline`, ...
     """
+
+    # Told to every loop: one that is not told takes it from the loop that first calls it.
+    options["_nrt"] = allocates
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:

@@ -315,7 +315,7 @@ def blocks_for(n_distinct: int) -> Blocks:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def split_class(members, levels, groups, split, cells, blocks):  # type: ignore[no-untyped-def]
     """Group the tuples of one class of a generalization by a specialization.
 

@@ -135,6 +135,9 @@ class Scratch(NamedTuple):
         x: (n_var,) int64, its levels.
         mask: (1,) uint64, a bit for each step above the lowest levels.
         floors: (n_additive,) float.
+        prefixes: (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
+        numbers: (n_var + 1,) int64, the same of its strides; the last is its number.
+        split: (n_var,) Boolean, where it is more special than the evidence that is read.
         accepted: (room,) int64, the evidence that speaks of it.
         places: (room,) int64, how far each of them was read.
         gains: (room,) int64, how much more of each of them there is.
@@ -156,6 +159,9 @@ class Scratch(NamedTuple):
     x: Ints
     mask: Keys
     floors: Matrix
+    prefixes: Matrix
+    numbers: Ints
+    split: Flags
     accepted: Ints
     places: Ints
     gains: Ints

@@ -20,7 +20,7 @@ def layer_sizes(lengths: Ints) -> Ints:
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to the nodes of one level sum, and find those that no member plainly stands for.
 
@@ -34,9 +34,7 @@ def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
     """
     rules, _, known, members, _, scratch, _ = named(arrays)
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
-    x = scratch.x
-    # The sums of a node's terms from the first attribute to each, and of its strides; one place further on.
-    floors, numbers = np.zeros((n_additive, n_var + 1)), np.zeros(n_var + 1, dtype=np.int64)
+    x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
     _fill(0, total, rules.lengths, x)
     changed, n_found, hint = 0, 0, 0
     while changed >= 0:
@@ -61,7 +59,7 @@ def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _inherit(node, x, rules, known):  # type: ignore[no-untyped-def]
     """What no generalization can be, a node cannot be either."""
     for j in range(len(x)):
@@ -73,7 +71,7 @@ def _inherit(node, x, rules, known):  # type: ignore[no-untyped-def]
                 known.bounds[node, c] = max(known.bounds[node, c], known.bounds[above, c])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
     """Write the lowest levels from an attribute on that have this sum: the last ones are raised first."""
     for j in range(len(lengths) - 1, start - 1, -1):
@@ -81,7 +79,7 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
         total -= x[j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _next(x, lengths):  # type: ignore[no-untyped-def]
     """Make x the next node of its level sum; returns the first attribute that changed, or -1 after the last node."""
     behind = 0

@@ -8,7 +8,7 @@ from pymoo_anon.algorithms.proofs.stored.known import SQUARES
 from pymoo_anon.engine.compiled import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     """Write the levels and floors of a node, and forget the touched tuples."""
     rest = node
@@ -29,7 +29,7 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     scratch.touched[-1] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def mask_of(x, lengths):  # type: ignore[no-untyped-def]
     """A bit for each step above the lowest levels, as far as 64 of them go: those of a generalization are more."""
     mask, first = np.uint64(0), 0
@@ -40,7 +40,7 @@ def mask_of(x, lengths):  # type: ignore[no-untyped-def]
     return mask
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def is_above(one, other):  # type: ignore[no-untyped-def]
     """Whether one node is a generalization of another, or the same."""
     j = 0
@@ -49,7 +49,7 @@ def is_above(one, other):  # type: ignore[no-untyped-def]
     return j == len(one)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def touch(t, scratch):  # type: ignore[no-untyped-def]
     """Make room for what is known of a tuple's classes."""
     if scratch.stamps[t] != scratch.stamp[0]:
@@ -60,7 +60,7 @@ def touch(t, scratch):  # type: ignore[no-untyped-def]
         scratch.touched[-1] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def lower_top(node, rules, cells, known, scratch):  # type: ignore[no-untyped-def]
     """Lower what the only threshold of a node cannot be above, after too many tuples were touched.
 

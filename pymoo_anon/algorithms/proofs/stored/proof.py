@@ -204,7 +204,9 @@ class StoredLatticeProof(Proof):
         """Look at nodes until some are open; returns why it ended."""
         arrays = self._arrays(self._nodes, self._front())
         size = _BATCH if self.sweeps else _BATCH_AT_RANDOM
-        self._position, why, self._open = settle(self._ahead, self._position, size, True, *arrays)
+        found = np.empty(size, dtype=np.int64)
+        self._position, why, n_open = settle(self._ahead, self._position, found, True, *arrays)
+        self._open = found[:n_open]
         if why == NO_ROOM:
             self._library.make_room(self.problem.table.n_distinct)
         elif why == NO_ORDER:
@@ -243,8 +245,9 @@ class StoredLatticeProof(Proof):
         """
         self._library.make_room(self.problem.table.n_distinct)
         arrays = self._arrays(self._nodes, self._front())
-        end, _, left = settle(self._ahead, 0, len(self._ahead), False, *arrays)
-        left = np.append(left, self._ahead[end:])
+        found = np.empty(len(self._ahead), dtype=np.int64)
+        end, _, n_open = settle(self._ahead, 0, found, False, *arrays)
+        left = np.append(found[:n_open], self._ahead[end:])
         self._ahead = left[np.argsort(self._measures.first_floors(left), kind="stable")]
         self._is_sifted = True
 

@@ -23,7 +23,7 @@ _FAR_SMALLER = 0.5
 NEVER = -2
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: ignore[no-untyped-def]
     """Split classes of the best generalization until too many tuples are in parts of at most the target."""
     base = _best_base(evidence, scratch)
@@ -34,7 +34,9 @@ def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: i
         scratch.work[2] = base
         return NOT_NOW
     order, ends = evidence.order[row], evidence.ends[row]
-    split = evidence.levels[base] > scratch.x
+    split = scratch.split
+    for j in range(len(split)):
+        split[j] = evidence.levels[base, j] > scratch.x[j]
     target, limit = scratch.thresholds[0, 0], rules.amounts[0]
     weight, n_read = scratch.sums[0], 0
     first_new = evidence.numbers[1]
@@ -73,7 +75,7 @@ def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: i
     return SETTLED
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
     """The evidence whose classes are split: that with the smallest classes that are kept, or -1.
 

@@ -35,22 +35,21 @@ _PATIENCE = 50
 _SLICE = 50_000_000
 
 
-@njit(cache=True, nogil=True)
-def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False)
+def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped-def]
     """Look at nodes until some are open.
 
     Args:
         nodes: (n,) int64, numbers of nodes.
         start: Where to begin in `nodes`.
-        most_open: How many open nodes are enough.
+        open_nodes: (m,) int64, written: the open nodes; so many are enough.
         reads: Whether tuples may be read to refute a node.
         arrays: The arrays of all groups, as `known.named` takes them.
 
     Returns:
-        Where to go on, why, and the (m,) int64 array of the open nodes.
+        Where to go on, why, and how many nodes are open.
     """
     rules, cells, known, members, evidence, scratch, blocks = named(arrays)
-    open_nodes = np.empty(most_open, dtype=np.int64)
     n_open = 0
     scratch.work[3] = 0
     for position in range(start, len(nodes)):
@@ -60,9 +59,9 @@ def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-
         if evidence.numbers[0] + 1 >= len(evidence.levels) or evidence.numbers[1] + len(cells.counts) > len(
             evidence.ids
         ):
-            return position, NO_ROOM, open_nodes[:n_open]
+            return position, NO_ROOM, n_open
         if scratch.work[3] > _SLICE:
-            return position, SLICE, open_nodes[:n_open]
+            return position, SLICE, n_open
         prepare(node, rules, known, scratch)
         outcome = SETTLED
         if not is_covered(node, rules, cells, known, members, scratch):
@@ -78,16 +77,16 @@ def settle(nodes, start, most_open, reads, *arrays):  # type: ignore[no-untyped-
                 if outcome == OPEN and reads and rules.amounts[2] == 0:
                     outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
         if outcome == NOT_NOW:
-            return position, NO_ORDER, open_nodes[:n_open]
+            return position, NO_ORDER, n_open
         if outcome == OPEN:
             open_nodes[n_open] = node
             n_open += 1
-            if n_open == most_open:
-                return position + 1, ENOUGH, open_nodes
-    return len(nodes), FINISHED, open_nodes[:n_open]
+            if n_open == len(open_nodes):
+                return position + 1, ENOUGH, n_open
+    return len(nodes), FINISHED, n_open
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
     """Settle a node with one threshold by the lists of all evaluated generalizations, as far as they go.
 
@@ -125,7 +124,7 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
             above[0] = members.reaches[m, 0]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
     """Touch the tuples of at most this value, those of long lists first, until they are more than the limit."""
     gains, places = scratch.gains, scratch.places
@@ -159,14 +158,15 @@ def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: 
             if scratch.sums[0] == 0 and first < scratch.hints.shape[1] - 1:
                 scratch.work[4] += 1
                 row = scratch.hints[scratch.work[4] % len(scratch.hints)]
-                row[: first + 1] = scratch.accepted[: first + 1]
+                for a in range(first + 1):
+                    row[a] = scratch.accepted[a]
                 row[-1] = first + 1
             return True
         places[first] += gains[first]
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
     """Whether what settled other nodes lately does so here: it has more tuples of at most this value than the limit."""
     for hint in scratch.hints:
@@ -192,7 +192,7 @@ def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyp
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _end_of(above, low, high, evidence):  # type: ignore[no-untyped-def]
     """Where the values up to `above` end in a list, by bisection."""
     while low < high:
@@ -204,7 +204,7 @@ def _end_of(above, low, high, evidence):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
     """Settle a node with several thresholds by the lists of all evaluated generalizations, as far as they go."""
     n_values = known.tops.shape[1]
@@ -231,7 +231,7 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
     return OPEN
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
     """Gather the evidence of generalizations, the latest first; returns how much there is.
 
@@ -260,7 +260,7 @@ def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
     """Lower the bounds of sums of squares, generalization after generalization, until the node is settled.
 
@@ -272,10 +272,9 @@ def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):
     for a in range(n_accepted):
         row = evidence.dense[scratch.accepted[a]]
         if row >= 0:
-            if n == 0:
-                least[:] = evidence.counts[row]
-            else:
-                np.minimum(least, evidence.counts[row], least)
+            own = evidence.counts[row]
+            for e in range(len(least)):
+                least[e] = own[e] if n == 0 else min(least[e], own[e])
             n += 1
             scratch.work[3] += len(least) // 8
         if n > 0 and (n == next_look or a == n_accepted - 1):
@@ -289,7 +288,7 @@ def _by_sums(node, n_accepted, rules, cells, known, members, evidence, scratch):
     return OPEN
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _lowers_sums(rules, scratch):  # type: ignore[no-untyped-def]
     """Lower the sums of squares to what the fewest rows of every entry allow; returns whether one is lower now."""
     lowered = False
