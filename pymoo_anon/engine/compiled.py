@@ -18,8 +18,8 @@ def njit(*, allocates: bool = True, **options: Any) -> Callable[[Callable[..., A
     write to the installation has neither, and numba then refuses to decorate.
 
     Args:
-        allocates: Whether the loop, or what it calls, makes arrays. Who makes none counts no references to those that
-            he is given either. In short loops over tuples of arrays that is most of the time.
+        allocates: Whether the function makes or returns arrays. One that does neither need not count who refers to
+            those that it is given. In short loops over tuples of arrays that is most of the time.
         **options: As numba's `njit`: `cache`, `nogil`, `inline`, ...
     """
 

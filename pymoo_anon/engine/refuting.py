@@ -70,7 +70,7 @@ def cells_of(tuples: DistinctTuples) -> Cells:
     return Cells(places, tuples.counts.copy(), tuples.offsets.copy(), marks)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def keys_of(groups, cells, keys, part):  # type: ignore[no-untyped-def]
     """Write a key for every distinct tuple: equal for those of one class.
 
@@ -93,7 +93,7 @@ def keys_of(groups, cells, keys, part):  # type: ignore[no-untyped-def]
                 keys[t] += part[own[t]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def top_of(values, sizes, gone, limit):  # type: ignore[no-untyped-def]
     """The smallest value v for which classes of at most v, and those that are gone, hold more than `limit` tuples.
 
@@ -164,8 +164,15 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
             tops[i, h] = top_of(values[h, a:b], sizes[a:b], out, limit)
             for c in range(b - a):
                 wanted[c] |= values[h, a + c] < tops[i, h] or (len(out) > 0 and out[c])
+        if not wanted.any():
+            list_starts[i * n_values + 1 : (i + 1) * n_values + 1] = list_starts[i * n_values]
+            continue
         keys_of(maps[i], cells, keys, part)
-        _find_classes(maps[i], wanted, representatives[a:b], cells, keys, class_of)
+        n_slots = 64
+        while n_slots < 4 * wanted.sum():
+            n_slots *= 2
+        slots = np.full(n_slots, -1, dtype=np.int64)
+        _find_classes(maps[i], wanted, representatives[a:b], cells, keys, slots, class_of)
         for h in range(n_values):
             first = list_starts[i * n_values + h]
             own = values[h, a:b].copy()
@@ -194,14 +201,10 @@ def _append(class_of, values, top, at, ids, found):  # type: ignore[no-untyped-d
     return at, ids, found
 
 
-@njit(cache=True, nogil=True)
-def _find_classes(groups, wanted, representatives, cells, keys, class_of):  # type: ignore[no-untyped-def]
-    """Write the class of every tuple of the wanted classes, and -1 for all other tuples."""
-    n_slots = 64
-    while n_slots < 4 * wanted.sum():
-        n_slots *= 2
-    mask = _U(n_slots - 1)
-    slots = np.full(n_slots, -1, dtype=np.int64)
+@njit(cache=True, nogil=True, allocates=False)
+def _find_classes(groups, wanted, representatives, cells, keys, slots, class_of):  # type: ignore[no-untyped-def]
+    """Write the class of every tuple of the wanted classes, and -1 for all other tuples; all slots are -1 at first."""
+    mask = _U(len(slots) - 1)
     for c in range(len(wanted)):
         if wanted[c]:
             slot = (keys[representatives[c]] >> _U(20)) & mask
@@ -219,7 +222,7 @@ def _find_classes(groups, wanted, representatives, cells, keys, class_of):  # ty
             slot = (slot + _U(1)) & mask
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _same_groups(groups, one, other, cells):  # type: ignore[no-untyped-def]
     """Whether two tuples are one generalized tuple."""
     same = True

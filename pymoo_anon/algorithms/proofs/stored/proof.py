@@ -294,11 +294,12 @@ class StoredLatticeProof(Proof):
     def _learn(self, node: int, x: Ints, lesson: Matrix) -> None:
         """Note what a node says about its specializations and generalizations."""
         n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
-        tops, special, general, numbers, entries = np.split(
-            lesson, np.cumsum([n_values, n_columns, n_columns, n_values])
-        )
-        ids, values = np.split(entries, 2)
-        place = self._library.add(x, float(tops[0]), numbers.astype(np.int64), ids, values)
+        tops, special = lesson[:n_values], lesson[n_values : n_values + n_columns]
+        begin = n_values + 2 * n_columns
+        general, numbers = lesson[begin - n_columns : begin], lesson[begin : begin + n_values]
+        begin += n_values
+        middle = (begin + len(lesson)) // 2
+        place = self._library.add(x, float(tops[0]), numbers.astype(np.int64), lesson[begin:middle], lesson[middle:])
         if self._measures.entries.shape[1] > 0:
             self._library.keep_sums(place, self._groups(x))
         if self.sweeps:
