@@ -93,9 +93,6 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
     Lists are sorted by value. So only their tuples up to the threshold are looked at, and more of them as it rises.
     """
     above = scratch.thresholds[0]
-    if _is_hinted(above[0], rules, cells, evidence, scratch):
-        lower_top(node, rules, cells, known, scratch)
-        return SETTLED
     n_accepted = _accept(evidence, scratch)
     for a in range(n_accepted):
         scratch.places[a] = evidence.starts[scratch.accepted[a]]
@@ -155,40 +152,8 @@ def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: 
             scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
         scratch.work[3] += gains[first]
         if weight > rules.amounts[0]:
-            if scratch.sums[0] == 0 and first < scratch.hints.shape[1] - 1:
-                scratch.work[4] += 1
-                row = scratch.hints[scratch.work[4] % len(scratch.hints)]
-                for a in range(first + 1):
-                    row[a] = scratch.accepted[a]
-                row[-1] = first + 1
             return True
         places[first] += gains[first]
-    return False
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _is_hinted(above, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
-    """Whether what settled other nodes lately does so here: it has more tuples of at most this value than the limit."""
-    for hint in scratch.hints:
-        speaks = hint[-1] > 0
-        for i in range(hint[-1]):
-            speaks &= scratch.mask[0] & ~evidence.masks[hint[i]] == 0 and is_above(evidence.levels[hint[i]], scratch.x)
-        if not speaks:
-            continue
-        weight = 0
-        for i in range(hint[-1]):
-            for e in range(evidence.starts[hint[i]], evidence.starts[hint[i] + 1]):
-                t = evidence.ids[e]
-                if evidence.values[e] > above:
-                    break
-                if scratch.stamps[t] != scratch.stamp[0]:
-                    touch(t, scratch)
-                    weight += cells.counts[t]
-                scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
-        if weight > rules.amounts[0]:
-            return True
-        scratch.stamp[0] += 1
-        scratch.touched[-1] = 0
     return False
 
 
@@ -243,19 +208,8 @@ def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
     for e in range(evidence.numbers[0] - 1, -1, -1):
         if mask & ~evidence.masks[e] != 0 or not is_above(evidence.levels[e], scratch.x):
             continue
-        says_more = True
-        for a in range(n):
-            other = scratch.accepted[a]
-            if (
-                evidence.whole[other]
-                and evidence.masks[other] & ~evidence.masks[e] == 0
-                and is_above(evidence.levels[e], evidence.levels[other])
-            ):
-                says_more = False
-                break
-        if says_more:
-            scratch.accepted[n] = e
-            n += 1
+        scratch.accepted[n] = e
+        n += 1
     scratch.work[3] += n
     return n
 
