@@ -93,23 +93,28 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
     Lists are sorted by value. So only their tuples up to the threshold are looked at, and more of them as it rises.
     """
     above = scratch.thresholds[0]
-    n_accepted = _accept(evidence, scratch)
-    for a in range(n_accepted):
-        scratch.places[a] = evidence.starts[scratch.accepted[a]]
     scratch.sums[:] = 0
     scratch.tally[:] = 0
-    # Invariant: `sums` and `tally` are those of the tuples that are suppressed where the threshold is above `above`, as
-    # far as the lists were read. Up to `above` the members stand for the node.
-    while True:
-        first_new = scratch.touched[-1]
-        if _are_too_many(above[0], n_accepted, rules, cells, evidence, scratch):
+    limit, mask = rules.amounts[0], scratch.mask[0]
+    n, weight = 0, np.int64(0)
+    # Invariant: the first n lists are those of generalizations after e; their tuples of at most `above` are touched.
+    for e in range(evidence.numbers[0] - 1, -1, -1):
+        if mask & ~evidence.masks[e] != 0 or not is_above(evidence.levels[e], scratch.x):
+            continue
+        scratch.accepted[n], scratch.places[n] = e, evidence.starts[e]
+        weight += _read_on(n, above[0], cells, evidence, scratch)
+        n += 1
+        if weight > limit:
             # No constraint but the limit says so: it holds for all specializations.
             lower_top(node, rules, cells, known, scratch)
             return SETTLED
-        if scratch.touched[-1] == first_new:
-            return OPEN
+    first_new = 0
+    # Invariant: all touched tuples, `weight` rows, are suppressed where the threshold is above `above`; `sums` and
+    # `tally` are those of the ones before `first_new`. Up to `above` the members stand for the node.
+    while scratch.touched[-1] > first_new:
         for i in range(first_new, scratch.touched[-1]):
             add_tuple(scratch.touched[i], rules, cells, scratch)
+        first_new = scratch.touched[-1]
         while True:
             if above[0] >= known.tops[node, 0] or above[0] == np.inf:
                 return SETTLED
@@ -119,54 +124,29 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
             if m < 0:
                 break
             above[0] = members.reaches[m, 0]
+        for a in range(n):
+            weight += _read_on(a, above[0], cells, evidence, scratch)
+            if weight > limit:
+                lower_top(node, rules, cells, known, scratch)
+                return SETTLED
+    return OPEN
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _are_too_many(above, n_accepted, rules, cells, evidence, scratch):  # type: ignore[no-untyped-def]
-    """Touch the tuples of at most this value, those of long lists first, until they are more than the limit."""
-    gains, places = scratch.gains, scratch.places
-    n = 0
-    # Invariant: the lists of the first n places have such tuples, gains[a] of them; no other list before a has any.
-    for a in range(n_accepted):
-        e, last = places[a], evidence.starts[scratch.accepted[a] + 1]
-        if e < last and evidence.values[e] <= above:
-            scratch.accepted[a], scratch.accepted[n] = scratch.accepted[n], scratch.accepted[a]
-            places[a] = places[n]
-            places[n] = e
-            gains[n] = _end_of(above, e, last, evidence) - e
-            n += 1
-    weight = scratch.sums[0]
-    for first in range(n):
-        if first < _LONGEST_FIRST:
-            best = first
-            for a in range(first + 1, n):
-                best = a if gains[a] > gains[best] else best
-            scratch.accepted[best], scratch.accepted[first] = scratch.accepted[first], scratch.accepted[best]
-            places[best], places[first] = places[first], places[best]
-            gains[best], gains[first] = gains[first], gains[best]
-        for e in range(places[first], places[first] + gains[first]):
-            t = evidence.ids[e]
-            if scratch.stamps[t] != scratch.stamp[0]:
-                touch(t, scratch)
-                weight += cells.counts[t]
-            scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
-        scratch.work[3] += gains[first]
-        if weight > rules.amounts[0]:
-            return True
-        places[first] += gains[first]
-    return False
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _end_of(above, low, high, evidence):  # type: ignore[no-untyped-def]
-    """Where the values up to `above` end in a list, by bisection."""
-    while low < high:
-        middle = (low + high) >> 1
-        if evidence.values[middle] <= above:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _read_on(a, above, cells, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Touch the tuples of a list up to a value, from where it was read before; returns how many new rows they are."""
+    first, last = scratch.places[a], evidence.starts[scratch.accepted[a] + 1]
+    weight, e = np.int64(0), first
+    while e < last and evidence.values[e] <= above:
+        t = evidence.ids[e]
+        if scratch.stamps[t] != scratch.stamp[0]:
+            touch(t, scratch)
+            weight += cells.counts[t]
+        scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
+        e += 1
+    scratch.places[a] = e
+    scratch.work[3] += e - first
+    return weight
 
 
 @njit(cache=True, nogil=True, allocates=False)
