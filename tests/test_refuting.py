@@ -91,13 +91,15 @@ def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths):
     every = np.array(np.unravel_index(np.arange(np.prod(lengths + 1)), tuple(lengths + 1))).T
     sizes = layer_sizes(lengths)
     for total in range(lengths.sum() + 1):
-        x, seen = np.empty(len(lengths), dtype=np.int64), []
-        _fill(0, total, lengths, x)
-        changed = 0
-        while changed >= 0:
-            seen.append(x.tolist())
-            before = x.copy()
-            changed = _next(x, lengths)
-            assert changed < 0 or (x[:changed] == before[:changed]).all()
+        seen = []
+        for first in range(max(total - lengths[1:].sum(), 0), min(lengths[0], total) + 1):
+            x = np.full(len(lengths), first)
+            _fill(1, total - first, lengths, x)
+            changed = 0
+            while changed >= 0:
+                seen.append(x.tolist())
+                before = x.copy()
+                changed = _next(x, lengths)
+                assert changed < 0 or (x[:changed] == before[:changed]).all()
         assert seen == every[every.sum(axis=1) == total].tolist()
         assert len(seen) == sizes[total]

@@ -22,7 +22,6 @@ def njit(*, allocates: bool = True, **options: Any) -> Callable[[Callable[..., A
             those that it is given. In short loops over tuples of arrays that is most of the time.
         **options: As numba's `njit`: `cache`, `nogil`, `inline`, ...
     """
-
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates
 

@@ -155,7 +155,7 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
     list_starts = np.zeros(n * n_values + 1, dtype=np.int64)
     ids, found = np.empty(1024, dtype=np.int32), np.empty(1024)
     keys, part = np.empty(len(cells.counts), dtype=np.uint64), np.empty(len(cells.marks), dtype=np.uint64)
-    class_of = np.empty(len(cells.counts), dtype=np.int64)
+    members, class_of = np.empty(len(cells.counts), dtype=np.int32), np.empty(len(cells.counts), dtype=np.int32)
     for i in range(n):
         a, b = starts[i], starts[i + 1]
         out = gone[a:b] if len(gone) > 0 else gone
@@ -169,17 +169,17 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
             continue
         keys_of(maps[i], cells, keys, part)
         n_slots = 64
-        while n_slots < 4 * wanted.sum():
+        while n_slots < 8 * wanted.sum():
             n_slots *= 2
-        slots = np.full(n_slots, -1, dtype=np.int64)
-        _find_classes(maps[i], wanted, representatives[a:b], cells, keys, slots, class_of)
+        slots = np.full(n_slots, -1, dtype=np.int32)
+        m = _find_members(maps[i], wanted, representatives[a:b], cells, keys, slots, members, class_of)
         for h in range(n_values):
             first = list_starts[i * n_values + h]
             own = values[h, a:b].copy()
             if len(out) > 0:
                 # They are listed once, before all others.
                 own[out] = -np.inf if h == 0 else np.inf
-            last, ids, found = _append(class_of, own, tops[i, h], first, ids, found)
+            last, ids, found = _append(members[:m], class_of, own, tops[i, h], first, ids, found)
             list_starts[i * n_values + h + 1] = last
             in_order = np.argsort(found[first:last])
             ids[first:last] = ids[first:last][in_order]
@@ -188,22 +188,36 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
 
 
 @njit(cache=True, nogil=True)
-def _append(class_of, values, top, at, ids, found):  # type: ignore[no-untyped-def]
+def _append(members, class_of, values, top, at, ids, found):  # type: ignore[no-untyped-def]
     """Append the tuples in classes below `top`, or that go anyway, from `at` on; returns the end and the arrays."""
-    for t in range(len(class_of)):
-        c = class_of[t]
-        if c >= 0 and (values[c] < top or values[c] == -np.inf):
+    for i in range(len(members)):
+        c = class_of[i]
+        if values[c] < top or values[c] == -np.inf:
             if at == len(ids):
                 ids, found = np.concatenate((ids, ids)), np.concatenate((found, found))
-            ids[at] = t
+            ids[at] = members[i]
             found[at] = values[c]
             at += 1
     return at, ids, found
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _find_classes(groups, wanted, representatives, cells, keys, slots, class_of):  # type: ignore[no-untyped-def]
-    """Write the class of every tuple of the wanted classes, and -1 for all other tuples; all slots are -1 at first."""
+def _find_members(groups, wanted, representatives, cells, keys, slots, members, class_of):  # type: ignore[no-untyped-def]
+    """Find the tuples of the wanted classes.
+
+    Args:
+        groups: (n_codes,) int64, the group of every domain value.
+        wanted: (n_classes,) Boolean.
+        representatives: (n_classes,) int64, one tuple of each class.
+        cells: `Cells`.
+        keys: (n_distinct,) uint64, the keys of all tuples.
+        slots: (n_slots,) int32, a power of two; all are -1 at first.
+        members: (n_distinct,) int32, written: the tuples in ascending order.
+        class_of: (n_distinct,) int32, written: their classes.
+
+    Returns:
+        How many there are.
+    """
     mask = _U(len(slots) - 1)
     for c in range(len(wanted)):
         if wanted[c]:
@@ -211,15 +225,17 @@ def _find_classes(groups, wanted, representatives, cells, keys, slots, class_of)
             while slots[slot] >= 0:
                 slot = (slot + _U(1)) & mask
             slots[slot] = c
+    n = 0
     for t in range(len(keys)):
         slot = (keys[t] >> _U(20)) & mask
-        class_of[t] = -1
         while slots[slot] >= 0:
             c = slots[slot]
             if keys[representatives[c]] == keys[t] and _same_groups(groups, representatives[c], t, cells):
-                class_of[t] = c
+                members[n], class_of[n] = t, c
+                n += 1
                 break
             slot = (slot + _U(1)) & mask
+    return n
 
 
 @njit(cache=True, nogil=True, allocates=False)

@@ -130,8 +130,8 @@ class Scratch(NamedTuple):
     """Memory for the node that is looked at.
 
     Attributes:
-        work: (6,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
-            looked at, hints given, tuples looked at for nodes that were left open.
+        work: (5,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
+            looked at, tuples looked at for nodes that were left open.
         x: (n_var,) int64, its levels.
         mask: (1,) uint64, a bit for each step above the lowest levels.
         floors: (n_additive,) float.
@@ -140,7 +140,6 @@ class Scratch(NamedTuple):
         split: (n_var,) Boolean, where it is more special than the evidence that is read.
         accepted: (room,) int64, the evidence that speaks of it.
         places: (room,) int64, how far each of them was read.
-        gains: (room,) int64, how much more of each of them there is.
         stamp: (1,) int64.
         stamps: (n_distinct,) int64: equal to the stamp where a tuple was touched.
         env: (n_values, n_distinct) float, the least value of a touched tuple's classes.
@@ -151,7 +150,6 @@ class Scratch(NamedTuple):
         squares: (n_squares,) float, bounds of the sums of squares without the suppressed rows' own.
         thresholds: (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends.
         bounds: (n_measures,) float, bounds of the measures above the thresholds.
-        hints: (8, 5) int64: evidence that settled nodes together lately; how many there are comes last.
         least: (n_entries,) uint32, the fewest that an entry is found with.
     """
 
@@ -164,7 +162,6 @@ class Scratch(NamedTuple):
     split: Flags
     accepted: Ints
     places: Ints
-    gains: Ints
     stamp: Ints
     stamps: Ints
     env: Matrix
@@ -175,7 +172,6 @@ class Scratch(NamedTuple):
     squares: Matrix
     thresholds: Matrix
     bounds: Matrix
-    hints: Ints
     least: NDArray[np.uint32]
 
 

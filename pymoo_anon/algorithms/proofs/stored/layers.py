@@ -21,11 +21,12 @@ def layer_sizes(lengths: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
-    """Bring bounds down to the nodes of one level sum, and find those that no member plainly stands for.
+def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
+    """Bring bounds down to nodes of one level sum, and find those that no member plainly stands for.
 
     Args:
         total: The level sum; the nodes of the sum above have their bounds.
+        first: The level of the first attribute, with which there are such nodes.
         found: (n,) int64, written: the nodes that are left, in the order of their numbers.
         arrays: The arrays of all groups, as `known.named` takes them.
 
@@ -35,7 +36,8 @@ def screen(total, found, *arrays):  # type: ignore[no-untyped-def]
     rules, _, known, members, _, scratch, _ = named(arrays)
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
     x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    _fill(0, total, rules.lengths, x)
+    x[0] = first
+    _fill(1, total - first, rules.lengths, x)
     changed, n_found, hint = 0, 0, 0
     while changed >= 0:
         for j in range(changed, n_var):
@@ -81,10 +83,14 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def _next(x, lengths):  # type: ignore[no-untyped-def]
-    """Make x the next node of its level sum; returns the first attribute that changed, or -1 after the last node."""
+    """Make x the next node of its level sum, with the same first level.
+
+    Returns:
+        The first attribute that changed, or -1 after the last node.
+    """
     behind = 0
     # Invariant: the levels behind j have the sum `behind`, and are as high as they get from the first of them on.
-    for j in range(len(x) - 1, -1, -1):
+    for j in range(len(x) - 1, 0, -1):
         if x[j] < lengths[j] and behind > 0:
             x[j] += 1
             _fill(j + 1, behind - 1, lengths, x)

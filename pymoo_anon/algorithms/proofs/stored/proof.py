@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,11 +12,11 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Proof
 from pymoo_anon.algorithms.proofs.stored.evidence import Library, Teacher
-from pymoo_anon.algorithms.proofs.stored.known import Members, Nodes
+from pymoo_anon.algorithms.proofs.stored.known import Members, Nodes, Scratch
 from pymoo_anon.algorithms.proofs.stored.layers import layer_sizes, screen
 from pymoo_anon.algorithms.proofs.stored.members import members_of
 from pymoo_anon.algorithms.proofs.stored.rules import Measures, projections, scratch_for
-from pymoo_anon.algorithms.proofs.stored.union import NO_ORDER, NO_ROOM, SLICE, settle
+from pymoo_anon.algorithms.proofs.stored.union import NO_ORDER, SLICE, settle
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.refuting import blocks_for, cells_of
@@ -30,6 +33,9 @@ _NODES_A_SLICE = 50
 # Open nodes that are evaluated together. With more of them roll-up saves more, with fewer the front prunes more.
 _BATCH = 1
 _BATCH_AT_RANDOM = 32
+
+# Nodes of a layer that one thread sifts at a time.
+_SIFTED_TOGETHER = 1024
 
 # Projections that are evaluated together.
 _PROJECTIONS = 64
@@ -86,12 +92,14 @@ class StoredLatticeProof(Proof):
         self._library = Library(
             problem.lengths, n_values, self._cells, own.entries, own.rules.segments, max(max_bytes // 4 // n_bytes, 1)
         )
-        self._scratch = scratch_for(own.rules, self._cells, n_values)
+        self._scratches = [scratch_for(own.rules, self._cells, n_values) for _ in range(problem.n_threads)]
         self._blocks = blocks_for(problem.table.n_distinct)
         self._members: Members | None = None
         self.n_full = 0
         self._depth, first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
         self._layer_sizes = layer_sizes(problem.lengths)
+        # The same without the first attribute.
+        self._rest_sizes = layer_sizes(problem.lengths[1:])
         # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
@@ -107,12 +115,12 @@ class StoredLatticeProof(Proof):
     @property
     def n_refuted(self) -> int:
         """Number of nodes that were grouped in part, until a bound said enough."""
-        return int(self._scratch.work[1])
+        return int(self._scratches[0].work[1])
 
     @property
     def n_read(self) -> int:
         """Number of distinct tuples that were read for these."""
-        return int(self._scratch.work[0])
+        return int(self._scratches[0].work[0])
 
     @property
     def n_undecided(self) -> int:
@@ -202,17 +210,24 @@ class StoredLatticeProof(Proof):
 
     def _look(self) -> int:
         """Look at nodes until some are open; returns why it ended."""
-        arrays = self._arrays(self._nodes, self._front())
-        size = _BATCH if self.sweeps else _BATCH_AT_RANDOM
-        found = np.empty(size, dtype=np.int64)
+        self._make_room()
+        found = np.empty(_BATCH if self.sweeps else _BATCH_AT_RANDOM, dtype=np.int64)
+        arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
         self._position, why, n_open = settle(self._ahead, self._position, found, True, *arrays)
         self._open = found[:n_open]
-        if why == NO_ROOM:
-            self._library.make_room(self.problem.table.n_distinct)
-        elif why == NO_ORDER:
-            place = int(self._scratch.work[2])
+        if why == NO_ORDER:
+            place = int(self._scratches[0].work[2])
             self._library.keep_order(place, self._groups(self._library.arrays.levels[place]))
         return int(why)
+
+    def _make_room(self) -> None:
+        """Make room for the evidence of one more node, and to gather all that there is."""
+        self._library.make_room(self.problem.table.n_distinct)
+        room = len(self._library.arrays.levels)
+        for i, own in enumerate(self._scratches):
+            if len(own.accepted) < room:
+                grown = np.zeros((2, room), dtype=np.int64)
+                self._scratches[i] = own._replace(accepted=grown[0], places=grown[1])
 
     def _front(self) -> Members:
         if self._members is None:
@@ -220,9 +235,9 @@ class StoredLatticeProof(Proof):
             self._members = members_of(self.F, self.tolerance, self.maximize, own.families, own.thresholds)
         return self._members
 
-    def _arrays(self, nodes: Nodes, members: Members) -> tuple[Any, ...]:
+    def _arrays(self, nodes: Nodes, members: Members, scratch: Scratch) -> tuple[Any, ...]:
         """All arrays for compiled loops, in the order in which they are named."""
-        groups = self._measures.rules, self._cells, nodes, members, self._library.arrays, self._scratch, self._blocks
+        groups = self._measures.rules, self._cells, nodes, members, self._library.arrays, scratch, self._blocks
         return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
@@ -243,19 +258,51 @@ class StoredLatticeProof(Proof):
 
         What is left open is looked at again, by floors: those of little loss are most likely to be in the front.
         """
-        self._library.make_room(self.problem.table.n_distinct)
-        arrays = self._arrays(self._nodes, self._front())
-        found = np.empty(len(self._ahead), dtype=np.int64)
-        end, _, n_open = settle(self._ahead, 0, found, False, *arrays)
-        left = np.append(found[:n_open], self._ahead[end:])
+        self._make_room()
+        members, in_vain = self._front(), self._scratches[0].work[4]
+        spent = []
+
+        def sift(part: Ints, scratch: Scratch) -> Ints:
+            found = np.empty(len(part), dtype=np.int64)
+            scratch.work[4] = in_vain
+            end, _, n_open = settle(part, 0, found, False, *self._arrays(self._nodes, members, scratch))
+            spent.append(scratch.work[4] - in_vain)
+            return np.append(found[:n_open], part[end:])
+
+        # Parts that do not depend on the number of threads: the result does not either.
+        parts = [self._ahead[i : i + _SIFTED_TOGETHER] for i in range(0, len(self._ahead), _SIFTED_TOGETHER)]
+        left = np.concatenate([*self._by_threads(sift, parts), self._ahead[:0]])
+        self._scratches[0].work[4] = in_vain + sum(spent)
         self._ahead = left[np.argsort(self._measures.first_floors(left), kind="stable")]
         self._is_sifted = True
 
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
         """The nodes of a layer that are not plainly settled."""
-        found = np.empty(self._layer_sizes[total], dtype=np.int64)
-        n = screen(total, found, *self._arrays(nodes, members))
-        return found[:n]
+
+        def find(first: int, scratch: Scratch) -> Ints:
+            found = np.empty(self._rest_sizes[total - first], dtype=np.int64)
+            n = screen(total, first, found, *self._arrays(nodes, members, scratch))
+            return found[:n]
+
+        lowest = max(total - len(self._rest_sizes) + 1, 0)
+        firsts = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
+        return np.concatenate(self._by_threads(find, firsts))
+
+    def _by_threads(self, work: Callable[[Any, Scratch], Ints], parts: Sequence[Any]) -> list[Ints]:
+        """What the parts of some work give, in their order; each of the threads has memory of its own."""
+        free = deque(self._scratches)
+
+        def do(part: Any) -> Ints:
+            scratch = free.pop()
+            try:
+                return work(part, scratch)
+            finally:
+                free.append(scratch)
+
+        if len(free) < 2 or len(parts) < 2:
+            return [do(part) for part in parts]
+        with ThreadPoolExecutor(len(free)) as pool:
+            return list(pool.map(do, parts))
 
     def _visit(self, nodes: Ints) -> None:
         """Evaluate nodes, learn from their classes, and offer them to the front."""

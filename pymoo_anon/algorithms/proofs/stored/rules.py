@@ -210,19 +210,18 @@ class Measures:
 
 
 def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
-    """Memory for one node at a time."""
+    """Memory for one node at a time; that for evidence grows with it."""
     n_distinct = len(cells.counts)
     return Scratch(
-        work=np.zeros(6, dtype=np.int64),
+        work=np.zeros(5, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         mask=np.zeros(1, dtype=np.uint64),
         floors=np.zeros(len(rules.terms)),
         prefixes=np.zeros((len(rules.terms), len(rules.lengths) + 1)),
         numbers=np.zeros(len(rules.lengths) + 1, dtype=np.int64),
         split=np.zeros(len(rules.lengths), dtype=bool),
-        accepted=np.zeros(1 << 16, dtype=np.int64),
-        places=np.zeros(1 << 16, dtype=np.int64),
-        gains=np.zeros(1 << 16, dtype=np.int64),
+        accepted=np.zeros(0, dtype=np.int64),
+        places=np.zeros(0, dtype=np.int64),
         stamp=np.zeros(1, dtype=np.int64),
         stamps=np.zeros(n_distinct, dtype=np.int64),
         env=np.empty((n_values, n_distinct)),
@@ -233,7 +232,6 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
         squares=np.zeros(len(rules.segments) - 1),
         thresholds=np.zeros((2, len(rules.first))),
         bounds=np.empty(len(rules.kinds)),
-        hints=np.zeros((8, 5), dtype=np.int64),
         least=np.zeros(len(rules.weights), dtype=np.uint32),
     )
 

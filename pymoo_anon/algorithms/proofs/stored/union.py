@@ -25,9 +25,6 @@ Ints = NDArray[np.int64]
 #: of some evidence is wanted, or a slice of work is done.
 FINISHED, ENOUGH, NO_ROOM, NO_ORDER, SLICE = range(5)
 
-# So many lists are looked for that hold the most tuples; mostly they are enough.
-_LONGEST_FIRST = 4
-
 # Looking in vain at the lists of others may cost so many times what it costs to group all nodes that have lists.
 _PATIENCE = 50
 
@@ -66,14 +63,14 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
         outcome = SETTLED
         if not is_covered(node, rules, cells, known, members, scratch):
             outcome = OPEN
-            if scratch.work[5] <= _PATIENCE * evidence.numbers[0] * len(cells.counts):
+            if scratch.work[4] <= _PATIENCE * evidence.numbers[0] * len(cells.counts):
                 spent = scratch.work[3]
                 if len(rules.first) > 1:
                     outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
                 else:
                     outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
                 if outcome == OPEN:
-                    scratch.work[5] += scratch.work[3] - spent
+                    scratch.work[4] += scratch.work[3] - spent
                 if outcome == OPEN and reads and rules.amounts[2] == 0:
                     outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
         if outcome == NOT_NOW:
