@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,11 @@ class FollowsK(Hereditary):
 
     by_size = True
 
+    def __init__(self, measure: Any) -> None:
+        super().__init__(measure)
+        # What a front needs changes little from one question to the next.
+        self._reaches: dict[tuple[float, int], float] = {}
+
     def values_of(self, classes: EquivalenceClasses) -> Values:
         """The sizes."""
         return classes.sizes.astype(float)
@@ -82,10 +87,16 @@ class FollowsK(Hereditary):
         return -found if self.measure.maximize else found
 
     def reach(self, needs: Values, n_rows: int) -> Values:
-        """The greatest k, by bisection: larger k are better.
+        """The greatest k: larger k are better."""
+        asked = [(need, n_rows) for need in needs.tolist()]
+        new = [one for one in dict.fromkeys(asked) if one not in self._reaches]
+        if new:
+            found = self._greatest_k(np.array([need for need, _ in new]), n_rows)
+            self._reaches.update(zip(new, found.tolist(), strict=True))
+        return np.array([self._reaches[one] for one in asked], dtype=float)
 
-        The invariant: with a k of `low` the measure is large enough, or it is 0; with `high` it is not.
-        """
+    def _greatest_k(self, needs: Values, n_rows: int) -> Values:
+        """By bisection; the invariant: with a k of `low` the measure is enough, or it is 0; with `high` it is not."""
         low, high = np.zeros_like(needs), np.full_like(needs, n_rows + 1)
         while (high - low > 1).any():
             # With 1 apart the middle is `low`, which is enough as it was.

@@ -185,8 +185,19 @@ def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
     for e in range(evidence.numbers[0] - 1, -1, -1):
         if mask & ~evidence.masks[e] != 0 or not is_above(evidence.levels[e], scratch.x):
             continue
-        scratch.accepted[n] = e
-        n += 1
+        says_more = True
+        for a in range(n):
+            other = scratch.accepted[a]
+            if (
+                evidence.whole[other]
+                and evidence.masks[other] & ~evidence.masks[e] == 0
+                and is_above(evidence.levels[e], evidence.levels[other])
+            ):
+                says_more = False
+                break
+        if says_more:
+            scratch.accepted[n] = e
+            n += 1
     scratch.work[3] += n
     return n
 
