@@ -1,5 +1,6 @@
-"""Tables of gains, their nested bounds and the walks over them, against sums over tuples and all paths."""
+"""Tables of gains, their nested bounds, walks and searches, against sums over tuples and all paths."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from string_instances import invented
 
 from pymoo_anon.algorithms.proofs.strings.bounds import bound_block
+from pymoo_anon.algorithms.proofs.strings.plan import plan
+from pymoo_anon.algorithms.proofs.strings.search import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace, _best_price
 from pymoo_anon.algorithms.proofs.strings.tables import add_price
 from pymoo_anon.algorithms.proofs.strings.walk import DONE, FOUND, SPENT, Walk, bound_of
@@ -206,3 +209,29 @@ def test_the_price_is_one_that_no_step_makes_better(lowest):
         for factor in (steps[-1], 1 / steps[-1]):
             assert bound(np.rint(np.clip(price * factor, 4, 2000))) >= gain
     assert _best_price(bound, (50.0, bound(50.0)), (4, 2000), 1e9, steps) == (50.0, bound(50.0))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed):
+    """Nothing but the best strings is asked for. Where memory lacks, every k begins anew."""
+    strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
+    own, n_rows = strings.instance, strings.instance.n_rows
+    limit = (0, n_rows // 4, n_rows)[seed % 3]
+    space, ks = StringSpace(own), (2, 3, 5, 8, 12)
+    price = {0: space.largest_price(), n_rows: 0.0}.get(limit, space.average_price())
+    search = Search(space, plan(own, 1 << 30), Asked(ks[0], limit, price), own.most, (1 << 30, 1)[seed % 2], True)
+    found = set()
+    for k in ks:
+        if k > search.asked.k:
+            search.raise_k(k, own.most)
+        at = replace(strings, k=k)
+        gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
+        need = max(gains.values(), default=0.0) - 1
+        wanted = {string for string, gain in gains.items() if gain > need}
+        slices = 100_000
+        while search.n_open and slices:
+            search.work(0.0, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
+            assert search.gain >= max((gains[string] for string in wanted - found), default=-np.inf)
+            slices -= 1
+        assert slices
+        assert wanted <= found

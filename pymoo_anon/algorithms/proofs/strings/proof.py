@@ -179,12 +179,7 @@ class StringProof(Proof):
 
     def _best(self) -> int | None:
         """The member of least loss that reaches the current threshold, or None."""
-        members = np.arange(len(self.F))
-        if self._goal.privacy is not None:
-            members = members[self.F[:, self._goal.privacy] <= self._goal.of_k[self._k - 1]]
-        if len(members) == 0:
-            return None
-        return int(members[np.argmin(self.F[members, self._goal.loss])])
+        return self._goal.best(self.F, self._k)
 
     def _settled_from(self, loss: float) -> float:
         """The least loss for which a member with a given one stands."""
