@@ -25,8 +25,8 @@ _BUDGET = 20_000_000
 # What a part takes on average, with its paths, on the heap and among those that are known.
 _BYTES_OF_A_PART = 1000
 
-# A part that is divided shows its parts down to what is needed where the loss is larger by such a share: later
-# thresholds, whose losses are larger, then mostly need not divide it again.
+# A part is divided down to less than is needed, by such a share of the gain or of the loss: larger k, which need less,
+# then mostly need not divide it again.
 _REACH = 0.05
 
 
@@ -238,9 +238,10 @@ class Search:
         return told == DONE
 
     def _reach(self, need: float) -> float:
-        """What is needed where the loss is larger, for larger k."""
+        """Less than is needed, where a larger k follows."""
         instance = self.space.instance
-        return max(need - _REACH * (instance.most / instance.unit - need), -1.0) if self.goes_on else need
+        smaller = min(need, instance.most / instance.unit - need)
+        return need - _REACH * max(smaller, 0.0) if self.goes_on else need
 
     def _push(self, part: _Part, gain: float, need: float) -> None:
         """Open the part of the path that the walk of a part has found, unless it is known or settled."""
