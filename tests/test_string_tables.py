@@ -216,14 +216,15 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
     """Nothing but the best strings is asked for. Where memory lacks, every k begins anew."""
     strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
     own, n_rows = strings.instance, strings.instance.n_rows
-    limit = (0, n_rows // 4, n_rows)[seed % 3]
     space, ks = StringSpace(own), (2, 3, 5, 8, 12)
+    limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
     price = {0: space.largest_price(), n_rows: 0.0}.get(limit, space.average_price())
     search = Search(space, plan(own, 1 << 30), Asked(ks[0], limit, price), own.most, (1 << 30, 1)[seed % 2], True)
     found = set()
     for k in ks:
         if k > search.asked.k:
             search.raise_k(k, own.most)
+        assert search.asked.k == k
         at = replace(strings, k=k)
         gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
         need = max(gains.values(), default=0.0) - 1
@@ -235,3 +236,10 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
             slices -= 1
         assert slices
         assert wanted <= found
+
+
+def reached_by_the_best(strings, k, limit):
+    """How many rows the best string within a limit suppresses."""
+    at = replace(strings, k=k)
+    suppressed = {string: at.suppressed(string) for string in at.strings()}
+    return suppressed[max((one for one in suppressed if suppressed[one] <= limit), key=at.gain)]

@@ -27,9 +27,9 @@ _STARTS = 8
 class StringProof(Proof):
     """The strings of a `PartitionProblem`: one loss, alone or beside an objective that follows k.
 
-    One search after the other proves the least loss of all strings whose k is at least a threshold: first the least
-    that is allowed, then one more than what the string that was found has. A string that stands for others within the
-    tolerance of k passes over their thresholds. A local search gives every search a string to begin with.
+    A search proves the least loss of all strings whose k is at least a threshold: first the least that is allowed, then
+    one more than what the string that was found has, and so on. A string that stands for others within the tolerance of
+    k passes over their thresholds. A local search finds a string before the search of every threshold.
 
     Every string that a search reaches is evaluated by the problem itself, so that constraints of any kind and what a
     rule of suppression does beyond its bounds are seen there.
