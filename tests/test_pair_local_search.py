@@ -26,6 +26,7 @@ from pymoo_anon.objectives import (
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
+    MaximumRisk,
     NonUniformEntropy,
     NormalizedWeightedPenalty,
     Precision,
@@ -98,6 +99,7 @@ def asked_of(n_rows, k):
         ([Discernibility()], Violating(limit), [KAnonymity() >= k]),
         ([KAnonymity(), loss], AtMost(0), []),
         ([loss, KAnonymity()], AtMost(limit), [KAnonymity() >= k]),
+        ([loss, MaximumRisk()], AtMost(limit), [MaximumRisk() <= 1 / k]),
     ]
 
 
@@ -168,6 +170,9 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
         ([GeneralLossMetric()], Violating(3), [KAnonymity() >= 4], True),
         ([GeneralLossMetric()], Violating(3), [DistinctLDiversity("s0") >= 2], False),
         ([GeneralLossMetric(), KAnonymity()], AtMost(3), [], True),
+        ([MaximumRisk(), GeneralLossMetric()], AtMost(3), [MaximumRisk() <= 0.5], True),
+        ([GeneralLossMetric()], AtMost(3), [MaximumRisk() >= 0.1], False),
+        ([GeneralLossMetric()], AtMost(3), [GeneralLossMetric() <= 50], False),
         ([KAnonymity(), GeneralLossMetric()], Below(3), [], False),
         ([KAnonymity(), GeneralLossMetric()], Violating(3), [KAnonymity() >= 2], False),
         ([KAnonymity(), GeneralLossMetric(), Discernibility()], AtMost(3), [], False),

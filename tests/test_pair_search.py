@@ -78,14 +78,53 @@ def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
     assert strings.gain(found) >= strings.gain(start)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_pairs_under_a_limit_keep_to_it_and_gain(seed):
-    strings = invented(4 * seed, sizes=(4, 4, 4))
-    whole = [
-        np.flatnonzero(np.ptp(spans, axis=1) == size)
-        for spans, size in zip(strings.instance.spans, (4, 4, 4), strict=True)
-    ]
-    for limit in (0, 2, 10):
-        found = pair_search._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
-        assert strings.suppressed(found) <= limit
-        assert strings.gain(found) >= strings.gain(whole)
+def test_pairs_under_a_limit_keep_to_it_and_gain():
+    """From what gains least they come close to the best that keeps to the limit."""
+    sizes, shares = (3, 4, 3), []
+    for seed in range(12):
+        strings = invented(4 * seed, sizes=sizes)
+        whole = [
+            np.flatnonzero(np.ptp(spans, axis=1) == size)
+            for spans, size in zip(strings.instance.spans, sizes, strict=True)
+        ]
+        all_strings = [(strings.suppressed(one), strings.gain(one)) for one in strings.strings()]
+        for limit in (0, 2, 10):
+            found = pair_search._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
+            assert strings.suppressed(found) <= limit
+            best = max(gain for suppressed, gain in all_strings if suppressed <= limit)
+            shares.append(strings.gain(found) / best)
+            assert strings.gain(whole) / best <= shares[-1] <= 1
+    assert np.mean(shares) > 0.97
+
+
+@pytest.mark.parametrize("least", [1, 40, 41, 70])
+def test_the_price_is_the_lowest_that_was_enough(monkeypatch, least):
+    strings, tried = invented(0), []
+
+    def at(self, price, start):
+        tried.append(price)
+        self.all.append((price >= least, -price, list(start)))
+        return price >= least
+
+    monkeypatch.setattr(pair_search._Found, "at", at)
+    monkeypatch.setattr(pair_search, "_improve_under", lambda instance, cuts, *args: cuts)
+    start = strings.random_string(np.random.default_rng(0))
+    _, price = improve_within(strings.instance, start, strings.k, 1, np.random.default_rng(0))
+    assert price == min(one for one in tried if one >= least)
+    # What was too low is near: each halving makes half of what lies between.
+    assert price - max(one for one in tried if one < least) <= max(tried) / 2**4
+
+
+def test_where_no_price_is_enough_the_general_string_is_the_start(monkeypatch):
+    strings = invented(0)
+    whole = [np.flatnonzero(np.ptp(own, axis=1) == own.max()) for own in strings.instance.spans]
+
+    def at(self, price, start):
+        return self.note(list(start))
+
+    monkeypatch.setattr(pair_search._Found, "at", at)
+    monkeypatch.setattr(pair_search, "_improve_under", lambda instance, cuts, *args: cuts)
+    finest = [np.array(max(strings.cuts(a), key=len)) for a in strings.names]
+    assert strings.suppressed(finest) > 0
+    (best, *_), _ = improve_within(strings.instance, finest, strings.k, 0, np.random.default_rng(0))
+    assert all(map(np.array_equal, best, whole))

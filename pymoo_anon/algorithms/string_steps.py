@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.strings.goal import asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.pair_search import improve, improve_within
 from pymoo_anon.algorithms.string_neighbours import neighbours
 from pymoo_anon.fronts.archive import merge_front
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.partition import Bits, PartitionProblem
-from pymoo_anon.table.suppression import Below, Violating
 
 Matrix = NDArray[np.float64]
 
@@ -62,7 +60,7 @@ class Steps:
 
 def steps_of(problem: PartitionProblem) -> Steps:
     """What a local search of a problem does: pairs get their best cuts where that is defined, else neighbours."""
-    return PairSteps(problem) if _is_of_k_and_one_loss(problem) else NeighbourSteps(problem)
+    return PairSteps(problem) if asks_no_more(problem) else NeighbourSteps(problem)
 
 
 class PairSteps(Steps):
@@ -73,30 +71,26 @@ class PairSteps(Steps):
     out, and none is looked at twice.
 
     Args:
-        problem: A problem of k and one loss.
+        problem: A problem that asks for its goal and no more.
     """
 
     def __init__(self, problem: PartitionProblem) -> None:
         super().__init__(problem)
-        (loss,) = (objective for objective in problem.objectives if objective != KAnonymity())
-        self._instance = StringInstance.of(problem, loss)
-        self._column = problem.objectives.index(loss)
-        self._walks = len(problem.objectives) == 2
-        self._least_k = _least_k(problem)
-        self._limit = problem.suppression.limit_of(problem.table.n_rows)
-        # What was seen of the front: strings with k, negated, and loss.
-        self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, 2))
+        self._goal = goal(problem)
+        self._instance = StringInstance.of(problem, problem.objectives[self._goal.loss])
+        # What was seen of the front.
+        self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
 
     def begin(self, x: Bits) -> None:
         """Begin at a string, with the smallest k."""
-        self._at, self._k, self._price = x, self._least_k, 0.0
+        self._at, self._k, self._price = x, self._goal.k, 0.0
 
     def ask(self, random_state: np.random.Generator) -> Bits:
         """The strings that pairs lead to at this k; the first from where the walk is."""
         starts = [self._at]
-        known = np.flatnonzero(-self._F[:, 0] >= self._k)
-        if len(known):
-            starts.append(self._X[known[self._F[known, 1].argmin()]])
+        best = self._best()
+        if best is not None:
+            starts.append(self._X[best])
         found = [self._improved(start, random_state) for start in starts]
         self._next_price = found[0][1]
         strings = np.array([self._instance.bits_of(cuts) for made, _ in found for cuts in made])
@@ -105,23 +99,27 @@ class PairSteps(Steps):
     def _improved(self, x: Bits, random_state: np.random.Generator) -> tuple[list[list[NDArray[np.int64]]], float]:
         """Strings that pairs lead to from one, and the price that was enough."""
         cuts = self._instance.cuts_of(x)
-        if self._limit is None:
+        if self._goal.limit == self._instance.n_rows:
             return [improve(self._instance, cuts, self._k, random_state)], 0.0
-        return improve_within(self._instance, cuts, self._k, self._limit, random_state, self._price)
+        return improve_within(self._instance, cuts, self._k, self._goal.limit, random_state, self._price)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Go on above the k of the best string; the walk ends where no string has a k so large."""
-        if not self._walks:
+        privacy = self._goal.privacy
+        if privacy is None:
             return True
         feasible = violations <= 0
-        values = np.column_stack([F[:, 1 - self._column], F[:, self._column]])
-        self._X, self._F = merge_front(self._X, self._F, X[feasible], values[feasible])
-        enough = np.flatnonzero(-self._F[:, 0] >= self._k)
-        if len(enough) == 0:
+        self._X, self._F = merge_front(self._X, self._F, X[feasible], F[feasible])
+        best = self._best()
+        if best is None:
             return True
-        best = enough[self._F[enough, 1].argmin()]
-        self._at, self._k, self._price = self._X[best], int(-self._F[best, 0]) + 1, self._next_price
-        return self._k > self.problem.table.n_rows
+        k = self._goal.next_k(float(self._F[best, privacy]), self._goal.of_k)
+        self._at, self._k, self._price = self._X[best], k, self._next_price
+        return k > self.problem.table.n_rows
+
+    def _best(self) -> int | None:
+        """The string of least loss, of those seen whose k is large enough, or None."""
+        return self._goal.best(self._F, self._k)
 
 
 class NeighbourSteps(Steps):
@@ -171,29 +169,3 @@ class NeighbourSteps(Steps):
     def _left(self) -> NDArray[np.int64]:
         """The best strings whose neighbours are not known."""
         return np.array([i for i, x in enumerate(self._X) if x.tobytes() not in self._known], dtype=np.int64)
-
-
-def _least_k(problem: PartitionProblem) -> int:
-    """The smallest class that a problem keeps, or 1."""
-    rule = problem.suppression
-    bounds = [int(np.ceil(constraint.bound)) for constraint in problem.constraints]
-    return max([1, *bounds, *([rule.k] if isinstance(rule, Below) else [])])
-
-
-def _is_of_k_and_one_loss(problem: PartitionProblem) -> bool:
-    """Whether a problem asks for one loss, a sum over classes, and else only for k, in a way that pairs can follow.
-
-    Under `Below` and `Violating`, larger k are no smaller classes suppressed: there the threshold has to stand.
-    """
-    k = KAnonymity()
-    losses = [objective for objective in problem.objectives if objective != k]
-    if len(losses) != 1 or type(losses[0]).class_gains is Objective.class_gains:
-        return False
-    if any(constraint.objective != k or not constraint.at_least for constraint in problem.constraints):
-        return False
-    rule, walks = problem.suppression, len(problem.objectives) == 2
-    if isinstance(rule, Below):
-        return not walks and rule.k == _least_k(problem)
-    if isinstance(rule, Violating):
-        return not walks
-    return walks or bool(problem.constraints) or rule.limit_of(problem.table.n_rows) == 0

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.table.suppression import Below
+from pymoo_anon.table.suppression import AtMost, Below
 
 Matrix = NDArray[np.float64]
 
@@ -42,6 +44,18 @@ class Goal:
         """
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
+    def best(self, F: Matrix, k: int) -> int | None:
+        """The place of the least loss of those whose k is at least a given one, or None.
+
+        Args:
+            F: (n, n_obj) float array of minimised values of feasible strings.
+            k: The least k that counts; without `privacy` all do.
+        """
+        enough = np.arange(len(F))
+        if self.privacy is not None:
+            enough = enough[F[:, self.privacy] <= self.of_k[k - 1]]
+        return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
+
 
 def goal(problem: PartitionProblem) -> Goal:
     """What is to be proven of a problem.
@@ -59,35 +73,69 @@ def goal(problem: PartitionProblem) -> Goal:
     Raises:
         ValueError: Its objectives are others than a loss by what classes save, alone or beside one that follows k.
     """
-    follows = [_follows_k(objective) for objective in problem.objectives]
-    losses = [column for column, own in enumerate(follows) if not own]
-    if len(losses) != 1 or sum(follows) > 1:
+    columns = _columns(problem)
+    if columns is None:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
             f"{list(problem.objectives)}; PairLocalSearch, NSGA2 and GENITOR search without a proof"
         )
+    loss, privacy = columns
     n_rows = problem.table.n_rows
     limit = problem.suppression.limit_of(n_rows)
-    k = problem.suppression.k if isinstance(problem.suppression, Below) else 1
-    privacy = follows.index(True) if any(follows) else None
+    required = [_required_k(constraint, n_rows) for constraint in problem.constraints]
+    least = problem.suppression.k if isinstance(problem.suppression, Below) else 1
+    k = max([least, *(own for own in required if own is not None)])
     of_k = np.empty(0)
     if privacy is not None:
         objective: Any = problem.objectives[privacy]
         of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
-    return Goal(losses[0], privacy, max(k, _required_k(problem)), n_rows if limit is None else limit, of_k)
+    return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
+
+
+def asks_no_more(problem: PartitionProblem) -> bool:
+    """Whether a problem asks for its goal and for nothing that is seen only when strings are evaluated.
+
+    At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
+    under `AtMost` those within the limit, under `Below` and `Violating` those below the one k that is required.
+
+    Args:
+        problem: The problem.
+    """
+    columns = _columns(problem)
+    if columns is None or type(problem.objectives[columns[0]]).class_gains is Objective.class_gains:
+        return False
+    required = [_required_k(constraint, problem.table.n_rows) for constraint in problem.constraints]
+    if None in required:
+        return False
+    rule = problem.suppression
+    if columns[1] is not None:
+        # Under `Below` and `Violating` a larger k suppresses no more: what is too small is there.
+        return isinstance(rule, AtMost)
+    if isinstance(rule, Below):
+        return rule.k == goal(problem).k
+    # Without a required k, `AtMost` may suppress classes of any size.
+    return len(required) > 0 or rule.limit_of(problem.table.n_rows) == 0
+
+
+def _columns(problem: PartitionProblem) -> tuple[int, int | None] | None:
+    """The columns of the loss and of what follows k, which may be None; None where the objectives are others."""
+    follows = [_follows_k(objective) for objective in problem.objectives]
+    losses = [column for column, own in enumerate(follows) if not own]
+    if len(losses) != 1 or sum(follows) > 1:
+        return None
+    return losses[0], follows.index(True) if any(follows) else None
 
 
 def _follows_k(measure: Any) -> bool:
     return measure.bounding is not None and issubclass(measure.bounding, FollowsK)
 
 
-def _required_k(problem: PartitionProblem) -> int:
-    """The least k that the constraints allow."""
-    n_rows = problem.table.n_rows
-    required = 1
-    for constraint in problem.constraints:
-        if constraint.speaks_of_classes and _follows_k(constraint.objective):
-            values = constraint.objective.of_k(np.arange(1, n_rows + 1))
-            allowed = values >= constraint.bound if constraint.at_least else values <= constraint.bound
-            required = max(required, int(np.argmax(allowed)) + 1 if allowed.any() else n_rows + 1)
-    return required
+def _required_k(constraint: Constraint, n_rows: int) -> int | None:
+    """The least k that a constraint allows, or None where it asks for anything else than a least k."""
+    if not constraint.speaks_of_classes or not _follows_k(constraint.objective):
+        return None
+    measure: Any = constraint.objective
+    values = measure.of_k(np.arange(1, n_rows + 1))
+    broken = values < constraint.bound if constraint.at_least else values > constraint.bound
+    # Of a largest k, the small ones satisfy it.
+    return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1

@@ -10,7 +10,7 @@ from pymoo_anon.algorithms.proofs.strings.goal import goal
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.pair_search import improve, improve_within
 from pymoo_anon.algorithms.proofs.strings.plan import plan
-from pymoo_anon.algorithms.proofs.strings.search import Known, Search
+from pymoo_anon.algorithms.proofs.strings.search import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.problems.partition import PartitionProblem
@@ -27,9 +27,9 @@ _STARTS = 8
 class StringProof(Proof):
     """The strings of a `PartitionProblem`: one loss, alone or beside an objective that follows k.
 
-    One search after the other proves the least loss of all strings whose k is at least a threshold: first the least
-    that is allowed, then one more than what the string that was found has. A string that stands for others within the
-    tolerance of k passes over their thresholds. A local search gives every search a string to begin with.
+    A search proves the least loss of all strings whose k is at least a threshold: first the least that is allowed, then
+    one more than what the string that was found has, and so on. A string that stands for others within the tolerance of
+    k passes over their thresholds. A local search finds a string before the search of every threshold.
 
     Every string that a search reaches is evaluated by the problem itself, so that constraints of any kind and what a
     rule of suppression does beyond its bounds are seen there.
@@ -66,9 +66,6 @@ class StringProof(Proof):
         # Strings that are still to be improved before the search of the threshold; None where it has not begun.
         self._starts: list[NDArray[np.bool_]] | None = None
         self._search: Search | None = None
-        # What searches of smaller thresholds know of parts.
-        self._known: Known = {}
-        self._n_settled = 0
         self._certified = self._k > problem.table.n_rows
 
     @classmethod
@@ -93,11 +90,11 @@ class StringProof(Proof):
     @property
     def n_pruned(self) -> int:
         """Number of parts of the strings that bounds settled."""
-        return self._n_settled + (0 if self._search is None else self._search.n_settled)
+        return 0 if self._search is None else self._search.n_settled
 
     def advance(self) -> None:
         """Go on with the search of the current threshold, or begin or end it."""
-        if self._search is None:
+        if self._search is None or self._search.asked.k < self._k:
             self._begin()
             return
         self._search.work(_SLICE, self.problem.n_threads, self._need, self._evaluate)
@@ -112,7 +109,7 @@ class StringProof(Proof):
         if self._goal.privacy is not None:
             bounds[0, self._goal.privacy] = self._goal.of_k[-1]
         least = self._least
-        if self._search is not None:
+        if self._search is not None and self._search.asked.k == self._k:
             found = self._space.least_loss(self._search.gain)
             best = self._best()
             if self._goal.privacy is not None and best is not None:
@@ -137,10 +134,14 @@ class StringProof(Proof):
             # Last, so that nothing is lost where it is interrupted.
             del self._starts[0]
             return
+        gain = self._space.need(self._least, exact=False)
+        if self._search is not None:
+            self._search.raise_k(self._k, gain)
+            return
         instance, limit = self._space.instance, self._goal.limit
         price = {0: self._space.largest_price(), instance.n_rows: 0.0}.get(limit, self._space.average_price())
-        gain = self._space.need(self._least, exact=False)
-        self._search = Search(self._space, self._plan, Asked(self._k, limit, price), gain, self.max_bytes, self._known)
+        goes_on = self._goal.privacy is not None
+        self._search = Search(self._space, self._plan, Asked(self._k, limit, price), gain, self.max_bytes, goes_on)
 
     def _first_strings(self) -> list[NDArray[np.bool_]]:
         """Where local searches begin: the best string so far, or the most general one and random ones."""
@@ -164,26 +165,21 @@ class StringProof(Proof):
 
     def _end(self) -> None:
         """Go on to the next threshold, if there is one."""
-        assert self._search is not None, "a search ends that was begun"
-        self._n_settled += self._search.n_settled
-        self._search, self._starts = None, None
+        self._starts = None
         best = self._best()
         if best is None or self._goal.privacy is None:
             # No string is feasible here, and so none beyond; or there are no thresholds.
             self._certified = True
             return
         self._least = max(self._least, self._settled_from(float(self.F[best, self._goal.loss])))
-        self._k = self._goal.next_k(float(self.F[best, self._goal.privacy]), self._widened)
-        self._certified = self._k > self.problem.table.n_rows
+        k = self._goal.next_k(float(self.F[best, self._goal.privacy]), self._widened)
+        self._certified = k > self.problem.table.n_rows
+        # Last, so that an interruption before loses nothing.
+        self._k = k
 
     def _best(self) -> int | None:
         """The member of least loss that reaches the current threshold, or None."""
-        members = np.arange(len(self.F))
-        if self._goal.privacy is not None:
-            members = members[self.F[:, self._goal.privacy] <= self._goal.of_k[self._k - 1]]
-        if len(members) == 0:
-            return None
-        return int(members[np.argmin(self.F[members, self._goal.loss])])
+        return self._goal.best(self.F, self._k)
 
     def _settled_from(self, loss: float) -> float:
         """The least loss for which a member with a given one stands."""

@@ -22,28 +22,32 @@ Ints = NDArray[np.int64]
 # Numbers of tables that a walk reads before the clock is looked at, about a twentieth of a second.
 _BUDGET = 20_000_000
 
-# What an open part takes on average, with its paths.
-_BYTES_OF_A_PART = 700
+# What a part takes on average, with its paths, on the heap and among those that are known.
+_BYTES_OF_A_PART = 1000
 
-
-Known = dict[tuple[bytes, ...], tuple[float, float]]
+# A part is divided down to less than is needed, by such a share of the gain or of the loss: larger k, which need less,
+# then mostly need not divide it again.
+_REACH = 0.05
 
 
 class _Part:
     """The strings that have the same paths of the first attributes of the order.
 
     Attributes:
-        gain: None of them gains more, but for the price of rows.
+        gain: None of them gains more, but for the price of rows; of a part that was divided, none that is not of its
+            parts.
         cuts: Their paths, each as the bytes of an int32 array of groups.
         price: The price of rows that was best for the part that they come from, or once it is begun for itself.
         walk: The walk that divides the part, once it is begun.
+        floor: No string that the walk leaves out gains more.
     """
 
-    __slots__ = ("cuts", "gain", "price", "walk")
+    __slots__ = ("cuts", "floor", "gain", "price", "walk")
 
     def __init__(self, gain: float, cuts: tuple[bytes, ...], price: float) -> None:
         self.gain, self.cuts, self.price = gain, cuts, price
         self.walk: Walk | None = None
+        self.floor = np.inf
 
     def __lt__(self, other: _Part) -> bool:
         # The greatest gain first; of equal ones the part that is nearest to a string.
@@ -51,12 +55,16 @@ class _Part:
 
 
 class Search:
-    """All strings that gain more than is needed, part by part.
+    """All strings that gain more than is needed, part by part, for one k after the other.
 
     A part is divided by the paths of the next attribute of the order: a walk finds those whose nested bound exceeds
     what is needed, and each makes a part of its own, unless it is settled. Where the next attribute is the last that is
     not tabled, the walk goes on to strings. The part with the greatest bound comes first, so that its bound holds for
     all that is left. Where parts take too much memory, the one that is nearest to a string comes first instead.
+
+    With a larger k every string suppresses more, so that bounds stay valid. What is settled for one k is therefore put
+    off: for the next k, where less is needed, the search goes on with those parts whose bounds now exceed it. A part
+    that was divided is put off, too, for the strings that its walk has left out.
 
     Args:
         space: The tables.
@@ -64,26 +72,40 @@ class Search:
         asked: What is searched for, with a price to begin with.
         gain: No string gains more.
         max_bytes: Memory that open parts and the tables of walks may take.
-        known: What parts gain at most, and their prices, from a search with a smaller k; what this one learns is added.
-            With a larger k every string suppresses more, so that bounds stay valid.
+        goes_on: Whether a larger k follows.
 
     Attributes:
-        n_settled: Number of parts that bounds settled.
+        n_settled: Number of parts that bounds settled, for every k anew.
     """
 
     def __init__(
-        self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int, known: Known | None = None
+        self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int, goes_on: bool = False
     ) -> None:
-        self.space, self.plan, self.asked, self.max_bytes = space, plan, asked, max_bytes
-        self.known: Known = {} if known is None else known
-        if len(self.known) * _BYTES_OF_A_PART > max_bytes // 4:
-            self.known.clear()
+        self.space, self.plan, self.asked, self.max_bytes, self.goes_on = space, plan, asked, max_bytes, goes_on
         self.n_settled = 0
         self._open = [_Part(gain, (), asked.price)]
         # Parts that are being divided, and those that no thread holds.
         self._begun: list[_Part] = []
         self._held: set[int] = set()
+        # Parts that are settled for this k, unless memory lacks, and all that were found.
+        self._later: list[_Part] | None = [] if goes_on else None
+        self._found: set[tuple[bytes, ...]] = set()
         self._lock = Lock()
+
+    def raise_k(self, k: int, gain: float) -> None:
+        """Go on with a larger k, where nothing is open.
+
+        Args:
+            k: The smallest class that is kept.
+            gain: No string with such a k gains more.
+        """
+        assert not self.n_open, "nothing is open"
+        self.asked = replace(self.asked, k=k)
+        if self._later is None:
+            # Parts were dropped: all begins anew.
+            self._later, self._found = [_Part(gain, (), self.asked.price)], set()
+        self._open, self._later = self._later, []
+        heapify(self._open)
 
     @property
     def n_open(self) -> int:
@@ -126,12 +148,14 @@ class Search:
             try:
                 settled = self._divide(part, until, need, found)
             except BaseException:
-                # What the walk found last may be lost. It begins anew, and finds parts twice rather than never.
+                # What the walk found last may be lost. It begins anew.
                 part.walk = None
                 raise
             finally:
                 with self._lock:
                     if settled:
+                        part.walk = None
+                        self._put_off([part])
                         self._begun.remove(part)
                     self._held.discard(id(part))
             over = monotonic() > until
@@ -143,17 +167,13 @@ class Search:
                 self._held.add(id(part))
                 return part
         while self._open:
-            place = 0
-            if len(self._open) * _BYTES_OF_A_PART > self.max_bytes:
-                self._open = [part for part in self._open if part.gain > need]
-                heapify(self._open)
-                place = max(range(len(self._open)), key=lambda i: len(self._open[i].cuts), default=0)
+            place = self._place(need)
             if not self._open:
                 break
             part = self._open[place]
             if part.gain <= need and place == 0:
                 # All others have no better bound.
-                self.n_settled += len(self._open)
+                self._put_off(self._open)
                 self._open = []
                 break
             # Noted before it leaves the heap, so that an interruption between the two loses nothing.
@@ -167,41 +187,77 @@ class Search:
             return part
         return None
 
+    def _place(self, need: float) -> int:
+        """Where the next part stands; where memory lacks, settled parts are dropped first."""
+        later = 0 if self._later is None else len(self._later)
+        if (len(self._open) + later) * _BYTES_OF_A_PART <= self.max_bytes:
+            return 0
+        self._later, self._found = None, set()
+        if len(self._open) * _BYTES_OF_A_PART <= self.max_bytes:
+            return 0
+        self.n_settled += len(self._open)
+        self._open = [part for part in self._open if part.gain > need]
+        self.n_settled -= len(self._open)
+        heapify(self._open)
+        return max(range(len(self._open)), key=lambda i: len(self._open[i].cuts), default=0)
+
+    def _put_off(self, parts: list[_Part]) -> None:
+        """Keep parts that are settled for a larger k."""
+        self.n_settled += len(parts)
+        if self._later is not None:
+            self._later.extend(part for part in parts if part.gain > -np.inf)
+
     def _divide(
         self, part: _Part, until: float, need: Callable[[], float], found: Callable[[list[Ints]], None]
     ) -> bool:
-        """Go on with the walk of a part until its end, a string, its budget or the time; whether nothing is left."""
+        """Go on with the walk of a part until its end, a string, its budget or the time; whether it is settled."""
         if part.walk is None:
-            part.walk = self._walk_of(part, need)
+            part.walk, part.floor = self._walk_of(part, need), -np.inf
             if part.walk is None:
-                self.n_settled += 1
                 return True
         walk, paid = part.walk, part.price * (self.space.instance.n_rows - self.asked.limit)
-        told = walk.go(need() + paid, _BUDGET)
-        while told == FOUND and walk.last == 0:
-            self._push(part, min(part.gain, walk.found_gain - paid), need())
-            if monotonic() > until:
+        told = FOUND
+        while told == FOUND:
+            # What is needed only rises, so that the floor of the walk is the last one.
+            part.floor = need() if walk.last else self._reach(need())
+            told = walk.go(part.floor + paid, _BUDGET)
+            if told != FOUND:
+                break
+            if walk.last == 0:
+                self._push(part, min(part.gain, walk.found_gain - paid), need())
+            else:
+                tabled = self.plan.tables[len(part.cuts)][0]
+                cuts = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
+                with self._lock:
+                    found([cuts[attribute] for attribute in range(self.space.none)])
+            if walk.last or monotonic() > until:
                 return False
-            told = walk.go(need() + paid, _BUDGET)
         if told == DONE:
             self.space.release(walk)
-        if told == FOUND:
-            tabled = self.plan.tables[len(part.cuts)][0]
-            cuts = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
-            with self._lock:
-                found([cuts[attribute] for attribute in range(self.space.none)])
+            part.gain = min(part.gain, part.floor)
         return told == DONE
 
+    def _reach(self, need: float) -> float:
+        """Less than is needed, where a larger k follows."""
+        instance = self.space.instance
+        smaller = min(need, instance.most / instance.unit - need)
+        return need - _REACH * max(smaller, 0.0) if self.goes_on else need
+
     def _push(self, part: _Part, gain: float, need: float) -> None:
-        """Open the part of the path that the walk of a part has found, unless it is known to be settled."""
+        """Open the part of the path that the walk of a part has found, unless it is known or settled."""
         assert part.walk is not None, "a walk has found it"
         cuts = (*part.cuts, part.walk.cuts[0].astype(np.int32).tobytes())
-        known, price = self.known.get(cuts, (np.inf, part.price))
-        if known <= need:
-            self.n_settled += 1
-            return
         with self._lock:
-            heappush(self._open, _Part(min(gain, known), cuts, price))
+            if cuts in self._found:
+                return
+            made = _Part(gain, cuts, part.price)
+            if gain > need:
+                heappush(self._open, made)
+            else:
+                self._put_off([made])
+            if self._later is not None:
+                # Last: interrupted before, it is found twice rather than never.
+                self._found.add(cuts)
 
     def _walk_of(self, part: _Part, need: Callable[[], float]) -> Walk | None:
         """The walk that divides a part, or None where it is settled."""
@@ -210,7 +266,6 @@ class Search:
             asked = replace(self.asked, price=part.price)
             gain, part.price, walk = self.space.walk(self._cuts_of(part), tabled, asked, need())
             part.gain = min(part.gain, gain)
-            self.known[part.cuts] = part.gain, part.price
             if walk is None or part.gain <= need():
                 return None
         return walk

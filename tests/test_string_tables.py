@@ -1,0 +1,245 @@
+"""Tables of gains, their nested bounds, walks and searches, against sums over tuples and all paths."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from string_instances import invented
+
+from pymoo_anon.algorithms.proofs.strings.bounds import bound_block
+from pymoo_anon.algorithms.proofs.strings.plan import plan
+from pymoo_anon.algorithms.proofs.strings.search import Search
+from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace, _best_price
+from pymoo_anon.algorithms.proofs.strings.tables import add_price
+from pymoo_anon.algorithms.proofs.strings.walk import DONE, FOUND, SPENT, Walk, bound_of
+
+
+def plain_table(strings, fixed, tabled, free, price):
+    """The gain of every box of four attributes, tuple by tuple, and the rows that it keeps."""
+    own, k = strings.instance, strings.k
+    spans = [*own.spans, np.array([[0, 1]])]
+    worths = [*own.worths, np.zeros(1)]
+    codes = np.column_stack([own.codes, np.zeros(len(own.codes), dtype=np.int64)])
+    gains, kept = np.zeros([len(spans[a]) for a in tabled]), np.zeros([len(spans[a]) for a in tabled])
+    classes = {}
+    for t, code in enumerate(own.codes.tolist()):
+        box = tuple(strings.group_of(a, cut, code[a]) for a, cut in fixed.items())
+        classes.setdefault(box, []).append(t)
+    flat = own.flat + sum(worths[a].max() for a in free)
+    for box in product(*(range(len(spans[a])) for a in tabled)):
+        for groups, tuples in classes.items():
+            inside = np.array(tuples)
+            for a, g in zip(tabled, box, strict=True):
+                low, high = spans[a][g]
+                inside = inside[(low <= codes[inside, a]) & (codes[inside, a] < high)]
+            rows = int(own.counts[inside].sum())
+            if rows < k:
+                continue
+            saved = flat + sum(worths[a][g] for a, g in zip(fixed, groups, strict=True))
+            saved += sum(worths[a][g] for a, g in zip(tabled, box, strict=True))
+            mass = rows
+            if own.labels is not None:
+                held = own.labels[inside]
+                mass = held.max(axis=1).sum() if free else held.sum(axis=0).max()
+            gains[box] += mass * saved + rows * price - own.square * rows * (k if free else rows)
+            kept[box] += rows
+    return gains, kept
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_tables_hold_the_gain_of_every_box(seed):
+    """Classes of any number of fixed attributes, four that are tabled, and others that are left out."""
+    rng = np.random.default_rng(seed)
+    strings = invented(seed, sizes=tuple(rng.integers(1, 4, 6).tolist()))
+    order = rng.permutation(6).tolist()
+    n_fixed = int(rng.integers(0, 3))
+    cuts = strings.random_string(rng)
+    fixed, tabled = {a: cuts[a] for a in order[:n_fixed]}, order[n_fixed : n_fixed + 4]
+    if seed % 4 == 0:
+        tabled[int(rng.integers(4))] = 6
+    free = set(range(6)) - {*fixed, *tabled}
+    price = float(rng.integers(0, 9))
+    space = StringSpace(strings.instance)
+    gains, kept = plain_table(strings, fixed, tabled, free, price)
+    asked = Asked(strings.k, 3, price)
+    ids, base, gone = space._classes(fixed, strings.k)
+    assert gone == strings.instance.counts[ids < 0].sum()
+    table, filled = space._table(ids, base, tabled, free, asked)
+    assert np.array_equal(table, gains)
+    assert not table[~filled].any()
+    rows = space._rows(ids, len(base), tabled, strings.k)
+    assert np.array_equal(rows, kept)
+    changed = np.zeros(table.shape)
+    add_price(table, rows, filled, 5.0, changed)
+    assert np.array_equal(changed, gains + 5 * kept)
+    # What is given back is zero when it is taken again.
+    space._give(table, filled)
+    assert not space._take(table.shape).any()
+
+
+def all_spans(rng, n):
+    """All intervals, or some of them: at least the single values."""
+    return [(i, j) for i in range(n) for j in range(i + 1, n + 1) if j == i + 1 or rng.random() < 0.7]
+
+
+def paths(spans, n):
+    def from_value(at):
+        if at == n:
+            return [()]
+        return [(g, *rest) for g, (low, high) in enumerate(spans) if low == at for rest in from_value(high)]
+
+    return from_value(0)
+
+
+class Tabled:
+    """A random table of four attributes of a few values, with the gain of every string."""
+
+    def __init__(self, rng, sizes):
+        of = [all_spans(rng, n) for n in sizes]
+        self.shape = np.array([sizes, [len(own) for own in of]])
+        self.spans = np.array([span for own in of for span in own], dtype=np.int64)
+        self.filled = rng.random(len(of[0])) < 0.8
+        self.table = rng.integers(0, 9, self.shape[1]) * (rng.random(self.shape[1]) < 0.6) * 1.0
+        self.table[~self.filled] = 0.0
+        self.rows = rng.integers(0, 5, self.shape[1]) * 1.0
+        self.of, self.sizes = of, sizes
+        strings = list(product(*(paths(own, n) for own, n in zip(of, sizes, strict=True))))
+        self.gains = {string: self.table[np.ix_(*map(list, string))].sum() for string in strings}
+
+    def path(self, values, attribute):
+        """The greatest sum over the paths of one attribute."""
+        return max(sum(values[g] for g in path) for path in paths(self.of[attribute], self.sizes[attribute]))
+
+    def pair(self, block):
+        own = [self.path([self.path(row, 3) for row in block], 2), self.path([self.path(row, 2) for row in block.T], 3)]
+        return min(own)
+
+    def bound(self, block, stage):
+        """The nested bound by its definition."""
+        if stage == 3:
+            return block
+        if stage == 2:
+            return self.path(block, 3)
+        if stage == 1:
+            return self.pair(block)
+        inside = np.apply_along_axis(self.path, 0, block, 1)
+        return min(self.pair(inside), self.path([self.pair(own) for own in block], 1))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nested_bounds_are_longest_paths_of_longest_paths(seed):
+    rng = np.random.default_rng(seed)
+    own = Tabled(rng, rng.integers(1, 4, 4).tolist())
+    for stage in range(4):
+        block = own.table[tuple(rng.integers(0, own.shape[1, : stage + 1]))]
+        flat = np.ascontiguousarray(block).reshape(-1)
+        assert bound_block(flat, stage, own.shape, own.spans) == own.bound(block, stage)
+    whole = own.path([own.bound(block, 0) for block in own.table], 0)
+    assert bound_of(own.table, own.shape, own.spans) == whole
+    assert whole >= max(own.gains.values())
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_walk_finds_all_that_gains_more(seed):
+    """From nothing to all but the best, in one go and in many; of strings also those alone that keep enough rows."""
+    rng = np.random.default_rng(seed)
+    own = Tabled(rng, rng.integers(1, 4, 4).tolist())
+    values = sorted(set(own.gains.values()))
+    for need in (-1.0, *(values[place] - 1 for place in (0, len(values) // 2, -1)), values[-1]):
+        for last in range(4):
+            best = {}
+            for string, gain in own.gains.items():
+                best[string[: last + 1]] = max(gain, best.get(string[: last + 1], -1.0))
+            for budget in (1, 10**9):
+                walk = Walk(own.table, own.filled, own.shape, own.spans, last)
+                found = found_by(walk, need, budget)
+                assert len(dict(found)) == len(found)
+                assert {path for path, gain in best.items() if gain > need} <= dict(found).keys()
+                for path, gain in found:
+                    assert gain > need
+                    assert gain >= best[path]
+                    assert last < 3 or gain == best[path]
+    fewest = float(rng.integers(5, 30))
+    walk = Walk(own.table, own.filled, own.shape, own.spans, 3)
+    walk.keep_rows(own.rows, fewest)
+    kept = {string: own.rows[np.ix_(*map(list, string))].sum() for string in own.gains}
+    need = values[len(values) // 2] - 1
+    wanted = {string for string, gain in own.gains.items() if gain > need and kept[string] >= fewest}
+    assert {path for path, _ in found_by(walk, need, 10**9)} == wanted
+
+
+def found_by(walk, need, budget):
+    """All that a walk finds, and what it says that each gains at most."""
+    found = []
+    while (told := walk.go(need, budget)) != DONE:
+        assert told == FOUND or budget == 1
+        if told == SPENT:
+            continue
+        found.append((tuple(tuple(cut.tolist()) for cut in walk.cuts), walk.found_gain))
+    return found
+
+
+def test_what_is_needed_may_rise_on_the_way():
+    """Every string that is found raises it: the last one is the best, and the same for any budget."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        own = Tabled(rng, [3, 2, 3, 3])
+        for budget in (1, 10**9):
+            walk, need = Walk(own.table, own.filled, own.shape, own.spans, 3), -1.0
+            while (told := walk.go(need, budget)) != DONE:
+                if told == FOUND:
+                    assert walk.found_gain > need
+                    need = walk.found_gain
+            assert need == max(own.gains.values())
+
+
+@pytest.mark.parametrize("lowest", [1, 7, 40, 300, 5000])
+def test_the_price_is_one_that_no_step_makes_better(lowest):
+    """A bound that is convex in the price: both directions, the ends, and a bound that is low enough at once."""
+
+    def bound(price):
+        assert 4 <= price <= 2000
+        return 10 + abs(price - lowest)
+
+    steps = (2.0, 1.25)
+    for begin in (4.0, 50.0, 2000.0):
+        price, gain = _best_price(bound, (begin, bound(begin)), (4, 2000), 0.0, steps)
+        assert gain == bound(price) <= bound(begin)
+        for factor in (steps[-1], 1 / steps[-1]):
+            assert bound(np.rint(np.clip(price * factor, 4, 2000))) >= gain
+    assert _best_price(bound, (50.0, bound(50.0)), (4, 2000), 1e9, steps) == (50.0, bound(50.0))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed):
+    """Nothing but the best strings is asked for. Where memory lacks, every k begins anew."""
+    strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
+    own, n_rows = strings.instance, strings.instance.n_rows
+    space, ks = StringSpace(own), (2, 3, 5, 8, 12)
+    limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
+    price = {0: space.largest_price(), n_rows: 0.0}.get(limit, space.average_price())
+    search = Search(space, plan(own, 1 << 30), Asked(ks[0], limit, price), own.most, (1 << 30, 1)[seed % 2], True)
+    found = set()
+    for k in ks:
+        if k > search.asked.k:
+            search.raise_k(k, own.most)
+        assert search.asked.k == k
+        at = replace(strings, k=k)
+        gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
+        need = max(gains.values(), default=0.0) - 1
+        wanted = {string for string, gain in gains.items() if gain > need}
+        slices = 100_000
+        while search.n_open and slices:
+            search.work(0.0, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
+            assert search.gain >= max((gains[string] for string in wanted - found), default=-np.inf)
+            slices -= 1
+        assert slices
+        assert wanted <= found
+
+
+def reached_by_the_best(strings, k, limit):
+    """How many rows the best string within a limit suppresses."""
+    at = replace(strings, k=k)
+    suppressed = {string: at.suppressed(string) for string in at.strings()}
+    return suppressed[max((one for one in suppressed if suppressed[one] <= limit), key=at.gain)]
