@@ -36,6 +36,16 @@ ADULT_COLUMNS = [
 ]
 
 
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are composed and not rendered, which would take most of the time of a small search."""
+
+    def save(figure: object, path: Path, **kwargs: object) -> None:
+        Path(path).write_bytes(b"\x89PNG\r\n\x1a\n")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
+
+
 @pytest.fixture(scope="session")
 def adult_rows() -> pd.DataFrame:
     """Adult's 30,162 rows without a '?'."""
