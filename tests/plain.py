@@ -51,7 +51,7 @@ class PlainTable:
                 values_below = labels.map(pd.Series(list(label_of.values())).value_counts())
                 # Small whole numbers in place of the labels, so that they are grouped quickly.
                 self.groups[column, level] = pd.factorize(labels)[0]
-                self.costs[column, level] = ((values_below - 1) / max(len(label_of) - 1, 1)).to_numpy()
+                self.costs[column, level] = (values_below - 1) / max(len(label_of) - 1, 1)
 
     def measure(
         self, node: Any, sensitive: str | None = None, label: str | None = None, limit: int = 0, below: int = 0
@@ -82,7 +82,7 @@ class PlainTable:
         kept = size_of >= below
         released = np.where(kept, class_of, -1)
         n_suppressed = int((~kept).sum())
-        cost = sum(self.costs[choice] for choice in chosen)
+        cost = sum(self.costs[choice].to_numpy() for choice in chosen)
         measured = Measured(
             pd.Series(class_of),
             pd.Series(size_of),
