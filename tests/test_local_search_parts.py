@@ -1,0 +1,62 @@
+"""What the local search counts, learns and measures on its way, and how its walk draws nodes."""
+
+import numpy as np
+from pymoo.core.population import Population
+from pymoo.core.termination import NoTermination
+from pymoo.optimize import minimize
+from tasks import invented
+
+from pymoo_anon.algorithms import ParetoLocalSearch
+from pymoo_anon.algorithms.lattice_walk import LatticeWalk
+from pymoo_anon.algorithms.local_search import _violations
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+
+
+def problem():
+    return LatticeProblem(invented(1), [KAnonymity(), GeneralLossMetric()], suppression=3)
+
+
+def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
+    near = far = 0
+
+    def count(algorithm):
+        nonlocal near, far
+        # How far each member's neighbors are done: 0, 1 or 2 steps.
+        done = [algorithm._explored.get(one.X.tobytes(), 0) for one in algorithm.front.pop]
+        assert algorithm.n_unexplored == sum(distance < 2 for distance in done)
+        near, far = near + done.count(0), far + done.count(1)
+
+    algorithm = ParetoLocalSearch(1, bounds=False, termination=NoTermination(), callback=count)
+    assert minimize(problem(), algorithm, seed=1, copy_algorithm=False).algorithm.n_unexplored == 0
+    assert min(near, far) > 0
+
+
+def test_no_node_teaches_twice(monkeypatch):
+    own, taught = problem(), []
+    study = own.study
+    monkeypatch.setattr(own, "study", lambda X, lesson: taught.extend(map(tuple, X.tolist())) or study(X, lesson))
+    res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
+    assert len(taught) == len(set(taught)) == res.algorithm.evaluator.n_eval
+
+
+def test_a_limit_on_both_sides_is_broken_by_what_is_below_and_above():
+    pop = Population.new(X=np.zeros((3, 1)), G=np.array([[-1.0], [2], [-3]]), H=np.array([[-2.0], [0], [1]]))
+    np.testing.assert_array_equal(_violations(pop), [[0, 2], [2, 0], [0, 1]])
+
+
+def test_random_nodes_are_of_every_level():
+    lengths, drawn = np.array([0] + [1] * 20 + [5]), []
+
+    def none_is_open(X):
+        drawn.append(X)
+        return np.zeros(len(X), dtype=bool)
+
+    rng = np.random.default_rng(0)
+    walk = LatticeWalk(lengths, rng)
+    assert not walk.is_whole
+    assert len(walk.find(none_is_open, 1, rng)) == 0
+    X = np.concatenate(drawn)
+    assert len(X) > 4000
+    for column, length in zip(X.T, lengths, strict=True):
+        assert np.unique(column).tolist() == list(range(length + 1))
