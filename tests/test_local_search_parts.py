@@ -6,10 +6,12 @@ from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 from tasks import invented
 
-from pymoo_anon.algorithms import ParetoLocalSearch
+from pymoo_anon.algorithms import ParetoLocalSearch, lessons
 from pymoo_anon.algorithms.lattice_walk import LatticeWalk
+from pymoo_anon.algorithms.lessons import LearnedBounds
 from pymoo_anon.algorithms.local_search import _violations
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
 
@@ -60,3 +62,34 @@ def test_random_nodes_are_of_every_level():
     assert len(X) > 4000
     for column, length in zip(X.T, lengths, strict=True):
         assert np.unique(column).tolist() == list(range(length + 1))
+
+
+def test_a_range_of_k_says_what_all_of_its_k_say(monkeypatch):
+    """Ranges of several k against those that hold one k each."""
+    table = make_census(400, seed=3)
+    objectives = [KAnonymity(), GeneralLossMetric(), DistinctLDiversity("occupation"), ClassificationMetric("sex")]
+    own = LatticeProblem(table, objectives, suppression=120)
+    # General nodes, some of whose suppressed classes are large.
+    X = own.lengths - np.random.default_rng(0).integers(0, 2, size=(60, own.n_var)).clip(max=own.lengths)
+    wide = LearnedBounds(own, np.zeros(own.n_obj))
+    monkeypatch.setattr(lessons, "_SINGLE_CASES", 1000)
+    single = LearnedBounds(own, np.zeros(own.n_obj))
+    assert single.ranges.tolist() == list(range(121))
+    assert wide.ranges.tolist() == [*range(33), *wide.ranges[33:].tolist()]
+    ends = [*wide.ranges[1:].tolist(), 121]
+    assert max(np.diff(wide.ranges)) > 5
+    n_several = 0
+    for x, (coarse, _), (fine, _) in zip(X, own.study(X, wide.lesson), own.study(X, single.lesson), strict=True):
+        sizes = own.equivalence_classes(x)
+        most_k = sizes.sizes[sizes.kept].min()
+        assert (fine[:, -1] == (np.arange(121) >= most_k)).all()
+        for row, (first, end) in enumerate(zip(wide.ranges.tolist(), ends, strict=True)):
+            if first >= most_k:
+                assert coarse[row, -1] == 1
+                continue
+            possible = fine[first : min(end, most_k)]
+            assert (coarse[row] <= possible.min(axis=0)).all()
+            assert (coarse[row] >= fine[first:most_k].min(axis=0)).all()
+            assert coarse[row, 0] == possible[:, 0].min()
+            n_several += len(np.unique(possible, axis=0)) > 1
+    assert n_several > 10
