@@ -7,10 +7,12 @@ from pymoo.optimize import minimize
 from tasks import invented
 
 from pymoo_anon.algorithms import ParetoLocalSearch, lessons
+from pymoo_anon.algorithms.first_population import in_type_of_problem
 from pymoo_anon.algorithms.lattice_walk import LatticeWalk
 from pymoo_anon.algorithms.lessons import LearnedBounds
 from pymoo_anon.algorithms.local_search import _violations
 from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
@@ -93,3 +95,20 @@ def test_a_range_of_k_says_what_all_of_its_k_say(monkeypatch):
             assert coarse[row, 0] == possible[:, 0].min()
             n_several += len(np.unique(possible, axis=0)) > 1
     assert n_several > 10
+
+
+def test_a_bound_is_in_the_box_in_which_its_value_is():
+    """Nothing is suppressed, so that what a node says of itself are its values."""
+    own = LatticeProblem(invented(1), [KAnonymity(), GeneralLossMetric()])
+    X, sides, maximize = own.nodes(0, own.n_nodes), np.array([3.0, 0.7]), [True, False]
+    bounds = LearnedBounds(own, sides)
+    bounds.learn(X, own.study(X, bounds.lesson))
+    F = own.compute(X)
+    for member in F[::25]:
+        stands = (boxes(member[np.newaxis], sides, maximize) <= boxes(F, sides, maximize)).all(axis=1)
+        np.testing.assert_array_equal(bounds.settles(X, member[np.newaxis]), stands)
+
+
+def test_numbers_beyond_any_level_are_left_to_the_problem_to_refuse():
+    pop = Population.new(X=np.array([[10**30, 0, 0, 0]], dtype=object))
+    assert in_type_of_problem(pop, problem()) is pop
