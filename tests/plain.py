@@ -1,4 +1,4 @@
-"""The slow, obvious twin of the package: every number from the rows themselves, by pandas, as its definition reads."""
+"""The slow, obvious twin of the package: every number from the rows themselves, as its definition reads."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class PlainTable:
         self.frame = frame.reset_index(drop=True)
         self.hierarchies = hierarchies
         self.columns = list(hierarchies)
-        self.codes = {column: pd.factorize(self.frame[column])[0] for column in self.frame}
+        self.codes = {column: pd.factorize(self.frame[column], use_na_sentinel=False)[0] for column in self.frame}
         self.groups, self.costs = {}, {}
         for column, levels in hierarchies.items():
             for level, label_of in enumerate(levels):
                 labels = self.frame[column].map(label_of)
                 values_below = labels.map(pd.Series(list(label_of.values())).value_counts())
-                # Small whole numbers in place of the labels, so that pandas groups them quickly.
+                # Small whole numbers in place of the labels, so that they are grouped quickly.
                 self.groups[column, level] = pd.factorize(labels)[0]
                 self.costs[column, level] = (values_below - 1) / max(len(label_of) - 1, 1)
 
@@ -66,44 +66,46 @@ class PlainTable:
             below: Every class of fewer rows than this is suppressed.
         """
         chosen = list(zip(self.columns, map(int, node), strict=True))
-        # One number for each combination of groups, so that pandas has one column to group.
+        # One number for each combination of groups, so that there is one column to group.
         key, n_keys = np.zeros(len(self.frame), dtype=np.int64), 1
         for choice in chosen:
             n_groups = int(self.groups[choice].max(initial=0)) + 1
             key, n_keys = key * n_groups + self.groups[choice], n_keys * n_groups
         assert n_keys < 2**63
-        class_of = pd.Series(pd.factorize(key)[0])
-        sizes = class_of.value_counts()
-        size_of = class_of.map(sizes)
+        class_of = pd.factorize(key)[0]
+        sizes = np.bincount(class_of)
+        size_of = sizes[class_of]
         if below == 0:
             # The smallest k for which the classes of at most k rows hold more rows than the limit.
-            rows_up_to = sizes.groupby(sizes).sum().sort_index().cumsum()
-            below = int(rows_up_to.index[rows_up_to > limit][0])
-        suppressed = size_of < below
-        kept = ~suppressed
-        released = class_of.where(kept, -1)
+            each, n_classes = np.unique(sizes, return_counts=True)
+            below = int(each[(each * n_classes).cumsum() > limit][0])
+        kept = size_of >= below
+        released = np.where(kept, class_of, -1)
+        n_suppressed = int((~kept).sum())
+        cost = sum(self.costs[choice].to_numpy() for choice in chosen)
         measured = Measured(
-            class_of,
-            size_of,
-            released,
-            n_suppressed=int(suppressed.sum()),
+            pd.Series(class_of),
+            pd.Series(size_of),
+            pd.Series(released),
+            n_suppressed,
             k=int(size_of[kept].min()) if kept.any() else len(self.frame),
-            S_k=int((released.value_counts() ** 2).sum()),
-            GLM=float(sum(self.costs[choice] for choice in chosen).where(kept, len(chosen)).sum()),
+            S_k=int((sizes[sizes >= below] ** 2).sum() + n_suppressed**2),
+            GLM=float(np.where(kept, cost, len(chosen)).sum()),
         )
         if sensitive is not None:
             counts = self._counts(released, sensitive)
-            distinct = counts.drop(-1, errors="ignore").groupby(level=0).size()
-            measured.l = int(distinct.min()) if kept.any() else self.frame[sensitive].nunique()
+            distinct = (counts > 0).sum(axis=1)[1:]
+            measured.l = int(distinct[distinct > 0].min()) if kept.any() else self.frame[sensitive].nunique()
             measured.S_l = int((counts**2).sum())
         if label is not None:
-            majority = self._counts(released, label).drop(-1, errors="ignore").groupby(level=0).max()
-            measured.CM = len(self.frame) - int(majority.sum())
+            measured.CM = len(self.frame) - int(self._counts(released, label)[1:].max(axis=1).sum())
         return measured
 
-    def _counts(self, released: pd.Series, column: str) -> pd.Series:
-        """How often each class holds each value of a column that it holds."""
-        return released.groupby([released, self.codes[column]]).size()
+    def _counts(self, released: np.ndarray, column: str) -> np.ndarray:
+        """How often each class (row) holds each value (column); the first row is of the suppressed ones."""
+        n_values = int(self.codes[column].max()) + 1
+        pairs = (released + 1) * n_values + self.codes[column]
+        return np.bincount(pairs, minlength=(released.max() + 2) * n_values).reshape(-1, n_values)
 
 
 def read_levels(path: str | Path, kind: type = str) -> Levels:

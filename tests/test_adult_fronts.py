@@ -1,7 +1,5 @@
 """The exact fronts of Dewri et al. 2010 on the real Adult, against a plain pandas program over the whole lattice."""
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -73,10 +71,7 @@ def by_pandas(adult_rows):
     what the latter costs, 1 for every row, is taken off.
     """
     table, nodes = adult_by_pandas(), lattice()
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        rows = [
-            row for part in pool.map(measured, (nodes[i : i + 500] for i in range(0, len(nodes), 500))) for row in part
-        ]
+    rows = measured(nodes)
     salary = table.columns.index("salary-class")
     top = max(node[salary] for node in nodes)
     without = [row for row, node in zip(rows, nodes, strict=True) if node[salary] == top]

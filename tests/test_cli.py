@@ -19,7 +19,7 @@ from pymoo_anon.problems import LatticeProblem
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -95,11 +95,13 @@ def test_what_no_generalization_keeps_is_an_error(algorithm):
     assert os.listdir() == []
 
 
-def test_every_objective_has_a_short_name_that_works():
-    names = ",".join(f"{name}:sex" if name == "CM" else name for name in OBJECTIVES)
-    result = search("--rows", "60", "--generations", "3", "--objectives", names)
+@pytest.mark.parametrize("first", range(0, len(OBJECTIVES), 5))
+def test_every_objective_has_a_short_name_that_works(first):
+    names = list(OBJECTIVES)[first : first + 5]
+    asked = ",".join(f"{name}:sex" if name == "CM" else name for name in names)
+    result = search("--rows", "60", "--generations", "3", "--objectives", asked)
     assert result.exit_code == 0, result.output
-    assert len(record()["objectives"]) == len(OBJECTIVES)
+    assert len(record()["objectives"]) == len(names)
 
 
 def test_exhaustive_search():
@@ -330,7 +332,7 @@ def test_lattices_beyond_any_memory(folder, n):
     for name in names:
         Path("trees", f"{name}.csv").write_text("a;ab;*\nb;ab;*\nc;cd;*\nd;cd;*\n")
     wide = ["--data", "wide.csv", "--hierarchies", "trees"]
-    result = search(*wide)
+    result = search(*wide, "--time-limit", "1")
     assert result.exit_code == 0, result.output
     assert record()["algorithm"]["name"] == "pls"
     size = "282,429,536,481" if n == 24 else "about 10^33"

@@ -11,7 +11,7 @@ from command import FILES, MINE, front, record, refused, search, write_own_table
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     write_own_table(tmp_path)
     return tmp_path

@@ -20,7 +20,7 @@ from pymoo_anon.table.drafts.choice import KINDS
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     write_own_table(tmp_path)
     return tmp_path

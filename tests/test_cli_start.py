@@ -50,6 +50,7 @@ MAIN = "from pymoo_anon.cli import main\nmain()"
         (["verify", "nowhere.toml"], 2),
         (["verify", "nowhere.csv"], 2),
         (["report", "--help"], 0),
+        (["report", "nowhere.toml"], 2),
         (["hierarchy"], 2),
         (["hierarchy", "draft", "--help"], 0),
         (["hierarchy", "draft", "nowhere.csv"], 2),

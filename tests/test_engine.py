@@ -10,7 +10,17 @@ from hypothesis.extra.numpy import arrays
 from plain import assert_same_classes
 from strategies import nodes, policies, tables
 
-from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, extents, grouper, grouping, values, workspace
+from pymoo_anon.engine import (
+    DistinctTuples,
+    Grouper,
+    ValueCounts,
+    extents,
+    grouper,
+    grouping,
+    roll_up,
+    values,
+    workspace,
+)
 from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.objectives import ClassSizeSum, KAnonymity, SensitiveCountSum
@@ -96,6 +106,17 @@ def test_a_plan_makes_every_node_of_its_own_specializations_depth_first(data, ta
         assert source == (path[-1] if path else -1)
         assert source < 0 or (steps[source] <= step).all()
         path.append(i)
+
+
+def test_a_plan_is_compiled_once_whatever_array_it_is_made_of():
+    X = np.array([[0, 1], [1, 0], [1, 1]])
+    frozen, turned = X.copy(), np.asfortranarray(X)
+    frozen.flags.writeable = False
+    plans = [plan_roll_up(own, np.zeros((2, 2))) for own in (X, frozen, turned)]
+    for other in plans[1:]:
+        np.testing.assert_equal(other, plans[0])
+    assert len(roll_up._plan.signatures) == 1
+    np.testing.assert_array_equal(frozen, [[0, 1], [1, 0], [1, 1]])
 
 
 @given(data=st.data(), table=tables())

@@ -19,7 +19,7 @@ ROWS = 60
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -57,11 +57,6 @@ def test_nodes_of_an_iteration_are_a_whole_number(n_offsprings):
     assert str(caught.value) == f"n_offsprings must be a positive whole number, got {n_offsprings!r}"
 
 
-def test_unknown_arguments_are_refused():
-    with pytest.raises(TypeError, match=r"^ParetoLocalSearch takes no argument 'pop_size'$"):
-        ParetoLocalSearch(pop_size=10)
-
-
 @pytest.mark.parametrize("epsilon", [0, -1, [], np.nan, "x"])
 def test_sides_of_boxes_are_positive(epsilon):
     with pytest.raises(ValueError, match=r"^epsilon must be a positive number, or one per objective, got"):

@@ -34,7 +34,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
-N_NODES = 50
+N_NODES = 30
 COLLARS = {
     "Adm-clerical": "office",
     "Armed-Forces": "uniform",
@@ -131,4 +131,4 @@ def test_k_map_is_what_the_rows_of_adult_say(adult_rows):
     twin = partial(plain.k_map, population=adult_rows)
     for limit in (0, 20):
         problem = LatticeProblem(table, [KMap(population)], suppression=limit)
-        assert_agree(problem, [twin], sample, limit, n=20)
+        assert_agree(problem, [twin], sample, limit, n=10)

@@ -65,13 +65,6 @@ def test_small_and_odd_populations(pop_size):
     assert np.array_equal(res.problem.compute(res.X), res.F)
 
 
-def test_unknown_arguments_are_refused():
-    for name in ("survival", "n_offsprings", "mating", "popsize"):
-        with pytest.raises(TypeError) as caught:
-            PBGEA(**{name: 10})
-        assert str(caught.value) == f"PBGEA takes no argument '{name}'"
-
-
 def test_every_argument_of_an_algorithm_is_taken():
     evaluator, seen = Evaluator(), []
     algorithm = PBGEA(

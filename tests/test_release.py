@@ -247,6 +247,14 @@ def test_another_frame_than_the_tables_is_refused(changed, message):
     with pytest.raises(ValueError) as caught:
         release(frame, hospital(suppression=1), [1, 1], suppressed="drop", **ROLES)
     assert str(caught.value).startswith(message), str(caught.value)
+    # Nothing is marked here that could be dropped instead.
+    assert "marked" not in str(caught.value)
+
+
+def test_a_frame_with_more_rows_is_refused():
+    frame = pd.concat([HOSPITAL, HOSPITAL[:1]], ignore_index=True)
+    with pytest.raises(ValueError, match=r"^frame must be the one that .* with 12 complete rows, got 13$"):
+        release(frame, hospital(), [1, 1], **ROLES)
 
 
 def test_what_is_no_frame_is_refused():

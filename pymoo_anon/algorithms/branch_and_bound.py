@@ -18,6 +18,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.algorithms.proofs.base import Proof, gap, share_off
 from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
@@ -73,7 +74,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
             an objective states no bounds, its lattice is too large, or its bit strings have other objectives.
-        TypeError: At setup, the problem is neither a `LatticeProblem` nor a `PartitionProblem`.
+        TypeError: An argument is not known. At setup: the problem is neither a `LatticeProblem` nor a
+            `PartitionProblem`.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         max_bytes: int = 2 << 30,
         **kwargs: Any,
     ) -> None:
+        check_arguments(self, kwargs)
         super().__init__(output=BranchAndBoundOutput() if output is None else output, **kwargs)
         check_epsilon(epsilon)
         if not max_bytes > 0:

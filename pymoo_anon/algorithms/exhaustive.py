@@ -16,6 +16,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.fronts.archive import evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
@@ -40,12 +41,13 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.
-        TypeError: At setup, the problem is no `LatticeProblem`.
+        TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
     """
 
     archive: Any
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
+        check_arguments(self, kwargs)
         super().__init__(output=ExhaustiveOutput() if output is None else output, **kwargs)
         self.batch_size = positive_whole("batch_size", batch_size)
         self.n_visited = 0

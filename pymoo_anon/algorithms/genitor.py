@@ -24,6 +24,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import ValidSampling
@@ -61,6 +62,7 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         **kwargs: As pymoo's `Algorithm`: termination (30,000 evaluations by default), callback, save_history, ...
 
     Raises:
+        TypeError: An argument is not known.
         ValueError: `pop_size` is no whole number from 2, `bias` is not from 1 to 2 or, at setup, the problem has
             several objectives.
     """
@@ -81,6 +83,7 @@ class GENITOR(Algorithm):  # type: ignore[misc]
             raise ValueError(f"pop_size must be at least 2, got {pop_size!r}")
         if not 1 <= bias <= 2:
             raise ValueError(f"bias must be a number from 1 to 2, got {bias!r}")
+        check_arguments(self, kwargs)
         kwargs.setdefault("termination", get_termination("n_eval", 30_000))
         super().__init__(output=SingleObjectiveOutput() if output is None else output, **kwargs)
         self.pop_size: int = int(pop_size)

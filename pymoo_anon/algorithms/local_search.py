@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import signature
 from operator import attrgetter
 from typing import Any
 
@@ -26,7 +25,8 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon._messages import examples, positive_whole
+from pymoo_anon._messages import positive_whole
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.algorithms.columns import add_columns, has_own_columns
 from pymoo_anon.algorithms.first_population import check_evaluated, in_type_of_problem
 from pymoo_anon.algorithms.lattice_walk import LatticeWalk
@@ -39,9 +39,6 @@ from pymoo_anon.operators.sampling import CornerSampling
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
-
-# What every algorithm of pymoo takes.
-_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 # Children cost little beside an evaluation: so many are made for each that is wanted, so often, before the lattice is
 # walked for nodes that are left.
@@ -105,9 +102,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         n_offsprings = positive_whole("n_offsprings", n_offsprings)
-        unknown = sorted(kwargs.keys() - _OPTIONS)
-        if unknown:
-            raise TypeError(f"ParetoLocalSearch takes no argument {examples(unknown)}")
+        check_arguments(self, kwargs)
         kwargs.setdefault("termination", get_termination("n_eval", 2500))
         super().__init__(**{"output": ParetoLocalSearchOutput(), **kwargs})
         self.n_offsprings: int = n_offsprings

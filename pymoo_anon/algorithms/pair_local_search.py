@@ -18,6 +18,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.algorithms.string_steps import Steps, steps_of
 from pymoo_anon.fronts.archive import merge_front, satisfies_constraints
 from pymoo_anon.operators.sampling import ValidSampling
@@ -60,7 +61,7 @@ class PairLocalSearch(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_starts` is no positive whole number.
-        TypeError: At setup, the problem is no `PartitionProblem`.
+        TypeError: An argument is not known. At setup: the problem is no `PartitionProblem`.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class PairLocalSearch(Algorithm):  # type: ignore[misc]
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
+        check_arguments(self, kwargs)
         super().__init__(output=PairLocalSearchOutput() if output is None else output, **kwargs)
         self.n_starts = positive_whole("n_starts", n_starts)
         self.initialization = Initialization(ValidSampling() if sampling is None else sampling)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ from pymoo.termination import get_termination
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon._messages import examples, positive_whole
+from pymoo_anon._messages import positive_whole
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.algorithms.columns import add_columns, has_own_columns
 from pymoo_anon.algorithms.first_population import check_evaluated, in_type_of_problem
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
@@ -31,7 +31,7 @@ from pymoo_anon.operators.selection import DominanceCountTournament
 from pymoo_anon.problems.base import AnonymizationProblem
 
 # Of a genetic algorithm's own arguments these two leave Algorithm 2 what it is; the others belong to every algorithm.
-_OPTIONS = {"repair", "eliminate_duplicates", *signature(Algorithm.__init__).parameters} - {"self", "kwargs"}
+_OPTIONS = ("repair", "eliminate_duplicates")
 
 
 class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
@@ -79,9 +79,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         pop_size = positive_whole("pop_size", pop_size)
-        unknown = sorted(kwargs.keys() - _OPTIONS)
-        if unknown:
-            raise TypeError(f"PBGEA takes no argument {examples(unknown)}")
+        check_arguments(self, kwargs, _OPTIONS)
         kwargs.setdefault("termination", get_termination("n_gen", 100))
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(

@@ -21,10 +21,14 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
+from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.operators.mutation import PerAttributeBitMutation
 from pymoo_anon.operators.repair import ClosestValidRepair
 from pymoo_anon.operators.sampling import ValidSampling
 from pymoo_anon.problems.preference import PreferenceProblem
+
+# Of a genetic algorithm's own arguments those that are left to the caller.
+_OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
 
 
 class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
@@ -43,7 +47,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         **kwargs: As pymoo's `NSGA2`: termination, callback, eliminate_duplicates (False by default), ...
 
     Raises:
-        TypeError: At setup, the problem is no `PreferenceProblem`.
+        TypeError: An argument is not known. At setup: the problem is no `PreferenceProblem`.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
+        check_arguments(self, kwargs, _OPTIONS)
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
             pop_size=pop_size,

@@ -13,6 +13,11 @@ from pathlib import Path
 
 from pymoo_anon.cli.names import FILES
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks.
+    fcntl = None  # type: ignore[assignment]
+
 # What is written to try the folder, in bytes: more than the files of a front take.
 _TRIAL = 1 << 20
 
@@ -60,6 +65,39 @@ def tried(
             # Nothing is put into a folder only by a search that failed: one that holds files stays.
             with contextlib.suppress(OSError):
                 path.rmdir()
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other searches out of an output folder, for as long as this one lasts.
+
+    The system takes the lock away with the process, so that one that was killed leaves none behind. Where the system or
+    the folder knows no locks, nothing is kept out.
+
+    Args:
+        folder: The output folder.
+
+    Raises:
+        ValueError: Another search writes to it.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"output must be a folder that no other search writes to, got {str(folder)!r}; wait for its end, or "
+                "name another folder"
+            ) from None
+        except OSError:
+            # A shared folder without locks.
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def check_free(targets: Sequence[Path], force: bool) -> None:

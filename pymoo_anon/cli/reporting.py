@@ -12,7 +12,7 @@ from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES
 from pymoo_anon.cli.output import check_free, put_in_place, tried
-from pymoo_anon.cli.project import Project, read_project
+from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import checksum, source_of
@@ -29,7 +29,6 @@ class Request(NamedTuple):
     """What is asked for.
 
     Attributes:
-        file: The project file.
         external: Whether the report is for people outside.
         threshold: The greatest risk that is accepted.
         population: What names a table of the population, or None.
@@ -37,7 +36,6 @@ class Request(NamedTuple):
         force: Whether a report of this name is replaced.
     """
 
-    file: Path
     external: bool
     threshold: float
     population: str | None
@@ -45,17 +43,17 @@ class Request(NamedTuple):
     force: bool
 
 
-def run(request: Request) -> None:
+def run(project: Project, request: Request) -> None:
     """Write the report of the point that was picked.
 
     Args:
+        project: What the project file says.
         request: What is asked for.
 
     Raises:
         Exit: With 2 where something was wrong, with 130 after Ctrl-C.
     """
     with clear_errors(), standard_output() as console:
-        project = read_project(request.file)
         target = _target(project, request)
         with said_warnings():
             results = read_results(project)
@@ -77,7 +75,7 @@ def run(request: Request) -> None:
             )
             paths = put_in_place(temporary, target.parent, [target.name])
         if findings.evidence is None:
-            console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {request.file} writes them."))
+            console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
         console.print(plain(f"Written: {paths[0]}"))
 
 

@@ -18,7 +18,7 @@ from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_
 from pymoo_anon.cli.data import find_inputs, read_table
 from pymoo_anon.cli.names import ALGORITHMS, JOURNAL, ExitCode
 from pymoo_anon.cli.options import problem_of
-from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.output import alone, put_in_place, tried
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front, write_report
 from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
@@ -38,7 +38,8 @@ def run(settings: Settings) -> None:
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
         read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
-        with tried(settings.output, read, settings.hierarchies if inputs.paths else None) as temporary:
+        hierarchies = settings.hierarchies if inputs.paths else None
+        with tried(settings.output, read, hierarchies) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
             own = {} if settings.project is None else _of_project(settings.project, checksums)

@@ -31,7 +31,8 @@ def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Int
         (m,) int64 array, the number of each node's source, or -1.
         (m,) int64 array, which row of X each node is, or -1.
     """
-    nodes, sources, given = _plan(np.ascontiguousarray(X), weights)
+    # A copy where X cannot be written: numba would compile all of this once more for it.
+    nodes, sources, given = _plan(np.require(X, requirements=["C", "W"]), weights)
     return nodes, sources, given
 
 

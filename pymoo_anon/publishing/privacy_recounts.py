@@ -97,7 +97,7 @@ def entropy_l(recount: Recount, objective: EntropyLDiversity) -> float:
 def recursive_l(recount: Recount, objective: RecursiveCLDiversity) -> float:
     """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
     c = Fraction(str(objective.c)).limit_denominator(10**6)
-    worst = None
+    found = []
     for _, own in recount.counts(objective.column).groupby("cell").n:
         r = sorted(own.tolist(), reverse=True)
         largest, rest = 1, sum(r)
@@ -106,8 +106,8 @@ def recursive_l(recount: Recount, objective: RecursiveCLDiversity) -> float:
             if l > 1 and r[0] >= c * rest:
                 break
             largest, rest = l, rest - count
-        worst = largest if worst is None else min(worst, largest)
-    return float(worst or 1)
+        found.append(largest)
+    return float(min(found))
 
 
 def t(recount: Recount, objective: TCloseness) -> float:
@@ -160,7 +160,6 @@ def _extra(recount: Recount, objective: TCloseness) -> pd.DataFrame:
 def _tree_distance(extra: pd.DataFrame, hierarchy: Hierarchy) -> float:
     """The greatest cost of a class: what moves below a node costs the node's level over the height of the tree."""
     places = hierarchy.encode(list(extra.columns))
-    height = max(hierarchy.length, 1)
     costs = pd.Series(0.0, index=extra.index)
     below = extra.set_axis(places, axis=1)
     below_groups = hierarchy.groups[0]
@@ -171,7 +170,7 @@ def _tree_distance(extra: pd.DataFrame, hierarchy: Hierarchy) -> float:
         above = parent.loc[below.columns].to_numpy()
         surplus = below.clip(lower=0).T.groupby(above).sum().T
         deficit = (-below).clip(lower=0).T.groupby(above).sum().T
-        costs += level / height * np.minimum(surplus, deficit).sum(axis=1)
+        costs += level / hierarchy.length * np.minimum(surplus, deficit).sum(axis=1)
         below, below_groups = below.T.groupby(above).sum().T, hierarchy.groups[level]
     return float(costs.max())
 

@@ -123,7 +123,7 @@ def recounted(recount: Recount, objective: Objective) -> float:
         ValueError: It needs what was not given.
     """
     value = _RECOUNTS[type(objective)](recount, objective)
-    return int(value) if objective.whole and np.isfinite(value) else float(value)
+    return int(value) if objective.whole else float(value)
 
 
 def at_least_as_good(value: float, bound: float, higher: bool) -> bool:

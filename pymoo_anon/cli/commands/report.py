@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
 
 
@@ -41,7 +42,12 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace a report of the same name.")] = False,
 ) -> None:
     """Write one HTML file about the chosen point and its release, which needs no network."""
-    from pymoo_anon.cli.reporting import Request, run
+    with clear_errors():
+        from pymoo_anon.cli.project import read_project
+
+        project = read_project(file)
+    with said_warnings():
+        from pymoo_anon.cli.reporting import Request, run
 
     modules_are_loaded()
-    run(Request(file, external, threshold, population, output, force))
+    run(project, Request(external, threshold, population, output, force))

@@ -107,7 +107,8 @@ class TCloseness(WorstClassObjective):
             # Up to the one below the root; a hierarchy of the root alone has that.
             below_root = max(self.distance.length, 1)
             levels = self.distance.groups[:below_root, _places(self.distance, tuples.domains[self.column])]
-            t = _distances_in_tree(*own, totals, levels, tuples.n_rows)
+            # In the same order in memory as above: numba would compile the loop once more for another.
+            t = _distances_in_tree(*own, totals, np.ascontiguousarray(levels), tuples.n_rows)
         elif isinstance(self.distance, tuple):
             places = _places(self.distance, tuples.domains[self.column])
             t = _distances_in_order(*own, totals, places, len(self.distance), tuples.n_rows)

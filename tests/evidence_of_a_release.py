@@ -1,0 +1,147 @@
+"""A table whose values stand nowhere else, measures that hold some of them, and the evidence of its release."""
+
+import copy
+import random
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon.objectives import (
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KMap,
+    NormalizedWeightedPenalty,
+    Objective,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import choose, evidence
+from pymoo_anon.publishing.members import Members
+from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
+
+K, GLM = KAnonymity(), GeneralLossMetric()
+
+
+HASH = "0123456789abcdef" * 4
+
+
+CHECKSUMS = {"input": {"patients.csv": HASH}, "hierarchies": {"age": HASH, "zip": None}, "output": {"out.csv": HASH}}
+
+
+SEARCH = {
+    "algorithm": "bnb",
+    "seed": 1,
+    "certified": True,
+    "gap": None,
+    "n_undecided": 0,
+    "commands": ["pymoo-anon search patients.toml", "pymoo-anon release patients.toml"],
+}
+
+
+def words(n, seed):
+    """Words that stand nowhere else."""
+    draw = random.Random(seed)
+    return ["".join(draw.choices("bcdfghjklmnpqrstvwxyz", k=12)) for _ in range(n)]
+
+
+ZIPS, GROUPS, TOPS, GRADES, WHO = words(8, 1), words(4, 2), words(1, 3), words(4, 4), words(30, 5)
+
+
+HIERARCHY = Hierarchy([ZIPS, [GROUPS[i // 2] for i in range(8)], TOPS * 8])
+
+
+FRAME = pd.DataFrame(
+    {
+        "zip": [ZIPS[i % 8] for i in range(40)],
+        "age": [7_000_000_011 + i % 5 for i in range(40)],
+        "grade": [GRADES[(i // 3) % 4] for i in range(40)],
+        "who": [WHO[i % 30] for i in range(40)],
+    }
+)
+
+
+AGES = Hierarchy.flat([7_000_000_011 + i for i in range(5)])
+
+
+TABLE = Microdata.from_frame(FRAME, {"zip": HIERARCHY, "age": AGES}, sensitive="grade", person="who")
+
+
+class Own(Objective):
+    """A measure of somebody's own, which holds values."""
+
+    name = "own"
+    maximize = True
+
+    def __init__(self):
+        self.values = GRADES
+        self.favourite = GRADES[0]
+
+    def evaluate_one(self, classes):
+        return float(len(classes.sizes))
+
+    def __repr__(self):
+        return f"Own({self.favourite!r})"
+
+
+class OwnRule(AtMost):
+    """A rule of somebody's own, which says more than it should."""
+
+    def __repr__(self):
+        return f"OwnRule({GRADES})"
+
+
+#: Measures that hold values in one way or another, two of which differ by these values alone.
+TELLTALE = [
+    K,
+    KAnonymity(person="who"),
+    TCloseness("grade", GRADES),
+    TCloseness("grade", GRADES[::-1]),
+    TCloseness("grade", Hierarchy([GRADES, TOPS * 4])),
+    KMap(TABLE),
+    Own(),
+    RecursiveCLDiversity("grade", 2),
+    NormalizedWeightedPenalty([0.25, 0.75]),
+    GLM,
+]
+
+
+LEAKY = LatticeProblem(TABLE, TELLTALE, OwnRule(2), [TCloseness("grade", GRADES) <= 0.9])
+
+
+PROBLEM = LatticeProblem(TABLE, [K, DistinctLDiversity("grade"), GLM], Violating(0.2), [K >= 2])
+
+
+def claimed(problem, choice):
+    """Claims as a release has them."""
+    names = [each.name if each.column is None else f"{each.name} of {each.column}" for each in problem.measured]
+    values = [Members(problem, np.array([choice.x])).values(each)[0] for each in problem.measured]
+    rows = {
+        "measure": names,
+        "promised": values,
+        "recounted": [*values[:-1], None],
+        "holds": [True] * (len(values) - 1) + [None],
+    }
+    return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in rows.items()})
+
+
+def told(problem=PROBLEM, X=None, claims=None, **given):
+    """The evidence of the choice that loses least."""
+    X = problem.nodes(0, problem.n_nodes) if X is None else X
+    choice = choose(problem, X)
+    asked = {"suppressed": "mark", "checksums": CHECKSUMS, "search": SEARCH, "made": "2026-01-31T12:00:00Z", **given}
+    return evidence(problem, X, choice, claims=claimed(problem, choice) if claims is None else claims, **asked)
+
+
+def changed(content, place, value):
+    """Evidence with another value at a place such as ("front", 0, "x"); no value removes it."""
+    whole = copy.deepcopy(content)
+    part = whole
+    for step in place[:-1]:
+        part = part[step]
+    if value is ...:
+        del part[place[-1]]
+    else:
+        part[place[-1]] = value
+    return whole

@@ -1,0 +1,49 @@
+"""What algorithms take of pymoo's arguments, and that a misspelt one is refused."""
+
+import pytest
+
+from pymoo_anon.algorithms import (
+    GENITOR,
+    PBGEA,
+    BranchAndBound,
+    ExhaustiveSearch,
+    PairLocalSearch,
+    ParetoLocalSearch,
+    PreferenceNSGA2,
+)
+
+# What a genetic algorithm of pymoo takes and Algorithm 2 or GENITOR does not, and names of other algorithms' arguments.
+UNKNOWN = {
+    PBGEA: ["survival", "n_offsprings", "mating", "popsize"],
+    GENITOR: ["survival", "n_offsprings", "mating", "popsize"],
+    PreferenceNSGA2: ["popsize", "epsilon", "advance_after_initial_infill"],
+    ParetoLocalSearch: ["pop_size", "repair"],
+    PairLocalSearch: ["pop_size", "n_start"],
+    BranchAndBound: ["eps", "batch_size"],
+    ExhaustiveSearch: ["pop_size", "batchsize"],
+}
+
+
+@pytest.mark.parametrize(("algorithm", "name"), [(own, name) for own, names in UNKNOWN.items() for name in names])
+def test_unknown_arguments_are_refused(algorithm, name):
+    with pytest.raises(TypeError) as caught:
+        algorithm(**{name: 10})
+    assert str(caught.value) == f"{algorithm.__name__} takes no argument '{name}'"
+
+
+@pytest.mark.parametrize("algorithm", UNKNOWN)
+def test_what_every_algorithm_of_pymoo_takes_is_taken(algorithm):
+    given = {"termination": ("n_gen", 3), "seed": 7, "verbose": True, "save_history": True, "callback": print}
+    made = algorithm(**given, return_least_infeasible=True)
+    assert (made.seed, made.verbose, made.save_history, made.return_least_infeasible) == (7, True, True, True)
+    assert made.callback is print
+
+
+def test_a_genetic_algorithm_takes_what_is_left_to_the_caller():
+    assert PBGEA(eliminate_duplicates=True).eliminate_duplicates
+    assert PreferenceNSGA2(pop_size=10, n_offsprings=4).n_offsprings == 4
+
+
+def test_several_unknown_arguments_are_named_in_order():
+    with pytest.raises(TypeError, match=r"^BranchAndBound takes no argument 'a', 'b', 'c', 'd', 'e' and 1 more$"):
+        BranchAndBound(f=1, e=1, d=1, c=1, b=1, a=1)

@@ -1,0 +1,110 @@
+"""Recounts at their edges: bounds that are just kept, single values, classes on a limit, releases of stars alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pymoo_anon.objectives import (
+    AverageClassSize,
+    AverageRisk,
+    BasicBetaLikeness,
+    ClassSizeSum,
+    DeltaDisclosure,
+    EnhancedBetaLikeness,
+    GeneralLossMetric,
+    KAnonymity,
+    KMap,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.publishing import verify
+from pymoo_anon.publishing.verify import at_least_as_good
+from pymoo_anon.table import Generalization, Hierarchy, Microdata
+
+
+def counted(frame, *measures, **given):
+    return verify(frame, ["q"], measures, **given).recounted.tolist()
+
+
+def classes(*values):
+    """A class for each text, with a row for each of its letters."""
+    return pd.DataFrame([(f"class {i}", letter) for i, own in enumerate(values) for letter in own], columns=["q", "s"])
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "higher", "holds"),
+    [
+        (5, 5, True, True),
+        (4, 5, True, False),
+        (0.3, 0.1 + 0.2, False, True),
+        (0.1 + 0.2, 0.3, False, True),
+        (0.995, 1.0, True, False),
+        (1.005, 1.0, False, False),
+        # Nothing is a share of 0.
+        (1e-17, 0.0, False, True),
+        (1e-3, 0.0, False, False),
+        (1e9 - 0.5, 1e9, True, True),
+        (np.inf, np.inf, True, True),
+        (np.inf, np.inf, False, True),
+        (1.0, np.inf, True, False),
+        (np.inf, 1.0, False, False),
+    ],
+)
+def test_a_bound_is_kept_but_for_rounding(value, bound, higher, holds):
+    assert at_least_as_good(value, bound, higher) is holds
+
+
+def test_the_largest_count_is_below_c_times_the_rest_and_not_equal_to_it():
+    # 4 < c * (2 + 1) holds above 4/3, and 4 < c * 1 above 4.
+    counts = classes("aaaabbc")
+    found = counted(counts, *(RecursiveCLDiversity("s", c) for c in (1.3, 1.4, 2, 4, 4.5)))
+    assert found == [1, 2, 2, 2, 3]
+    # Equal: 3 is not below 1.5 * 2.
+    assert counted(classes("aaabb"), RecursiveCLDiversity("s", 1.5), RecursiveCLDiversity("s", 1.6)) == [1, 2]
+    # The worst class counts.
+    assert counted(classes("abc", "aab"), RecursiveCLDiversity("s", 3)) == [2]
+
+
+def test_a_column_of_one_value_is_nowhere_far_from_itself():
+    frame = classes("aa", "aaa").assign(n=1)
+    assert counted(frame, TCloseness("s"), TCloseness("n", "ordered"), TCloseness("s", ["a"])) == [0, 0, 0]
+    assert counted(frame, TCloseness("s", Hierarchy([["a"]])), BasicBetaLikeness("s"), DeltaDisclosure("s")) == [
+        0,
+        0,
+        0,
+    ]
+
+
+def test_one_class_that_lacks_a_value_is_enough():
+    frame = classes("ab", "aab", "aa")
+    assert counted(frame, DeltaDisclosure("s", strict=True)) == [np.inf]
+    assert np.isfinite(counted(frame, DeltaDisclosure("s"))[0])
+
+
+def test_suppressed_rows_are_one_class_marked_or_dropped():
+    original = pd.DataFrame({"q": [1, 1, 2, 2, 2, 3, 4], "s": [*"abcabca"]})
+    marked = original.assign(q=["1", "1", "2", "2", "2", "*", "*"])
+    for released in (marked, marked[:5]):
+        found = counted(released, AverageRisk(), AverageClassSize(), ClassSizeSum(), original=original)
+        assert found == [3 / 7, 7 / 3, 4 + 9 + 4]
+
+
+def test_in_a_release_of_stars_alone_all_of_the_population_is_meant():
+    domain = {"q": Hierarchy.flat(["1", "2"])}
+    population = Microdata.from_frame(pd.DataFrame({"q": ["1", "2", "2"]}), domain)
+    known = Generalization({"q": [0, 1]}, {"q": ["1", "2"]})
+    assert counted(pd.DataFrame({"q": ["*", "*"]}), KMap(population), generalization=known) == [3]
+    assert counted(pd.DataFrame({"q": ["1", "2"]}), KMap(population), generalization=known) == [1]
+    nobody = Microdata.from_frame(pd.DataFrame({"q": ["2", "2"]}), domain)
+    assert counted(pd.DataFrame({"q": ["1", "2"]}), KMap(nobody), generalization=known) == [0]
+
+
+def test_an_attribute_of_one_value_loses_nothing():
+    known = Generalization({"q": [0]}, {"q": ["1"]})
+    assert counted(pd.DataFrame({"q": ["1", "1"]}), GeneralLossMetric(), generalization=known) == [0]
+
+
+def test_whole_numbers_are_whole_and_what_is_infinite_stays():
+    frame = classes("ab", "cc")
+    found = verify(frame, ["q"], [KAnonymity(), EnhancedBetaLikeness("s")], original=frame).recounted.tolist()
+    assert [type(value) for value in found] == [int, float]

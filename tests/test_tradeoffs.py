@@ -1,0 +1,76 @@
+"""Trade-offs between points: how much each falls short, which step is next, and where a front bends."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.publishing.tradeoffs import first_of, next_better, shortfalls, steadiness
+
+
+def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():
+    np.testing.assert_allclose(shortfalls([[1], [10], [1000]], [True])[:, 0], [1, 2 / 3, 0])
+    np.testing.assert_allclose(shortfalls([[1], [50.5], [100]], [True])[:, 0], [1, 0.5, 0])
+    np.testing.assert_allclose(shortfalls([[2], [101], [200]], [True])[:, 0], [1, 0.5, 0])
+    np.testing.assert_allclose(shortfalls([[0], [500], [1000]], [False])[:, 0], [0, 0.5, 1])
+
+
+def test_shortfalls_of_infinite_values_are_the_ends():
+    np.testing.assert_array_equal(shortfalls([[np.inf], [1], [3]], [False])[:, 0], [1, 0, 1])
+    np.testing.assert_array_equal(shortfalls([[np.inf], [1], [3], [-np.inf]], [True])[:, 0], [0, 1, 0, 1])
+    np.testing.assert_array_equal(shortfalls([[2], [2]], [True])[:, 0], [0, 0])
+    np.testing.assert_array_equal(shortfalls([[np.inf], [np.inf]], [False])[:, 0], [1, 1])
+
+
+@given(st.lists(st.tuples(*[st.integers(1, 5)] * 3), min_size=1, max_size=9), st.tuples(*[st.booleans()] * 3))
+def test_steadiness_is_the_least_loss_for_a_gain_over_all_steps(rows, maximize):
+    values = np.array(rows, dtype=float)
+    short = shortfalls(values, maximize)
+    for row, found in enumerate(steadiness(values, maximize)):
+        expected = np.inf
+        for other in next_better(values, maximize, row).values():
+            gain = sum(max(short[row, j] - short[other, j], 0) for j in range(3))
+            loss = sum(max(short[other, j] - short[row, j], 0) for j in range(3))
+            expected = min(expected, loss / gain)
+        assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("ks", "losses", "knee"),
+    [
+        # A bend towards the ideal, and one in a front that bends away from it.
+        ([2, 18, 20], [0, 1, 10], 1),
+        ([10, 20, 60, 70, 80], [0, 40, 45, 85, 95], 2),
+    ],
+)
+def test_from_a_knee_every_step_costs_much(ks, losses, knee):
+    values = np.column_stack([ks, losses])
+    assert np.argmax(steadiness(values, [True, False])[1:-1]) + 1 == knee
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=12))
+def test_the_first_of_rows(rows):
+    values = np.array(rows)
+    expected = min(range(len(rows)), key=lambda row: (rows[row], row))
+    assert first_of(values) == expected
+    assert first_of(values[:, 0], values[:, 1:]) == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10), st.data())
+def test_the_next_better_points(rows, data):
+    values = np.array(rows, dtype=float)
+    maximize = data.draw(st.tuples(*[st.booleans()] * 3))
+    row = data.draw(st.integers(0, len(rows) - 1))
+    short = shortfalls(values, maximize)
+    expected = {}
+    for j in range(3):
+        sign = -1 if maximize[j] else 1
+        better = [r for r in range(len(rows)) if sign * values[r, j] < sign * values[row, j]]
+        if better:
+            others = [i for i in range(3) if i != j]
+            costs = values * np.where(maximize, -1, 1)
+            expected[j] = min(
+                better,
+                key=lambda r: (-sign * values[r, j], short[r][others].sum(), *costs[r], r),
+            )
+    assert next_better(values, maximize, row) == expected
