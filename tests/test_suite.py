@@ -1,6 +1,7 @@
 """The suite: three programs agree on every instance, its problems are pymoo's, and algorithms are ranked."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.operators.crossover.pntx import TwoPointCrossover
 from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.bitflip import BitflipMutation
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
@@ -121,7 +124,8 @@ def test_problems_know_their_fronts(name):
     assert (problem.reference_point() > problem.nadir_point()).all()
     assert problem.hypervolume_share(front) == problem.found_share(front) == 1
     assert problem.hypervolume_share(front[:0]) == problem.found_share(front[:0]) == 0
-    assert problem.hypervolume_share(front[1:]) < 1 > problem.found_share(front[1:]) == 1 - 1 / len(front)
+    assert problem.hypervolume_share(front[1:]) < 1
+    assert problem.found_share(front[1:]) == (len(front) - 1) / len(front)
     short, long = problem.budgets
     assert 0 < short < long
     features = problem.features
@@ -159,8 +163,8 @@ def test_points_may_be_whole_floats():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([[0.5, 0, 0, 0, 0]], "RoundingRepair"),
-        ([[0, 0, 0, 0, 9]], "whole numbers from 0 to 5, 4, 1, 3, 3, got"),
+        ([[0.5, 0, 0, 0, 0]], r"got 0\.5; pymoo's RoundingRepair"),
+        ([[0, 0, 0, 0, 9]], r"whole numbers from 0 to 5, 4, 1, 3, 3, got 9\.0;"),
         ([[-1, 0, 0, 0, 0]], "whole numbers from 0 to"),
         ([[np.nan, 0, 0, 0, 0]], "whole numbers from 0 to"),
         ([[0, 0]], r"an \(n, 5\) array, got shape \(1, 2\)"),
@@ -169,6 +173,11 @@ def test_points_may_be_whole_floats():
 def test_what_is_no_point_is_refused(X, message):
     with pytest.raises(ValueError, match=message):
         suite.load("patients-k-GLM-v1").instance.evaluate(X)
+
+
+def test_what_is_no_bit_is_refused():
+    with pytest.raises(ValueError, match=r"X must hold 0 or 1, got 2\.0, 0\.5; "):
+        suite.load("clinic-bits-k-GLM-v1").instance.evaluate([[2, 0.5] + [0] * 14])
 
 
 def test_an_unknown_name_is_refused():
@@ -183,7 +192,8 @@ def test_algorithms_that_know_only_pymoo_run():
     res = minimize(problem, nsga2, ("n_eval", 100), seed=1)
     assert 0 < problem.hypervolume_share(res.F) <= 1
     bits = suite.load("clinic-bits-k-GLM-s20-v1")
-    res = minimize(bits, NSGA2(pop_size=20, sampling=BinaryRandomSampling()), ("n_eval", 60), seed=1)
+    flips = {"crossover": TwoPointCrossover(), "mutation": BitflipMutation()}
+    res = minimize(bits, NSGA2(pop_size=20, sampling=BinaryRandomSampling(), **flips), ("n_eval", 60), seed=1)
     assert res.F.shape[1] == 2
 
 
@@ -242,8 +252,8 @@ def test_an_instance_is_never_overwritten(capsys):
 def test_the_types_of_members_are_those_of_the_convex_hull():
     assert make_suite.support(np.array([[0, 10], [1, 8], [2, 6], [3, 5], [4, 0]])) == ["se", "us", "us", "us", "se"]
     assert make_suite.support(np.array([[0, 4], [1, 3], [2, 2], [4, 1]])) == ["se", "sne", "se", "se"]
-    corner = np.array([[0, 6, 6], [6, 0, 6], [6, 6, 0], [2, 2, 2], [3, 1, 4], [4, 4, 1]])
-    assert make_suite.support(corner) == ["se", "se", "se", "se", "us", "us"]
+    corner = np.array([[0, 6, 6], [6, 0, 6], [6, 6, 0], [2, 2, 2], [5, 1, 5], [4, 4, 1]])
+    assert make_suite.support(corner) == ["se", "se", "se", "se", "us", "sne"]
     flat = np.array([[0, 2, 2], [2, 0, 2], [2, 2, 0], [1, 1, 2]])
     assert make_suite.support(flat) == ["se", "se", "se", "sne"]
 
@@ -276,3 +286,33 @@ def test_all_members_and_certificates_hold(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(suite.names()) + 1
     assert sum("and all" in line for line in lines) >= 4
+
+
+def test_the_page_runs_and_tells_every_instance():
+    page = (ROOM / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.M)
+    exec(compile(code, "README.md", "exec"), {})
+    for name in suite.names():
+        problem = suite.load(name)
+        (row,) = re.findall(rf"^\| `{name}` \| (.*) \|$", page, re.M)
+        size = problem.instance.n_points
+        points, objectives, members, evaluated, unsupported, budget = row.split(" | ")
+        assert points in (f"{size:,}", f"2^{problem.n_var}")
+        assert objectives == ", ".join(problem.instance.labels)
+        assert members == str(len(problem.pareto_front()))
+        assert evaluated.removesuffix(" (all)") == f"{problem.certificate['evaluated']:,}"
+        assert unsupported == f"{problem.features['unsupported']:.0%}"
+        assert budget == f"{problem.budgets[0]:,}"
+    assert (DATA / "citation.bib").read_text(encoding="utf-8") in page
+    assert all(f"| {measure} | " in page for measure in LARGER_IS_BETTER)
+
+
+def test_features_are_those_of_the_front():
+    """The share of unsupported members, as the types in MOrepo's file have it."""
+    for name in suite.names():
+        problem = suite.load(name)
+        result = json.loads((DATA / "results" / f"PymooAnon26_{name}_result.json").read_text(encoding="utf-8"))
+        types = [point["type"] for point in result["points"]]
+        assert problem.features["unsupported"] == round(types.count("us") / len(types), 4)
+        assert {"version", "contributionName", "objectiveType", "valid", "points"} <= set(result)
+        assert result["contributionName"] == json.loads((DATA / "meta.json").read_text())["contributionName"]

@@ -118,11 +118,12 @@ class Instance:
         if given.ndim != 2 or given.shape[1] != len(upper):
             raise ValueError(f"X must be an (n, {len(upper)}) array, got shape {given.shape}")
         points = given.astype(float)
-        wrong = ~((points == np.floor(points)) & (points >= 0) & (points <= upper)).all(axis=1)
+        wrong = ~((points == np.floor(points)) & (points >= 0) & (points <= upper))
         if wrong.any():
+            wanted = "0 or 1" if self.space == "bits" else f"whole numbers from 0 to {', '.join(map(str, upper))}"
             raise ValueError(
-                f"X must hold whole numbers from 0 to {examples(upper.tolist())}, got {examples(given[wrong].tolist())}"
-                "; pymoo's RoundingRepair, or operators for whole numbers or bits, keep them so"
+                f"X must hold {wanted}, got {examples(points[wrong].tolist())}; pymoo's RoundingRepair and its "
+                "operators for whole numbers or bits keep it so"
             )
         return points.astype(np.int64)
 

@@ -155,7 +155,11 @@ class Space:
         return self.measured(state)
 
     def measured(self, state: State) -> tuple[list[int], list[int]]:
-        """What a point is worth whose classes are told."""
+        """What a point is worth whose classes are told.
+
+        Raises:
+            ValueError: A measure is not known.
+        """
         starts = np.flatnonzero(np.concatenate([[True], state.part[1:] != state.part[:-1]]))
         sizes, costs = np.add.reduceat(state.persons, starts), state.cost[starts]
         rule, limit = self.told["suppression"]["rule"], self.told["suppression"]["limit"]
