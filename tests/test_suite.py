@@ -86,6 +86,25 @@ def test_the_suite_and_its_verifier_count_alike():
     assert all_lost > 10
 
 
+def test_more_combinations_than_a_number_holds_are_counted():
+    """Nine attributes of 256 values: the first would be shifted out of 64 bits."""
+    rng = np.random.default_rng(4)
+    made = random_instance(rng)
+    levels = [list(range(256)), [value // 128 for value in range(256)]]
+    made.update(
+        space="levels",
+        attributes=[{"name": f"a{j}", "values": 256, "levels": levels} for j in range(9)],
+        rows={f"a{j}": rng.choice([0, 42, 255], 500).tolist() for j in range(9)},
+        columns={name: rng.integers(0, 3, 500).tolist() for name in "st"},
+        counts=[1] * 500,
+        unit=255,
+        suppression={"rule": "at most", "limit": 0},
+    )
+    instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
+    for x in ([0] * 9, [0, 1, 1, 1, 1, 1, 1, 1, 1], [1] * 9):
+        assert instance.evaluate([x])[0][0].tolist() == space.at(x)[0]
+
+
 def test_a_walk_of_the_verifier_meets_every_point():
     rng = np.random.default_rng(2)
     for _ in range(10):
@@ -212,6 +231,17 @@ def test_the_place_of_an_algorithm():
     assert suite.standings(problem, "mine", [front[:0]]).index[-1] == 4
     tied = suite.standings(problem, "mine", [front] * 2)
     assert (tied.index[tied["hypervolume"] == 1] == 1).all()
+
+
+def test_equal_ones_share_a_place(monkeypatch):
+    problem = suite.load("patients-k-GLM-v1")
+    front = problem.pareto_front()
+    good, bad = problem.hypervolume_share(front[1:]), problem.hypervolume_share(front[2:])
+    stored = pd.DataFrame({"instance": problem.name(), "algorithm": ["a", "a", "b"], "hypervolume": [good, good, bad]})
+    monkeypatch.setattr("pymoo_anon.suite.ranking.baselines", lambda: stored.assign(found=0.5))
+    table = suite.standings(problem, "mine", [front[1:]])
+    assert table.index.tolist() == [1, 1, 3]
+    assert table["algorithm"].tolist() == ["mine", "a", "b"]
 
 
 def test_the_place_of_nothing_is_refused():

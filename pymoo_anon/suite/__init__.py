@@ -2,6 +2,6 @@
 
 from pymoo_anon.suite.instance import Instance
 from pymoo_anon.suite.problem import SuiteProblem, load, names
-from pymoo_anon.suite.standings import baselines, standings
+from pymoo_anon.suite.ranking import baselines, standings
 
 __all__ = ["Instance", "SuiteProblem", "baselines", "load", "names", "standings"]
