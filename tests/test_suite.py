@@ -1,6 +1,8 @@
 """The suite: three programs agree on every instance, its problems are pymoo's, and algorithms are ranked."""
 
+import copy
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -177,6 +179,20 @@ def test_points_may_be_whole_floats():
     bits = suite.load("clinic-bits-k-GLM-v1")
     assert bits.vtype is bool
     assert np.array_equal(bits.evaluate(bits.pareto_set().astype(float), return_values_of=["F"]), bits.pareto_front())
+
+
+def test_problems_survive_a_trip():
+    problem = suite.load("patients-k-GLM-v1")
+    for other in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem)):
+        assert np.array_equal(other.pareto_front(), problem.pareto_front())
+        assert other.name() == problem.name()
+
+
+def test_nobody_changes_a_front():
+    problem = suite.load("patients-k-GLM-v1")
+    problem.pareto_front()[:] = 0
+    assert suite.load("patients-k-GLM-v1").pareto_front().any()
+    assert problem.hypervolume_share(suite.load("patients-k-GLM-v1").pareto_front()) == 1
 
 
 @pytest.mark.parametrize(
