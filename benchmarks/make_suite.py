@@ -1,0 +1,477 @@
+"""Make the instances of the suite, prove their fronts, and run the algorithms whose results are stored beside them.
+
+    python benchmarks/make_suite.py [NAME ...]     the instances that are not there yet, or those that are named
+    python benchmarks/make_suite.py --baselines    the stored results, anew
+
+An instance is never edited, only succeeded: the program refuses to write one that is there. Whoever wants it otherwise
+adds one with the next version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from itertools import pairwise
+from math import lcm
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from moocore import is_nondominated
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
+from scipy.optimize import linprog
+from scipy.stats import spearmanr
+from suite_tables import TABLES, Table
+
+from pymoo_anon.algorithms import PBGEA, BranchAndBound
+from pymoo_anon.objectives import (
+    AverageClassSize,
+    ClassificationMetric,
+    ClassSizeSum,
+    Discernibility,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    SensitiveCountSum,
+)
+from pymoo_anon.operators import (
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    SingleStepMutation,
+    ValidSampling,
+)
+from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem
+from pymoo_anon.suite import Instance, load, names
+from pymoo_anon.suite.files import CONTRIBUTION, certificate_file, front_file, instance_file, result_file
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
+
+DATA = Path(__file__).parents[1] / "pymoo_anon" / "suite" / "data"
+ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
+SEEDS = range(1, 8)
+
+#: Per instance its table, its space, its objectives, and what else is asked.
+WANTED: dict[str, dict[str, Any]] = {}
+
+
+def want(name: str, table: str, objectives: str, *, space: str = "levels", limit: int = 0, **others: Any) -> None:
+    """Enter an instance; objectives are words such as "k l:diagnosis GLM"."""
+    WANTED[name] = {"table": table, "objectives": objectives.split(), "space": space, "limit": limit, **others}
+
+
+want("patients-k-GLM-v1", "patients", "k GLM")
+want("patients-k-l-GLM-v1", "patients", "k l:diagnosis GLM")
+want("patients-k-l-GLM-CM-s40-v1", "patients", "k l:diagnosis GLM CM:outcome", limit=40)
+want("patients-k-l-GLM-CM-DM-v1", "patients", "k l:diagnosis GLM CM:outcome DM")
+want("census-k-GLM-v1", "census", "k GLM")
+want("census-k-GLM-s40-v1", "census", "k GLM", limit=40)
+want("census-k-l-GLM-v1", "census", "k l:occupation GLM")
+want("census-Sk-GLM-v1", "census", "S_k GLM")
+want("census-Sk-Sl-GLM-v1", "census", "S_k S_l:occupation GLM")
+want("census-l-GLM-DM-k5-s40-v1", "census", "l:occupation GLM DM", limit=40, at_least=5)
+want("earners-k-GLM-CM-v1", "earners", "k GLM CM:salary-class")
+want("earners-k-l-GLM-CM-s40-v1", "earners", "k l:occupation GLM CM:salary-class", limit=40)
+want("noise-k-GLM-v1", "noise", "k GLM")
+want("noise-k-DM-v1", "noise", "k DM")
+want("noise-Sl-GLM-DM-v1", "noise", "S_l:secret GLM DM")
+want("survey-k-GLM-s40-v1", "survey", "k GLM", limit=40)
+want("survey-k-l-GLM-v1", "survey", "k l:vote GLM")
+want("survey-k-l-GLM-DM-v1", "survey", "k l:vote GLM DM")
+want("trips-k-GLM-s60-v1", "trips", "k GLM", limit=60)
+want("trips-k-l-GLM-v1", "trips", "k l:purpose GLM")
+want("trips-k-classes-v1", "trips", "k classes")
+want("registry-k-GLM-v1", "registry", "k GLM")
+want("registry-k-l-GLM-s60-v1", "registry", "k l:diagnosis GLM", limit=60)
+want("registry-k-GLM-CM-v1", "registry", "k GLM CM:label")
+want("claims-k-GLM-v1", "claims", "k GLM")
+want("claims-k-l-GLM-s30-v1", "claims", "k l:diagnosis GLM", limit=30)
+want("ledger-k-GLM-v1", "ledger", "k GLM")
+want("clinic-bits-k-GLM-v1", "clinic", "k GLM", space="bits")
+want("clinic-bits-k-GLM-s20-v1", "clinic", "k GLM", space="bits", limit=20)
+want("clinic-bits-k-l-GLM-v1", "clinic", "k l:diagnosis GLM", space="bits")
+want("clinic-bits-k-l-GLM-CM-s20-v1", "clinic", "k l:diagnosis GLM CM:outcome", space="bits", limit=20)
+want("school-bits-k-GLM-CM-v1", "school", "k GLM CM:stays", space="bits")
+want("school-bits-k-l-Sl-GLM-CM-v1", "school", "k l:grade S_l:grade GLM CM:stays", space="bits")
+want("residents-bits-k-GLM-v1", "residents", "k GLM", space="bits")
+
+
+def definition(name: str) -> str:
+    """The text of an instance's file: plain JSON, a line for each attribute and column."""
+    wanted = WANTED[name]
+    table: Table = TABLES[wanted["table"]]()
+    attributes = wanted.get("attributes", tuple(table.levels))
+    objectives = [_named(word) for word in wanted["objectives"]]
+    columns = sorted({own["column"] for own in objectives if "column" in own})
+    matrix = np.column_stack([table.rows[own] for own in (*attributes, *columns)])
+    rows, counts = np.unique(matrix, axis=0, return_counts=True)
+    sizes = {own: len(table.levels[own][0]) for own in attributes}
+    own_rows = dict(zip((*attributes, *columns), rows.T.tolist(), strict=True))
+    bits = wanted["space"] == "bits"
+    n_points = np.prod([2.0 ** (sizes[own] - 1) if bits else len(table.levels[own]) for own in attributes])
+    short = int(np.clip(round(4 * n_points**0.5, -1), 120, 4000))
+    about = " ".join((TABLES[wanted["table"]].__doc__ or "").split())
+    parts = {
+        "name": name,
+        "about": about,
+        "space": wanted["space"],
+        "attributes": [
+            {"name": own, "values": sizes[own], **({} if bits else {"levels": table.levels[own]})} for own in attributes
+        ],
+        "objectives": objectives,
+        "constraints": [{"measure": "k", "at least": wanted["at_least"]}] if "at_least" in wanted else [],
+        "suppression": {"rule": "at most", "limit": wanted["limit"]},
+        "unit": lcm(*[max(size - 1, 1) for size in sizes.values()]),
+        "budgets": [short, 4 * short],
+        "rows": {own: own_rows[own] for own in attributes},
+        "columns": {own: own_rows[own] for own in columns},
+        "counts": counts.tolist(),
+    }
+    return _lines(parts)
+
+
+def _named(word: str) -> dict[str, str]:
+    measure, _, column = word.partition(":")
+    return {"measure": measure, "column": column} if column else {"measure": measure}
+
+
+def _lines(parts: dict[str, Any]) -> str:
+    """JSON with a line for every entry, and one for every entry of an entry."""
+    texts = []
+    for key, value in parts.items():
+        own = json.dumps(value)
+        if isinstance(value, dict) and len(own) > 100:
+            inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in value.items())
+            own = f"{{\n{inner}\n }}"
+        elif isinstance(value, list) and value and isinstance(value[0], dict) and len(own) > 100:
+            inner = ",\n".join(f"  {json.dumps(v, separators=(',', ':'))}" for v in value)
+            own = f"[\n{inner}\n ]"
+        texts.append(f" {json.dumps(key)}: {own}")
+    return "{\n" + ",\n".join(texts) + "\n}\n"
+
+
+def of_package(instance: Instance) -> AnonymizationProblem:
+    """The instance as a problem of this package, whose engine and proofs are quicker."""
+    hierarchies = {}
+    for j, (name, size) in enumerate(zip(instance.attributes, instance.sizes, strict=True)):
+        values = [f"{value}" for value in range(size)]
+        if instance.space == "bits":
+            hierarchies[name] = Hierarchy.flat(values)
+        else:
+            above = [[f"level {i}: {g}" for g in own] for i, own in enumerate(instance.levels[j].tolist()) if i]
+            hierarchies[name] = Hierarchy.from_levels([values, *above])
+    read = {own["column"]: own["measure"] for own in (*instance.objectives, *instance.constraints) if "column" in own}
+    labels = [column for column, measure in read.items() if measure == "CM"]
+    table = Microdata.from_codes(
+        hierarchies,
+        list(instance.codes.T),
+        instance.counts,
+        {name: instance.columns[name] for name in read},
+        {name: list(range(int(instance.columns[name].max()) + 1)) for name in read},
+        [column for column in read if column not in labels],
+        labels[0] if labels else None,
+    )
+    suppression = AtMost(instance.limit) if instance.rule == "at most" else Below(instance.limit)
+    constraints = [
+        _objective(own) >= own["at least"] if "at least" in own else _objective(own) <= own["at most"]
+        for own in instance.constraints
+    ]
+    kind = PartitionProblem if instance.space == "bits" else LatticeProblem
+    return kind(table, [_objective(own) for own in instance.objectives], suppression, constraints)
+
+
+def _objective(wanted: dict[str, Any]) -> Objective:
+    """The objective of this package that a measure of the suite is; its order is the same."""
+    kinds = {
+        "k": KAnonymity,
+        "l": DistinctLDiversity,
+        "S_k": ClassSizeSum,
+        "S_l": SensitiveCountSum,
+        "classes": AverageClassSize,
+        "GLM": GeneralLossMetric,
+        "CM": ClassificationMetric,
+        "DM": Discernibility,
+    }
+    kind = kinds[wanted["measure"]]
+    return kind(wanted["column"]) if "column" in wanted else kind()
+
+
+def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
+    """Points of the whole front, how many points were evaluated, and how it is proven.
+
+    Bit strings of more than two objectives are all visited; everything else is proven by branch and bound.
+    """
+    if isinstance(problem, PartitionProblem) and problem.n_obj > 2:
+        n = 2**problem.n_var
+        X, F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
+        for start in range(0, n, 4096):
+            numbers = np.arange(start, min(start + 4096, n))
+            batch = (numbers[:, np.newaxis] >> np.arange(problem.n_var)) & 1 == 1
+            batch, values = problem.compute_feasible(batch)
+            X, F = np.concatenate([X, batch]), np.concatenate([F, values])
+            best = is_nondominated(F, keep_weakly=False)
+            X, F = X[best], F[best]
+        return X, n, "exhaustive"
+    res = minimize(problem, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    return np.atleast_2d(res.X), res.algorithm.n_evaluated, "branch and bound"
+
+
+def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
+    """The front as whole numbers, points and then values, sorted by the minimised values.
+
+    Two points whose general loss is equal may differ in the last bit of the floats that a proof compares. So a proven
+    front may hold too much, but it lacks nothing: what it leaves out is no better in exact numbers either.
+    """
+    values, excess = instance.evaluate(X)
+    assert (excess <= 0).all()
+    F = values * instance.signs
+    best = is_nondominated(F.astype(float), keep_weakly=False)
+    X, F, values = X[best], F[best], values[best]
+    order = np.lexsort(F.T[::-1])
+    assert (np.ptp(values, axis=0) > 0).all(), "an objective does not differ over the front"
+    return np.column_stack([X.astype(np.int64), values])[order]
+
+
+def support(F: np.ndarray) -> list[str]:
+    """For every member of a front its type as MOrepo has it.
+
+    "se" where a weighted sum has it as its only minimum, "sne" where one has it as one of several, all weights being
+    positive, else "us". Two objectives are settled in whole numbers, more by linear programs.
+    """
+    if F.shape[1] == 2:
+        return _support_of_two(F.astype(int).tolist())
+    scaled = (F - F.min(axis=0)) / np.ptp(F, axis=0)
+    types = []
+    for i, point in enumerate(scaled):
+        others = np.delete(scaled, i, axis=0) - point
+        if _largest(others, margin=True) > 1e-9:
+            types.append("se")
+        else:
+            types.append("sne" if _largest(others, margin=False) > 1e-9 else "us")
+    return types
+
+
+def _largest(others: np.ndarray, margin: bool) -> float:
+    """The largest margin by which weights of sum 1 prefer a point to the others, which are told by their differences.
+
+    Without a margin: the largest that the least weight can be while they prefer none of the others.
+    """
+    n, m = others.shape
+    slack = np.full(n, float(margin))
+    constraints = np.column_stack([-others, slack])
+    if not margin:
+        constraints = np.vstack([constraints, np.column_stack([-np.eye(m), np.ones(m)])])
+    found = linprog(
+        np.r_[np.zeros(m), -1],
+        A_ub=constraints,
+        b_ub=np.zeros(len(constraints)),
+        A_eq=[np.r_[np.ones(m), 0]],
+        b_eq=[1],
+        bounds=[(0, None)] * m + [(None, None)],
+    )
+    return -found.fun if found.success else -np.inf
+
+
+def _support_of_two(points: list[list[int]]) -> list[str]:
+    """Along the front, from left to right, the lower hull; what lies on it between two corners is not extreme."""
+    hull: list[int] = []
+
+    def turn(a: int, b: int, c: int) -> int:
+        (ax, ay), (bx, by), (cx, cy) = points[a], points[b], points[c]
+        return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+
+    for i in range(len(points)):
+        while len(hull) > 1 and turn(hull[-2], hull[-1], i) <= 0:
+            hull.pop()
+        hull.append(i)
+    types = ["se" if i in hull else "us" for i in range(len(points))]
+    for a, c in pairwise(hull):
+        for b in range(a + 1, c):
+            types[b] = "sne" if turn(a, b, c) == 0 else "us"
+    return types
+
+
+def features(instance: Instance, types: Sequence[str]) -> dict[str, Any]:
+    """What makes an instance hard, over 500 random points and one random neighbour of each."""
+    rng = np.random.default_rng(0)
+    upper = instance.upper
+    X = rng.integers(0, upper + 1, (500, len(upper)))
+    neighbours = X.copy()
+    rows, places = np.arange(len(X)), rng.integers(0, len(upper), len(X))
+    up = np.where(X[rows, places] == 0, 1, np.where(X[rows, places] == upper[places], -1, rng.choice([-1, 1], len(X))))
+    neighbours[rows, places] += up
+    F, G = (instance.evaluate(own)[0] * instance.signs for own in (X, neighbours))
+    correlation = [
+        [1.0 if i == j else _rank_correlation(F[:, i], F[:, j]) for j in range(F.shape[1])] for i in range(F.shape[1])
+    ]
+    return {
+        "unsupported": round(types.count("us") / len(types), 4),
+        "plateaus": np.round((F == G).mean(axis=0), 4).tolist(),
+        "correlation": correlation,
+    }
+
+
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    """None where one of them is the same at all points."""
+    return None if np.ptp(a) == 0 or np.ptp(b) == 0 else round(float(spearmanr(a, b).statistic), 4)
+
+
+def digest(text: str) -> str:
+    """The sha256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def files_of(name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """All files of an instance: where each belongs, and its text."""
+    text = definition(name)
+    instance = Instance.from_json(text)
+    assert max(instance.unit, 1) * len(instance.sizes) * int(instance.counts.sum()) < 2**52
+    X, n_evaluated, proof = prove(of_package(instance))
+    front = exact_front(instance, X)
+    n_var = len(instance.upper)
+    F = front[:, n_var:] * instance.signs
+    types = support(F)
+    variables = list(instance.attributes) if instance.space == "levels" else [f"bit {i}" for i in range(1, n_var + 1)]
+    rows = [",".join([*variables, *instance.labels]), *(",".join(map(str, row)) for row in front.tolist())]
+    front_text = "\n".join(rows) + "\n"
+    certificate = {
+        "name": name,
+        "instance sha256": digest(text),
+        "front sha256": digest(front_text),
+        "points": instance.n_points,
+        "evaluated": n_evaluated,
+        "proof": proof,
+        "members": len(front),
+        "program": f"pymoo_anon {version('pymoo_anon')}",
+        "features": features(instance, types),
+    }
+    yield instance_file(name), text
+    yield front_file(name), front_text
+    yield result_file(name), json.dumps(_morepo(instance, front[:, n_var:].tolist(), types, proof), indent=1) + "\n"
+    yield certificate_file(name), json.dumps(certificate, indent=1) + "\n"
+
+
+def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
+    """The front in MOrepo's format for results, version 1.0."""
+    labels = [f"z{j}" for j in range(1, len(instance.objectives) + 1)]
+    points = [{**dict(zip(labels, row, strict=True)), "type": own} for row, own in zip(values, types, strict=True)]
+    return {
+        "version": "1.0",
+        "instanceName": f"{CONTRIBUTION}_{instance.name}",
+        "contributionName": CONTRIBUTION,
+        "objectives": len(labels),
+        "objectiveType": ["int"] * len(labels),
+        "direction": ["max" if sign < 0 else "min" for sign in instance.signs],
+        "comments": f"Objectives: {', '.join(instance.labels)}. Proven, {proof}.",
+        "optimal": True,
+        "suppCard": len(types) - types.count("us"),
+        "extCard": types.count("se"),
+        "card": len(values),
+        "valid": True,
+        "points": points,
+    }
+
+
+def write(name: str) -> None:
+    """Make one instance, all its files or none.
+
+    Raises:
+        FileExistsError: One of them is there.
+    """
+    there = [DATA.joinpath(*parts) for parts in places(name) if DATA.joinpath(*parts).exists()]
+    if there:
+        raise FileExistsError(f"{there[0]} exists: an instance is never edited, only succeeded by a next version")
+    made = list(files_of(name))
+    for parts, text in made:
+        path = DATA.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+
+def places(name: str) -> list[tuple[str, ...]]:
+    """Where the files of an instance belong."""
+    return [instance_file(name), front_file(name), result_file(name), certificate_file(name)]
+
+
+def in_whole_numbers(instance: Instance, problem: AnonymizationProblem, F: np.ndarray | None) -> np.ndarray:
+    """(n, n_obj) array: values of the package's problem as the instance has them, minimised."""
+    values = problem.natural(np.empty((0, problem.n_obj)) if F is None else np.atleast_2d(F))
+    for j, own in enumerate(instance.objectives):
+        if own["measure"] == "GLM":
+            values[:, j] *= instance.unit
+        elif own["measure"] == "classes":
+            values[:, j] = problem.table.n_rows / values[:, j]
+    return np.rint(values) * instance.signs
+
+
+def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
+    """The best of so many random points, all equally likely."""
+    rng = np.random.default_rng(seed)
+    if isinstance(problem, PartitionProblem):
+        X = problem.sample(budget, rng)
+    else:
+        X = rng.integers(0, problem.lengths + 1, (budget, problem.n_var))
+    F = problem.compute_feasible(X)[1]
+    return F[is_nondominated(F, keep_weakly=False)] if len(F) else F
+
+
+def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray | None:
+    """What an algorithm returns after so many evaluations, with this package's operators."""
+    if algorithm == "random search":
+        return random_search(problem, budget, seed)
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    if isinstance(problem, PartitionProblem):
+        operators = {
+            "sampling": ValidSampling(),
+            "crossover": PartitionCrossover(),
+            "mutation": PerAttributeBitMutation(),
+        }
+    kind = NSGA2(pop_size=40, **operators) if algorithm == "NSGA-II" else PBGEA(pop_size=25, **operators)
+    return minimize(problem, kind, ("n_eval", budget), seed=seed).F
+
+
+def run_baselines() -> None:
+    """Run every algorithm on every instance, once per seed, and write what it reaches within the short budget."""
+    rows = ["instance,algorithm,budget,seed,hypervolume,found"]
+    for name in names():
+        suite_problem = load(name)
+        problem = of_package(suite_problem.instance)
+        budget = suite_problem.budgets[0]
+        began = process_time()
+        for algorithm in ALGORITHMS:
+            for seed in SEEDS:
+                found = search(algorithm, problem, budget, seed)
+                F = in_whole_numbers(suite_problem.instance, problem, found)
+                shares = f"{suite_problem.hypervolume_share(F):.6f},{suite_problem.found_share(F):.6f}"
+                rows.append(f"{name},{algorithm},{budget},{seed},{shares}")
+        print(f"{name}: {process_time() - began:.1f} s", flush=True)
+    (DATA / "baselines.csv").write_text("\n".join(rows) + "\n", encoding="utf-8", newline="\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")
+    given = parser.parse_args(arguments)
+    missing = [name for name in WANTED if not DATA.joinpath(*front_file(name)).exists()]
+    for name in given.names or ([] if given.baselines else missing):
+        began = process_time()
+        write(name)
+        certificate = json.loads(DATA.joinpath(*certificate_file(name)).read_text(encoding="utf-8"))
+        told = ", ".join(f"{key} {certificate[key]}" for key in ("points", "evaluated", "proof", "members"))
+        print(f"{name}: {told}, {process_time() - began:.1f} s", flush=True)
+    if given.baselines:
+        run_baselines()
+
+
+if __name__ == "__main__":
+    main()

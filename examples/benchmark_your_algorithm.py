@@ -1,0 +1,22 @@
+"""How good is an algorithm of mine? Run it on a frozen instance whose front is proven, and see its place."""
+
+import numpy as np
+from pymoo.algorithms.moo.sms import SMSEMOA
+from pymoo.operators.crossover.ux import UX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import IntegerRandomSampling
+from pymoo.optimize import minimize
+
+from pymoo_anon import suite
+
+mutation = PM(eta=3, vtype=float, repair=RoundingRepair())
+for name in ("patients-k-l-GLM-v1", "trips-k-GLM-s60-v1"):
+    problem = suite.load(name)
+    fronts = []
+    for seed in range(1, 6):
+        mine = SMSEMOA(pop_size=30, sampling=IntegerRandomSampling(), crossover=UX(), mutation=mutation)
+        fronts.append(minimize(problem, mine, ("n_eval", problem.budgets[0]), seed=seed).F)
+    most = np.max([len(F) for F in fronts])
+    print(f"{name}: at most {most} points of {len(problem.pareto_front())} after {problem.budgets[0]} evaluations")
+    print(suite.standings(problem, "mine", fronts).round(3), end="\n\n")

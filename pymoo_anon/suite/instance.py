@@ -1,0 +1,198 @@
+"""One instance of the suite: what it is made of, and what a point of it is worth, by numpy alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.suite.measures import LARGER_IS_BETTER, Released, measured, whole_sums
+
+Ints = NDArray[np.int64]
+
+# Keys are renumbered before their product passes this.
+_LARGEST_KEY = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A frozen problem: rows of whole numbers, how their values may be generalized, and what counts.
+
+    Attributes:
+        name: Its name, which ends with its version.
+        about: What it is, in a sentence.
+        space: "levels", a point says the level of every attribute; or "bits", a bit says whether two neighbours among
+            the values of an attribute stay apart.
+        attributes: Names of the attributes that are generalized.
+        sizes: Per attribute the number of its values, from 0 to one less.
+        levels: Per attribute an (n_levels, n_values) int64 array, the group of every value at every level; empty for
+            bits.
+        codes: (n, n_attributes) int64 array, the values of every row.
+        columns: Per other column an (n,) int64 array, its values.
+        counts: (n,) int64 array, how many persons every row stands for.
+        unit: GLM counts loss in so many parts of a cell, which makes it whole.
+        objectives: What is measured, each a mapping with "measure" and perhaps "column".
+        constraints: What must hold, each such a mapping with "at least" or "at most".
+        rule: The rule of suppression: "at most" or "below".
+        limit: Its number.
+        budgets: Recommended numbers of evaluations, a short and a long one.
+    """
+
+    name: str
+    about: str
+    space: str
+    attributes: tuple[str, ...]
+    sizes: tuple[int, ...]
+    levels: tuple[Ints, ...]
+    codes: Ints
+    columns: Mapping[str, Ints]
+    counts: Ints
+    unit: int
+    objectives: tuple[Mapping[str, Any], ...]
+    constraints: tuple[Mapping[str, Any], ...]
+    rule: str
+    limit: int
+    budgets: tuple[int, int]
+
+    @classmethod
+    def from_json(cls, text: str) -> Instance:
+        """Read an instance from the text of its file."""
+        read = json.loads(text)
+        attributes = read["attributes"]
+        return cls(
+            name=read["name"],
+            about=read["about"],
+            space=read["space"],
+            attributes=tuple(own["name"] for own in attributes),
+            sizes=tuple(own["values"] for own in attributes),
+            levels=tuple(np.array(own["levels"], dtype=np.int64) for own in attributes if "levels" in own),
+            codes=np.array([read["rows"][own["name"]] for own in attributes], dtype=np.int64).T,
+            columns={name: np.array(values, dtype=np.int64) for name, values in read["columns"].items()},
+            counts=np.array(read["counts"], dtype=np.int64),
+            unit=read["unit"],
+            objectives=tuple(read["objectives"]),
+            constraints=tuple(read["constraints"]),
+            rule=read["suppression"]["rule"],
+            limit=read["suppression"]["limit"],
+            budgets=tuple(read["budgets"]),
+        )
+
+    @property
+    def upper(self) -> Ints:
+        """(n_var,) int64 array: the greatest level of every attribute, or 1 for every bit."""
+        if self.space == "bits":
+            return np.ones(sum(self.sizes) - len(self.sizes), dtype=np.int64)
+        return np.array([len(own) - 1 for own in self.levels])
+
+    @property
+    def n_points(self) -> int:
+        """Number of points of the search space."""
+        return prod(int(top) + 1 for top in self.upper)
+
+    @property
+    def signs(self) -> Ints:
+        """(n_obj,) int64 array: -1 where a larger value is better, 1 where a smaller one is."""
+        return np.array([-1 if LARGER_IS_BETTER[own["measure"]] else 1 for own in self.objectives])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for every objective: its measure, and the column that it reads."""
+        return tuple(" of ".join(filter(None, (own["measure"], own.get("column")))) for own in self.objectives)
+
+    def checked(self, X: ArrayLike) -> Ints:
+        """Points as an (n, n_var) int64 array.
+
+        Args:
+            X: (n, n_var) array of whole numbers, as integers, Booleans or floats.
+
+        Raises:
+            ValueError: X has another shape, or holds a number that is not whole or out of range.
+        """
+        given, upper = np.asarray(X), self.upper
+        if given.ndim != 2 or given.shape[1] != len(upper):
+            raise ValueError(f"X must be an (n, {len(upper)}) array, got shape {given.shape}")
+        points = given.astype(float)
+        wrong = ~((points == np.floor(points)) & (points >= 0) & (points <= upper))
+        if wrong.any():
+            wanted = "0 or 1" if self.space == "bits" else f"whole numbers from 0 to {', '.join(map(str, upper))}"
+            raise ValueError(
+                f"X must hold {wanted}, got {examples(points[wrong].tolist())}; pymoo's RoundingRepair and its "
+                "operators for whole numbers or bits keep it so"
+            )
+        return points.astype(np.int64)
+
+    def evaluate(self, X: ArrayLike) -> tuple[Ints, Ints]:
+        """What points are worth.
+
+        Args:
+            X: (n, n_var) array of whole numbers.
+
+        Returns:
+            (n, n_obj) int64 array of the objectives with their natural signs, k and not -k; and (n, n_constraints)
+            int64 array, at most 0 where a constraint holds.
+
+        Raises:
+            ValueError: X has another shape, or holds a number that is not whole or out of range.
+        """
+        points = self.checked(X)
+        values = np.empty((len(points), len(self.objectives)), dtype=np.int64)
+        excess = np.empty((len(points), len(self.constraints)), dtype=np.int64)
+        for i, x in enumerate(points):
+            released = self.released(x)
+            values[i] = [measured(released, own) for own in self.objectives]
+            excess[i] = [_excess(measured(released, own), own) for own in self.constraints]
+        return values, excess
+
+    def released(self, x: Sequence[int] | Ints) -> Released:
+        """What one point makes of the rows.
+
+        Args:
+            x: (n_var,) array of whole numbers.
+        """
+        keys, n_keys = np.zeros(len(self.counts), dtype=np.int64), 1
+        costs = np.zeros(len(self.counts), dtype=np.int64)
+        for groups, own, size in zip(self._groups(np.asarray(x)), self.codes.T, self.sizes, strict=True):
+            n_groups = int(groups.max()) + 1
+            if n_keys * n_groups > _LARGEST_KEY:
+                found, keys = np.unique(keys, return_inverse=True)
+                n_keys = len(found)
+            keys = keys * n_groups + groups[own]
+            n_keys *= n_groups
+            extents = np.bincount(groups)[groups] - 1
+            costs += (extents * (self.unit // max(size - 1, 1)))[own]
+        _, class_of = np.unique(keys, return_inverse=True)
+        sizes = whole_sums(class_of, self.counts, int(class_of.max()) + 1)
+        full_cost = len(self.sizes) * self.unit
+        return Released(class_of, sizes, self._kept(sizes), costs, full_cost, self.counts, self.columns)
+
+    def _groups(self, x: Ints) -> list[Ints]:
+        """Per attribute the group of every value."""
+        if self.space == "levels":
+            return [levels[level] for levels, level in zip(self.levels, x, strict=True)]
+        parts = np.split(x, np.cumsum([size - 1 for size in self.sizes])[:-1])
+        return [np.concatenate([[0], np.cumsum(part)]) for part in parts]
+
+    def _kept(self, sizes: Ints) -> NDArray[np.bool_]:
+        """Which classes of these sizes are kept.
+
+        The rule "below" suppresses every class with fewer persons than its limit. The rule "at most" suppresses the
+        smallest classes first, those of one size together, while they hold at most so many persons together.
+        """
+        if self.rule == "below":
+            return sizes >= self.limit
+        order = np.sort(sizes)
+        up_to = np.cumsum(order)[np.searchsorted(order, sizes, side="right") - 1]
+        return up_to > self.limit
+
+
+def _excess(value: int, constraint: Mapping[str, Any]) -> int:
+    """How far a value is beyond what a constraint allows; at most 0 where it holds."""
+    if "at least" in constraint:
+        return int(constraint["at least"]) - value
+    return value - int(constraint["at most"])

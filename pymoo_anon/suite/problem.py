@@ -1,0 +1,128 @@
+"""The suite's instances as problems of pymoo."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from moocore import hypervolume
+from numpy.typing import ArrayLike, NDArray
+from pymoo.core.problem import Problem
+
+from pymoo_anon._messages import examples
+from pymoo_anon.suite.files import certificate_file, data, front_file, instance_file, read
+from pymoo_anon.suite.instance import Instance
+
+Matrix = NDArray[np.float64]
+
+# The reference point lies this share of the front's range beyond its nadir.
+_BEYOND = 0.1
+
+
+class SuiteProblem(Problem):  # type: ignore[misc]
+    """An instance of the suite: frozen data, exact values, and a front that is proven.
+
+    Objectives are minimised, k as -k, and all are whole numbers. Points may be integers, Booleans or whole floats.
+
+    Args:
+        instance: The instance.
+        front: (n, n_var + n_obj) int64 array, the proven front: a point a row, and its values with natural signs.
+        certificate: What is proven, and how hard the instance is.
+
+    Attributes:
+        instance: The instance; `instance.evaluate` needs numpy alone.
+        certificate: How the front was proven, and hashes.
+        features: What makes the instance hard: "unsupported", the share of the front that no weighted sum finds;
+            "plateaus", per objective the share of steps to a neighbour that leave it as it is; "correlation", of the
+            ranks of the minimised objectives over random points.
+    """
+
+    def __init__(self, instance: Instance, front: NDArray[np.int64], certificate: Mapping[str, Any]) -> None:
+        self.instance = instance
+        self.certificate = dict(certificate)
+        self.features: dict[str, Any] = self.certificate["features"]
+        upper = instance.upper
+        self._set = front[:, : len(upper)].astype(bool if instance.space == "bits" else np.int64)
+        self._front: Matrix = (front[:, len(upper) :] * instance.signs).astype(float)
+        super().__init__(
+            n_var=len(upper),
+            n_obj=len(instance.objectives),
+            n_ieq_constr=len(instance.constraints),
+            xl=np.zeros(len(upper)),
+            xu=upper.astype(float),
+            vtype=bool if instance.space == "bits" else int,
+        )
+
+    @property
+    def budgets(self) -> tuple[int, int]:
+        """Recommended numbers of evaluations, a short and a long one; the stored results are of the short one."""
+        return self.instance.budgets
+
+    def name(self) -> str:
+        """The instance's name."""
+        return self.instance.name
+
+    def reference_point(self) -> Matrix:
+        """(n_obj,) float array, for hypervolumes: a tenth of the front's range beyond its nadir."""
+        ideal, nadir = self._front.min(axis=0), self._front.max(axis=0)
+        point: Matrix = nadir + _BEYOND * (nadir - ideal)
+        return point
+
+    def hypervolume_share(self, F: ArrayLike) -> float:
+        """The hypervolume of a set of points, as a share of that of the proven front.
+
+        Args:
+            F: (n, n_obj) array of minimised values, such as `res.F`; may be empty.
+        """
+        points = np.asarray(F, dtype=float).reshape(-1, self.n_obj)
+        low, spread = self._front.min(axis=0), np.ptp(self._front, axis=0)
+        reference = np.full(self.n_obj, 1 + _BEYOND)
+        found, whole = (hypervolume((own - low) / spread, ref=reference) for own in (points, self._front))
+        return float(found / whole)
+
+    def found_share(self, F: ArrayLike) -> float:
+        """The share of the proven front's members that are among a set of points.
+
+        Args:
+            F: (n, n_obj) array of minimised values, such as `res.F`; may be empty.
+        """
+        points = set(map(tuple, np.asarray(F, dtype=float).reshape(-1, self.n_obj)))
+        return float(np.mean([tuple(member) in points for member in self._front]))
+
+    def _calc_pareto_front(self, *args: Any, **kwargs: Any) -> Matrix:
+        return self._front.copy()
+
+    def _calc_pareto_set(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        return self._set.copy()
+
+    def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        values, excess = self.instance.evaluate(X)
+        out["F"], out["G"] = (values * self.instance.signs).astype(float), excess.astype(float)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all instances, in alphabetical order."""
+    return tuple(sorted(file.name.removesuffix(".csv") for file in (data() / "fronts").iterdir()))
+
+
+def load(name: str) -> SuiteProblem:
+    """An instance as a problem of pymoo.
+
+    Args:
+        name: One of `names()`.
+
+    Raises:
+        KeyError: There is no instance of this name.
+
+    >>> problem = load("patients-k-GLM-v1")
+    >>> problem.pareto_front().shape[1], problem.instance.labels
+    (2, ('k', 'GLM'))
+    """
+    if name not in names():
+        raise KeyError(f"name must be one of suite.names(), such as {examples(names())}; got {name!r}")
+    instance = Instance.from_json(read(*instance_file(name)))
+    _, *lines = read(*front_file(name)).splitlines()
+    front = np.array([line.split(",") for line in lines], dtype=np.int64)
+    return SuiteProblem(instance, front, json.loads(read(*certificate_file(name))))

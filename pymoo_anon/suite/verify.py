@@ -1,0 +1,386 @@
+"""Check the suite without its makers: recount every front and certificate with numpy and the standard library alone.
+
+    python verify.py FOLDER [NAME ...] [--most POINTS]
+
+FOLDER holds `instances`, `fronts`, `results` and `certificates`. Nothing of the package that made them is used. Per
+instance the program checks that
+
+- the certificate's hashes are those of the instance and the front (line ends do not count), and its numbers are right;
+- the instance is well formed: values in their domains, no row twice, levels that only merge;
+- every member of the front has the values that it is said to have, satisfies all constraints, and is dominated by none;
+- the front in MOrepo's format is the same;
+- no point of the search space is missing, where it has at most so many points (a million unless told otherwise).
+
+Larger search spaces are beyond recounting: that nothing is missing there rests on the proof that the certificate names.
+It prints a line per instance, and ends with 1 where it found a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+# How many points are compared with the front at once.
+_BATCH = 2000
+
+_LARGER_IS_BETTER = {"k", "l", "S_k", "S_l", "classes"}
+
+
+class State(NamedTuple):
+    """Rows that are alike so far: their class, what they still are, what a cell of theirs lost, and how many persons.
+
+    Attributes:
+        part: (n,) array, the class of every row by the attributes that are generalized so far; ascending.
+        rest: (n,) array, the number of what the row holds in all other attributes and columns.
+        cost: (n,) array, the loss of one person by the attributes so far.
+        persons: (n,) array, how many.
+    """
+
+    part: Ints
+    rest: Ints
+    cost: Ints
+    persons: Ints
+
+
+class Space:
+    """An instance as its file tells it, and a walk over its points, attribute by attribute."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.told = told
+        self.attributes = [own["name"] for own in told["attributes"]]
+        self.sizes = [int(own["values"]) for own in told["attributes"]]
+        self.codes = [np.array(told["rows"][name], dtype=np.int64) for name in self.attributes]
+        self.columns = {name: np.array(values, dtype=np.int64) for name, values in told["columns"].items()}
+        self.counts = np.array(told["counts"], dtype=np.int64)
+        self.n_persons = int(self.counts.sum())
+        # Number what follows every attribute: `rests[j]` are numbers of all that is not generalized before j.
+        self.values, rest = np.unique(np.stack([*self.columns.values(), 0 * self.counts]), axis=1, return_inverse=True)
+        rest = rest.reshape(-1)
+        self.n_rests = [self.values.shape[1]]
+        self.code_of: list[Ints] = []
+        self.next_of: list[Ints] = []
+        for codes in reversed(self.codes):
+            keys, first, now = np.unique(codes * self.n_rests[0] + rest, return_index=True, return_inverse=True)
+            self.code_of.insert(0, codes[first])
+            self.next_of.insert(0, rest[first])
+            self.n_rests.insert(0, len(keys))
+            rest = now.reshape(-1)
+        self.start = State(0 * rest, rest, 0 * rest, self.counts)
+
+    @property
+    def bits(self) -> bool:
+        """Whether points are bit strings."""
+        return bool(self.told["space"] == "bits")
+
+    @property
+    def n_var(self) -> int:
+        """Numbers in a point."""
+        return sum(self.sizes) - len(self.sizes) if self.bits else len(self.sizes)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        if self.bits:
+            return int(2**self.n_var)
+        return prod(len(list(own["levels"])) for own in self.told["attributes"])
+
+    @property
+    def signs(self) -> Ints:
+        """1 for every objective that is minimised, -1 for the others."""
+        return np.array([-1 if own["measure"] in _LARGER_IS_BETTER else 1 for own in self.told["objectives"]])
+
+    def choices(self, j: int) -> Iterator[Ints]:
+        """All ways to group the values of attribute j."""
+        if self.bits:
+            for bits in product((0, 1), repeat=self.sizes[j] - 1):
+                yield np.concatenate([[0], np.cumsum(bits, dtype=np.int64)])
+        else:
+            yield from (np.array(level) for level in self.told["attributes"][j]["levels"])
+
+    def groups(self, x: Sequence[int]) -> list[Ints]:
+        """How a point groups the values of every attribute.
+
+        Raises:
+            ValueError: It is no point of the space.
+        """
+        if len(x) != self.n_var or min(x) < 0:
+            raise ValueError(f"{list(x)} is no point")
+        if not self.bits:
+            return [np.array(own["levels"][level]) for own, level in zip(self.told["attributes"], x, strict=True)]
+        if max(x) > 1:
+            raise ValueError(f"{list(x)} is no point")
+        ends = np.cumsum([size - 1 for size in self.sizes])
+        return [np.concatenate([[0], np.cumsum(part)]) for part in np.split(np.array(x), ends[:-1])]
+
+    def step(self, state: State, j: int, groups: Ints) -> State:
+        """The rows once attribute j is generalized, those that are alike as one."""
+        codes, n_rests = self.code_of[j][state.rest], self.n_rests[j + 1]
+        extents = np.bincount(groups)[groups] - 1
+        cost = state.cost + (self.told["unit"] * extents // max(self.sizes[j] - 1, 1))[codes]
+        part = state.part * (groups.max() + 1) + groups[codes]
+        keys = part * n_rests + self.next_of[j][state.rest]
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        part = keys[first] // n_rests
+        numbered = np.cumsum(np.concatenate([[False], part[1:] != part[:-1]]))
+        return State(numbered, keys[first] % n_rests, cost[order][first], np.add.reduceat(state.persons[order], first))
+
+    def walk(self, state: State | None = None, j: int = 0) -> Iterator[tuple[list[int], list[int]]]:
+        """The objectives of all points, and by how much each breaks its constraints."""
+        state = self.start if state is None else state
+        if j == len(self.sizes):
+            yield self.measured(state)
+        else:
+            for groups in self.choices(j):
+                yield from self.walk(self.step(state, j, groups), j + 1)
+
+    def at(self, x: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The objectives of one point, and by how much it breaks its constraints."""
+        state = self.start
+        for j, groups in enumerate(self.groups(x)):
+            state = self.step(state, j, groups)
+        return self.measured(state)
+
+    def measured(self, state: State) -> tuple[list[int], list[int]]:
+        """What a point is worth whose classes are told.
+
+        Raises:
+            ValueError: A measure is not known.
+        """
+        starts = np.flatnonzero(np.concatenate([[True], state.part[1:] != state.part[:-1]]))
+        sizes, costs = np.add.reduceat(state.persons, starts), state.cost[starts]
+        rule, limit = self.told["suppression"]["rule"], self.told["suppression"]["limit"]
+        if rule == "below":
+            kept = sizes >= limit
+        else:
+            # The smallest classes go first, all of one size together, while they hold no more persons than the limit.
+            different, place, number = np.unique(sizes, return_inverse=True, return_counts=True)
+            kept = (np.cumsum(different * number) > limit)[place]
+        lost = int(sizes[~kept].sum())
+
+        def value(wanted: dict[str, Any]) -> int:
+            name = wanted["measure"]
+            if name == "k":
+                return int(sizes[kept].min()) if kept.any() else self.n_persons
+            if name == "S_k":
+                return int((sizes[kept] ** 2).sum()) + lost**2
+            if name == "DM":
+                return int((sizes[kept] ** 2).sum()) + lost * self.n_persons
+            if name == "classes":
+                return int(kept.sum()) + (lost > 0)
+            if name == "GLM":
+                return int((sizes * costs)[kept].sum()) + lost * len(self.sizes) * int(self.told["unit"])
+            table = self._table(state, wanted["column"], len(sizes))
+            if name == "l":
+                return int((table[kept] > 0).sum(axis=1).min()) if kept.any() else int((table.sum(axis=0) > 0).sum())
+            if name == "S_l":
+                return int((table[kept] ** 2).sum() + (table[~kept].sum(axis=0) ** 2).sum())
+            if name == "CM":
+                return self.n_persons - int(table[kept].max(axis=1).sum())
+            raise ValueError(f"{name!r} is no measure")
+
+        over = [
+            own["at least"] - value(own) if "at least" in own else value(own) - own["at most"]
+            for own in self.told["constraints"]
+        ]
+        return [value(own) for own in self.told["objectives"]], over
+
+    def _table(self, state: State, column: str, n_classes: int) -> Ints:
+        """(n_classes, n_values) array: how often every class has every value of a column."""
+        values = self.values[list(self.columns).index(column)][state.rest]
+        width = int(self.columns[column].max()) + 1
+        cells = np.bincount(state.part * width + values, weights=state.persons, minlength=n_classes * width)
+        return cells.astype(np.int64).reshape(n_classes, width)
+
+
+def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
+    """What is wrong with one instance, its front or its certificate.
+
+    Args:
+        folder: Where the files are.
+        name: The instance.
+        most: Visit all points where there are no more.
+
+    Returns:
+        Sentences, none where all holds; and what was recounted.
+    """
+    try:
+        certificate = json.loads((folder / "certificates" / f"{name}.json").read_text(encoding="utf-8"))
+        (instance,) = folder.glob(f"instances/json/*_{name}.json")
+        (result,) = folder.glob(f"results/*_{name}_result.json")
+        front = folder / "fronts" / f"{name}.csv"
+        found = [
+            f"the hash of the {what} is not the certificate's"
+            for what, path in (("instance", instance), ("front", front))
+            if digest(path) != certificate[f"{what} sha256"]
+        ]
+        space = Space(json.loads(instance.read_text(encoding="utf-8")))
+        found += malformed(space, name)
+        if found:
+            return found, ""
+        header, *lines = front.read_text(encoding="utf-8").splitlines()
+        members = np.array([[int(word) for word in line.split(",")] for line in lines])
+        X, values = members[:, : space.n_var], members[:, space.n_var :]
+        if values.shape[1] != len(space.told["objectives"]) or header.count(",") + 1 != members.shape[1]:
+            return [*found, "the front has another number of columns"], ""
+        found += wrong_numbers(certificate, space, len(members), name)
+        found += wrong_members(space, X, values)
+        found += wrong_result(json.loads(result.read_text(encoding="utf-8")), instance.stem, space, values)
+        if found or space.n_points > most:
+            return found, f"{len(members)} members recounted"
+        return missing(
+            space, values * space.signs
+        ), f"{len(members)} members and all {space.n_points:,} points recounted"
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        return [f"its files cannot be read: {type(error).__name__}: {error}"], ""
+
+
+def digest(path: Path) -> str:
+    """The sha256 of a file, its line ends taken as newlines."""
+    return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+
+
+def malformed(space: Space, name: str) -> list[str]:
+    """What is wrong with the instance itself."""
+    found = [] if space.told["name"] == name else ["the instance has another name"]
+    if any((codes < 0).any() or (codes >= size).any() for codes, size in zip(space.codes, space.sizes, strict=True)):
+        found.append("a row holds a value that is not in its domain")
+    if (space.counts < 1).any():
+        found.append("a row counts nobody")
+    rows = np.stack([*space.codes, *space.columns.values()])
+    if np.unique(rows, axis=1).shape[1] < len(space.counts):
+        found.append("a row is there twice")
+    for own in [] if space.bits else space.told["attributes"]:
+        levels = [np.array(level) for level in own["levels"]]
+        if any(len(level) != own["values"] for level in levels) or len(np.unique(levels[0])) != own["values"]:
+            found.append(f"the first level of {own['name']} is not its values")
+        for below, above in pairwise(levels):
+            if len(set(zip(below.tolist(), above.tolist(), strict=True))) != len(np.unique(below)):
+                found.append(f"a level of {own['name']} does not merge the groups of the level below")
+    if any(space.told["unit"] % max(size - 1, 1) for size in space.sizes):
+        found.append("the unit does not make the loss whole")
+    return found
+
+
+def wrong_numbers(certificate: dict[str, Any], space: Space, n_members: int, name: str) -> list[str]:
+    """What is wrong with the certificate itself."""
+    right = {"name": name, "points": space.n_points, "members": n_members}
+    found = [f"the certificate's {key} must be {value}" for key, value in right.items() if certificate[key] != value]
+    if certificate["proof"] not in ("exhaustive", "branch and bound"):
+        found.append(f"no proof is called {certificate['proof']!r}")
+    least = space.n_points if certificate["proof"] == "exhaustive" else n_members
+    if not least <= certificate["evaluated"] <= space.n_points:
+        found.append("the certificate's number of evaluated points cannot be")
+    return found
+
+
+def wrong_members(space: Space, X: Ints, values: Ints) -> list[str]:
+    """Members whose values are others, that break a constraint, or that another member dominates or equals."""
+    found = []
+    for x, told in zip(X.tolist(), values.tolist(), strict=True):
+        own, over = space.at(x)
+        if own != told:
+            found.append(f"{x} has the values {own} and not {told}")
+        if any(excess > 0 for excess in over):
+            found.append(f"{x} breaks a constraint")
+    F = values * space.signs
+    for i, f in enumerate(F):
+        if np.any(np.all(np.delete(F, i, axis=0) <= f, axis=1)):
+            found.append(f"the member with the values {values[i].tolist()} is dominated or there twice")
+    return found
+
+
+def wrong_result(result: dict[str, Any], stem: str, space: Space, values: Ints) -> list[str]:
+    """Where the front in MOrepo's format is another one."""
+    labels = [f"z{j}" for j in range(1, values.shape[1] + 1)]
+    types = [point["type"] for point in result["points"]]
+    right = {
+        "instanceName": stem,
+        "objectives": len(labels),
+        "objectiveType": ["int"] * len(labels),
+        "direction": ["max" if sign < 0 else "min" for sign in space.signs],
+        "optimal": True,
+        "valid": True,
+        "card": len(values),
+        "suppCard": len(types) - types.count("us"),
+        "extCard": types.count("se"),
+    }
+    found = [f"the result's {key} must be {value}" for key, value in right.items() if result[key] != value]
+    if [[point[label] for label in labels] for point in result["points"]] != values.tolist():
+        found.append("the result's points are not those of the front")
+    elif len(labels) == 2 and types != types_of_two(values * space.signs):
+        found.append("the result's types are not those of its points")
+    return found
+
+
+def types_of_two(F: Ints) -> list[str]:
+    """Of two objectives the type of every member: above a line between two others, on one, or neither."""
+    types = []
+    for point in F:
+        left, right = (F[side] - point for side in (F[:, 0] < point[0], F[:, 0] > point[0]))
+        # The cross product is positive where the point lies above the line, on the far side from the best.
+        turns = np.outer(left[:, 0], right[:, 1]) - np.outer(left[:, 1], right[:, 0])
+        types.append("us" if (turns > 0).any() else "sne" if (turns == 0).any() else "se")
+    return types
+
+
+def missing(space: Space, F: Ints) -> list[str]:
+    """Whether some point of the whole space is no worse than the front."""
+    batch: list[list[int]] = []
+
+    def uncovered() -> list[str]:
+        points = np.array(batch, dtype=np.int64).reshape(-1, len(space.signs)) * space.signs
+        covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
+        batch.clear()
+        return [f"the front lacks a point with the values {(own * space.signs).tolist()}" for own in points[~covered]]
+
+    found: list[str] = []
+    for values, over in space.walk():
+        if all(excess <= 0 for excess in over):
+            batch.append(values)
+        if len(batch) == _BATCH:
+            found += uncovered()
+    return found + uncovered()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check what is asked for, and say what was found.
+
+    Args:
+        arguments: Those of the command line; None reads them.
+
+    Returns:
+        0, or 1 where there is a fault.
+    """
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--most", type=int, default=10**6, metavar="POINTS")
+    given = parser.parse_args(arguments)
+    everything = {path.stem for path in given.folder.glob("fronts/*.csv")}
+    everything |= {path.stem for path in given.folder.glob("certificates/*.json")}
+    wrong = 0
+    for name in given.names or sorted(everything):
+        found, recounted = faults(given.folder, name, given.most)
+        shown = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
+        print(f"{name}: {'FAULT: ' + shown if found else 'holds; ' + recounted}", flush=True)
+        wrong += bool(found)
+    print(f"{wrong} with faults" if wrong else "no faults")
+    return 1 if wrong or not (given.names or everything) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

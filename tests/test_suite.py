@@ -1,0 +1,364 @@
+"""The suite: three programs agree on every instance, its problems are pymoo's, and algorithms are ranked."""
+
+import copy
+import json
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import make_suite
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.operators.crossover.pntx import TwoPointCrossover
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.bitflip import BitflipMutation
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
+from pymoo.optimize import minimize
+
+from pymoo_anon import suite
+from pymoo_anon.suite.measures import LARGER_IS_BETTER
+from pymoo_anon.suite.verify import Space, main
+
+ROOM = Path(suite.__file__).parent
+DATA = ROOM / "data"
+
+
+def told(name):
+    """An instance as its file tells it."""
+    return json.loads((DATA / "instances" / "json" / f"PymooAnon26_{name}.json").read_text(encoding="utf-8"))
+
+
+def random_instance(rng):
+    """A small instance of any kind, with all measures as objectives and two constraints."""
+    bits = rng.random() < 0.4
+    sizes = rng.integers(1, 5, 3) if bits else rng.integers(1, 9, 3)
+    sizes[0] = max(sizes[0], 2)
+    rows = np.unique(rng.integers(0, [*sizes, 3, 2], (rng.integers(1, 40), 5)), axis=0)
+    attributes = [{"name": f"a{j}", "values": int(size)} for j, size in enumerate(sizes)]
+    for own in [] if bits else attributes:
+        n = own["values"]
+        own["levels"] = [list(range(n)), [value // 2 for value in range(n)], [0] * n]
+    read = {"l": "s", "S_l": "s", "CM": "t"}
+    counts = rng.integers(1, 5, len(rows))
+    return {
+        "name": "random",
+        "about": "",
+        "space": "bits" if bits else "levels",
+        "attributes": attributes,
+        "objectives": [
+            {"measure": own, "column": read[own]} if own in read else {"measure": own} for own in LARGER_IS_BETTER
+        ],
+        "constraints": [{"measure": "k", "at least": 3}, {"measure": "l", "column": "s", "at most": 2}],
+        "suppression": {
+            "rule": str(rng.choice(["at most", "below"])),
+            "limit": int(rng.choice([0, 1, 4, counts.sum() // 2, counts.sum()])),
+        },
+        "unit": 840,
+        "budgets": [10, 40],
+        "rows": {f"a{j}": rows[:, j].tolist() for j in range(3)},
+        "columns": {"s": rows[:, 3].tolist(), "t": rows[:, 4].tolist()},
+        "counts": counts.tolist(),
+    }
+
+
+def points(upper, n, rng):
+    return np.vstack([0 * upper, upper, rng.integers(0, upper + 1, (n, len(upper)))])
+
+
+def test_the_suite_and_its_verifier_count_alike():
+    """Whatever is suppressed, even all; on random instances with every measure and constraint."""
+    rng = np.random.default_rng(1)
+    all_lost = 0
+    for _ in range(150):
+        made = random_instance(rng)
+        instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
+        X = points(instance.upper, 4, rng)
+        values, excess = instance.evaluate(X)
+        assert [(own.tolist(), over.tolist()) for own, over in zip(values, excess, strict=True)] == [
+            tuple(map(list, space.at(x))) for x in X.tolist()
+        ]
+        assert instance.n_points == space.n_points
+        all_lost += sum(not instance.released(x).kept.any() for x in X)
+    assert all_lost > 10
+
+
+def test_more_combinations_than_a_number_holds_are_counted():
+    """Nine attributes of 256 values: the first would be shifted out of 64 bits."""
+    rng = np.random.default_rng(4)
+    made = random_instance(rng)
+    levels = [list(range(256)), [value // 128 for value in range(256)]]
+    made.update(
+        space="levels",
+        attributes=[{"name": f"a{j}", "values": 256, "levels": levels} for j in range(9)],
+        rows={f"a{j}": rng.choice([0, 42, 255], 500).tolist() for j in range(9)},
+        columns={name: rng.integers(0, 3, 500).tolist() for name in "st"},
+        counts=[1] * 500,
+        unit=255,
+        suppression={"rule": "at most", "limit": 0},
+    )
+    instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
+    for x in ([0] * 9, [0, 1, 1, 1, 1, 1, 1, 1, 1], [1] * 9):
+        assert instance.evaluate([x])[0][0].tolist() == space.at(x)[0]
+
+
+def test_a_walk_of_the_verifier_meets_every_point():
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        space = Space(random_instance(rng))
+        upper = suite.Instance.from_json(json.dumps(space.told)).upper
+        every = np.stack(np.meshgrid(*[np.arange(top + 1) for top in upper], indexing="ij"), -1).reshape(-1, len(upper))
+        assert sorted(map(str, space.walk())) == sorted(str(space.at(x)) for x in every.tolist())
+
+
+@pytest.mark.parametrize("name", suite.names())
+def test_three_programs_agree(name):
+    """The suite's plain numpy, the verifier, and the package's engine; at random points and at members of the front."""
+    problem, space = suite.load(name), Space(told(name))
+    instance = problem.instance
+    members = problem.pareto_set()[:: len(problem.pareto_set()) // 2]
+    X = np.vstack([points(instance.upper, 2, np.random.default_rng(3)), members.astype(np.int64)])
+    values, excess = instance.evaluate(X)
+    assert [own.tolist() for own in values] == [space.at(x)[0] for x in X.tolist()]
+    engine = make_suite.of_package(instance)
+    F = engine.evaluate(X.astype(engine.vtype), return_values_of=["F", "G"])
+    assert np.array_equal(make_suite.in_whole_numbers(instance, engine, F[0]), values * instance.signs)
+    assert np.array_equal(F[1] <= 0, excess <= 0)
+
+
+@pytest.mark.parametrize("name", suite.names())
+def test_problems_know_their_fronts(name):
+    problem = suite.load(name)
+    front, chosen = problem.pareto_front(), problem.pareto_set()
+    assert problem.name() == name
+    few = np.linspace(0, len(front) - 1, 3).astype(int)
+    out = problem.evaluate(chosen[few], return_values_of=["F", "G"])
+    assert np.array_equal(out[0], front[few])
+    assert (out[1] <= 0).all()
+    assert np.array_equal(problem.ideal_point(), front.min(axis=0))
+    assert np.array_equal(problem.nadir_point(), front.max(axis=0))
+    assert (problem.reference_point() > problem.nadir_point()).all()
+    assert problem.hypervolume_share(front) == problem.found_share(front) == 1
+    assert problem.hypervolume_share(front[:0]) == problem.found_share(front[:0]) == 0
+    assert problem.hypervolume_share(front[1:]) < 1
+    assert problem.found_share(front[1:]) == (len(front) - 1) / len(front)
+    short, long = problem.budgets
+    assert 0 < short < long
+    features = problem.features
+    assert 0 <= features["unsupported"] <= 1
+    assert len(features["plateaus"]) == len(features["correlation"]) == problem.n_obj
+
+
+def test_the_suite_is_as_wide_as_it_says():
+    problems = [suite.load(name) for name in suite.names()]
+    levels = [problem.instance for problem in problems if problem.instance.space == "levels"]
+    assert 20 <= len(problems) <= 40
+    assert {problem.n_obj for problem in problems} == {2, 3, 4, 5}
+    assert min(own.n_points for own in levels) < 10**3
+    assert max(own.n_points for own in levels) > 10**8
+    assert len(levels) < len(problems)
+    assert sum(path.stat().st_size for path in DATA.rglob("*.*")) < 5 * 2**20
+
+
+def test_every_name_has_all_its_files():
+    for name in suite.names():
+        assert all(DATA.joinpath(*place).is_file() for place in make_suite.places(name))
+    for folder in ("instances/json", "results", "certificates"):
+        assert len(list((DATA / folder).iterdir())) == len(suite.names())
+
+
+def test_points_may_be_whole_floats():
+    problem = suite.load("patients-k-GLM-v1")
+    X = problem.pareto_set()[:3]
+    assert np.array_equal(problem.evaluate(X.astype(float), return_values_of=["F"]), problem.pareto_front()[:3])
+    bits = suite.load("clinic-bits-k-GLM-v1")
+    assert bits.vtype is bool
+    assert np.array_equal(bits.evaluate(bits.pareto_set().astype(float), return_values_of=["F"]), bits.pareto_front())
+
+
+def test_problems_survive_a_trip():
+    problem = suite.load("patients-k-GLM-v1")
+    for other in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem)):
+        assert np.array_equal(other.pareto_front(), problem.pareto_front())
+        assert other.name() == problem.name()
+
+
+def test_nobody_changes_a_front():
+    problem = suite.load("patients-k-GLM-v1")
+    problem.pareto_front()[:] = 0
+    assert suite.load("patients-k-GLM-v1").pareto_front().any()
+    assert problem.hypervolume_share(suite.load("patients-k-GLM-v1").pareto_front()) == 1
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[0.5, 0, 0, 0, 0]], r"got 0\.5; pymoo's RoundingRepair"),
+        ([[0, 0, 0, 0, 9]], r"whole numbers from 0 to 5, 4, 1, 3, 3, got 9\.0;"),
+        ([[-1, 0, 0, 0, 0]], "whole numbers from 0 to"),
+        ([[np.nan, 0, 0, 0, 0]], "whole numbers from 0 to"),
+        ([[0, 0]], r"an \(n, 5\) array, got shape \(1, 2\)"),
+    ],
+)
+def test_what_is_no_point_is_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        suite.load("patients-k-GLM-v1").instance.evaluate(X)
+
+
+def test_what_is_no_bit_is_refused():
+    with pytest.raises(ValueError, match=r"X must hold 0 or 1, got 2\.0, 0\.5; "):
+        suite.load("clinic-bits-k-GLM-v1").instance.evaluate([[2, 0.5] + [0] * 14])
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(KeyError, match=r"name must be one of suite\.names\(\), such as .*; got 'adult'"):
+        suite.load("adult")
+
+
+def test_algorithms_that_know_only_pymoo_run():
+    problem = suite.load("patients-k-l-GLM-v1")
+    whole = {"vtype": float, "repair": RoundingRepair()}
+    nsga2 = NSGA2(pop_size=20, sampling=IntegerRandomSampling(), crossover=SBX(**whole), mutation=PM(**whole))
+    res = minimize(problem, nsga2, ("n_eval", 100), seed=1)
+    assert 0 < problem.hypervolume_share(res.F) <= 1
+    bits = suite.load("clinic-bits-k-GLM-s20-v1")
+    flips = {"crossover": TwoPointCrossover(), "mutation": BitflipMutation()}
+    res = minimize(bits, NSGA2(pop_size=20, sampling=BinaryRandomSampling(), **flips), ("n_eval", 60), seed=1)
+    assert res.F.shape[1] == 2
+
+
+def test_the_place_of_an_algorithm():
+    problem = suite.load("patients-k-GLM-v1")
+    front = problem.pareto_front()
+    stored = suite.baselines().query("instance == 'patients-k-GLM-v1'").groupby("algorithm")["hypervolume"].median()
+    table = suite.standings(problem, "mine", [front, front[:3], front[1:]])
+    assert set(table["algorithm"]) == {"NSGA-II", "PBG-EA", "random search", "mine"}
+    own = table[table["algorithm"] == "mine"]
+    assert own["hypervolume"].item() == problem.hypervolume_share(front[1:])
+    assert own["found"].item() == problem.found_share(front[1:])
+    assert own["runs"].item() == 3
+    assert own.index[0] == 1 + (stored > own["hypervolume"].item()).sum()
+    assert table["hypervolume"].is_monotonic_decreasing
+    assert suite.standings(problem, "mine", [front[:0]]).index[-1] == 4
+    tied = suite.standings(problem, "mine", [front] * 2)
+    assert (tied.index[tied["hypervolume"] == 1] == 1).all()
+
+
+def test_equal_ones_share_a_place(monkeypatch):
+    problem = suite.load("patients-k-GLM-v1")
+    front = problem.pareto_front()
+    good, bad = problem.hypervolume_share(front[1:]), problem.hypervolume_share(front[2:])
+    stored = pd.DataFrame({"instance": problem.name(), "algorithm": ["a", "a", "b"], "hypervolume": [good, good, bad]})
+    monkeypatch.setattr("pymoo_anon.suite.ranking.baselines", lambda: stored.assign(found=0.5))
+    table = suite.standings(problem, "mine", [front[1:]])
+    assert table.index.tolist() == [1, 1, 3]
+    assert table["algorithm"].tolist() == ["mine", "a", "b"]
+
+
+def test_the_place_of_nothing_is_refused():
+    problem = suite.load("patients-k-GLM-v1")
+    with pytest.raises(ValueError, match="at least one run"):
+        suite.standings(problem, "mine", [])
+    with pytest.raises(ValueError, match="another name than those of the stored results, got 'NSGA-II'"):
+        suite.standings(problem, "NSGA-II", [problem.pareto_front()])
+
+
+def test_every_instance_has_stored_results():
+    stored = suite.baselines()
+    runs = stored.groupby(["instance", "algorithm"])["seed"].nunique()
+    assert set(stored["instance"]) == set(suite.names())
+    assert len(runs) == 3 * len(suite.names())
+    assert (runs == len(make_suite.SEEDS)).all()
+    budgets = stored.groupby("instance")["budget"].unique()
+    assert all(budgets[name].tolist() == [suite.load(name).budgets[0]] for name in suite.names())
+    assert stored[["hypervolume", "found"]].apply(pd.Series.between, left=0, right=1).all(axis=None)
+
+
+@pytest.mark.parametrize("name", ["patients-k-l-GLM-v1", "noise-k-GLM-v1", "trips-k-classes-v1"])
+def test_proofs_give_the_stored_fronts(name):
+    """In `noise` many losses are equal, and differ in the last bit of their floats."""
+    problem = suite.load(name)
+    X, n_evaluated, proof = make_suite.prove(make_suite.of_package(problem.instance))
+    made = make_suite.exact_front(problem.instance, X)[:, problem.n_var :] * problem.instance.signs
+    assert np.array_equal(made, problem.pareto_front())
+    assert proof == problem.certificate["proof"]
+    assert 0 < n_evaluated <= problem.instance.n_points
+
+
+def test_an_instance_is_never_overwritten(capsys):
+    with pytest.raises(FileExistsError, match="never edited, only succeeded"):
+        make_suite.main(["patients-k-GLM-v1"])
+
+
+def test_the_types_of_members_are_those_of_the_convex_hull():
+    assert make_suite.support(np.array([[0, 10], [1, 8], [2, 6], [3, 5], [4, 0]])) == ["se", "us", "us", "us", "se"]
+    assert make_suite.support(np.array([[0, 4], [1, 3], [2, 2], [4, 1]])) == ["se", "sne", "se", "se"]
+    corner = np.array([[0, 6, 6], [6, 0, 6], [6, 6, 0], [2, 2, 2], [5, 1, 5], [4, 4, 1]])
+    assert make_suite.support(corner) == ["se", "se", "se", "se", "us", "sne"]
+    flat = np.array([[0, 2, 2], [2, 0, 2], [2, 2, 0], [1, 1, 2]])
+    assert make_suite.support(flat) == ["se", "se", "se", "sne"]
+
+
+def test_nothing_of_the_package_is_part_of_an_instance():
+    """The rest of the package may change; what an instance means may not."""
+    known = {"pymoo_anon._messages", "pymoo_anon.suite"}
+    for path in ROOM.glob("*.py"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        own = [line.split()[1] for line in lines if line.lstrip().startswith(("from pymoo_anon", "import pymoo_anon"))]
+        assert all(any(name.startswith(one) for one in known) for name in own), path.name
+    for name in ("verify.py", "measures.py"):
+        assert "pymoo" not in (ROOM / name).read_text(encoding="utf-8").replace("PymooAnon26", "")
+
+
+def test_the_verifier_runs_alone(tmp_path):
+    """Somewhere else, without this package on the path."""
+    copied = tmp_path / "verify.py"
+    copied.write_bytes((ROOM / "verify.py").read_bytes())
+    code = f"import sys; sys.modules['pymoo_anon'] = sys.modules['pymoo'] = None; sys.argv[1:] = [{str(DATA)!r}, \
+'patients-k-GLM-v1']; import runpy; runpy.run_path({str(copied)!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "patients-k-GLM-v1: holds; 14 members and all 960 points recounted\nno faults\n"
+
+
+def test_all_members_and_certificates_hold(capsys):
+    """All points are recounted by `python verify.py data`, which takes minutes; here those of the small instances."""
+    assert main([str(DATA), "--most", "1000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(suite.names()) + 1
+    assert sum("and all" in line for line in lines) >= 4
+
+
+def test_the_page_runs_and_tells_every_instance():
+    page = (ROOM / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.M)
+    exec(compile(code, "README.md", "exec"), {})
+    for name in suite.names():
+        problem = suite.load(name)
+        (row,) = re.findall(rf"^\| `{name}` \| (.*) \|$", page, re.M)
+        size = problem.instance.n_points
+        points, objectives, members, evaluated, unsupported, budget = row.split(" | ")
+        assert points in (f"{size:,}", f"2^{problem.n_var}")
+        assert objectives == ", ".join(problem.instance.labels)
+        assert members == str(len(problem.pareto_front()))
+        assert evaluated.removesuffix(" (all)") == f"{problem.certificate['evaluated']:,}"
+        assert unsupported == f"{problem.features['unsupported']:.0%}"
+        assert budget == f"{problem.budgets[0]:,}"
+    assert (DATA / "citation.bib").read_text(encoding="utf-8") in page
+    assert all(f"| {measure} | " in page for measure in LARGER_IS_BETTER)
+
+
+def test_features_are_those_of_the_front():
+    """The share of unsupported members, as the types in MOrepo's file have it."""
+    for name in suite.names():
+        problem = suite.load(name)
+        result = json.loads((DATA / "results" / f"PymooAnon26_{name}_result.json").read_text(encoding="utf-8"))
+        types = [point["type"] for point in result["points"]]
+        assert problem.features["unsupported"] == round(types.count("us") / len(types), 4)
+        assert {"version", "contributionName", "objectiveType", "valid", "points"} <= set(result)
+        assert result["contributionName"] == json.loads((DATA / "meta.json").read_text())["contributionName"]
