@@ -117,6 +117,12 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """A copy that shares the table and the memory: a history of algorithms holds each once."""
         return copy.copy(self)
 
+    def fresh_copy(self) -> AnonymizationProblem:
+        """A copy that has evaluated nothing yet; it shares the table."""
+        made = copy.copy(self)
+        made._memory = Memory(len(self.measured) + 1)
+        return made
+
     @property
     def n_unique(self) -> int:
         """Number of distinct points that were evaluated."""

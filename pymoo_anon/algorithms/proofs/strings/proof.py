@@ -179,6 +179,9 @@ class StringProof(Proof):
     def _best(self) -> int | None:
         """The member of least loss that reaches the current threshold, or None."""
         members = np.arange(len(self.F))
+        if self._k > self.problem.table.n_rows:
+            # No class has more rows than the table.
+            return None
         if self._goal.privacy is not None:
             members = members[self.F[:, self._goal.privacy] <= self._goal.of_k[self._k - 1]]
         if len(members) == 0:

@@ -1,0 +1,2 @@
+"""x."""
+from pymoo_anon.testing.tables import small_problems
