@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 4, s
     Raises:
         AssertionError: It breaks the contract.
         TypeError: It is no Algorithm, or the problem is no Problem.
+        ValueError: It is set up for a problem.
 
     >>> from pymoo_anon.algorithms import PBGEA
     >>> from pymoo_anon.testing import small_problems
@@ -71,6 +72,8 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 4, s
         raise TypeError(f"algorithm must be an Algorithm, got {algorithm!r}")
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {problem!r}")
+    if algorithm.problem is not None:
+        raise ValueError(f"algorithm must be a new one, got a {type(algorithm).__name__} that is set up")
     trial = Trial(algorithm, problem, n_gen, seed)
     expected = called(f"{trial.name} must search {type(problem).__name__}", trial.run)
     if algorithm.problem is not None or algorithm.is_initialized:
@@ -127,12 +130,17 @@ def _check_least_infeasible(trial: Trial, expected: Result) -> None:
     Raises:
         AssertionError: There is none.
     """
-    res = trial.run(return_least_infeasible=True)
+    watching = Watching()
+    res = trial.run(return_least_infeasible=True, evaluator=watching)
     if expected.X is not None:
         trial.same(expected, res, "with return_least_infeasible=True, where something is feasible")
-    elif res.X is None or not (np.atleast_2d(res.CV) > 0).all():
+        return
+    least = min(float(one.cv) for one, _, _ in watching.seen)
+    if res.X is None or not (np.atleast_2d(res.CV) <= least).all():
+        got = "None" if res.X is None else f"violations of {shown(np.ravel(res.CV))}"
         raise AssertionError(
-            f"{trial.name} must give the least infeasible point with return_least_infeasible=True, got X = {res.X!r}"
+            f"{trial.name} must give the least infeasible point that it evaluated with return_least_infeasible=True, "
+            f"with a violation of {least}, got {got}"
         )
 
 
@@ -190,7 +198,7 @@ def _check_again(trial: Trial, expected: Result) -> None:
     if told is not None:
         trial.same(expected, told, "by ask and tell")
     with ThreadPoolExecutor(3) as pool:
-        for res in pool.map(lambda _: trial.run(), range(3)):
+        for res in pool.map(trial.run, [None] * 3):
             trial.same(expected, res, "in several threads at once")
 
 
@@ -203,7 +211,7 @@ def _check_copies(trial: Trial, expected: Result) -> None:
     for n_gen in range(trial.n_gen):
         for how, made in COPIES.items():
             when = f"from {how} " + (f"after generation {n_gen}" if n_gen else "before the first generation")
-            res = called(f"{trial.name} must go on {when}", lambda n=n_gen, m=made: trial.copied_after(n, m))  # type: ignore[misc]
+            res = called(f"{trial.name} must go on {when}", trial.copied_after, n_gen, made)
             trial.same(expected, res, when)
 
 
@@ -215,16 +223,16 @@ def _check_watched(trial: Trial, expected: Result) -> None:
     """
     name, n_done = trial.name, int(expected.algorithm.n_gen) - 1
     counting, everything = Counting(), Everything()
-    runs: dict[str, Callable[[], Result]] = {
-        "with verbose=True": lambda: trial.run(verbose=True),
-        "with progress=True": lambda: trial.run(progress=True),
-        "with a callback": lambda: trial.run(callback=counting),
-        "with save_history=True": lambda: trial.run(save_history=True),
-        "with an archive": lambda: trial.run(archive=everything),
+    options: dict[str, dict[str, Any]] = {
+        "with verbose=True": {"verbose": True},
+        "with progress=True": {"progress": True},
+        "with a callback": {"callback": counting},
+        "with save_history=True": {"save_history": True},
+        "with an archive": {"archive": everything},
     }
     found = {}
-    for way, run in runs.items():
-        found[way] = called(f"{name} must run {way}", lambda run=run: printed(run))  # type: ignore[misc]
+    for way, own in options.items():
+        found[way] = called(f"{name} must run {way}", printed, partial(trial.run, **own))
         trial.same(expected, found[way][0], way)
     lines = found["with verbose=True"][1].splitlines()
     # A heading between two rules, then a line for every generation.
@@ -262,7 +270,7 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
     name = trial.name
     for termination in _terminations(trial.problem, expected):
         kind = type(termination).__name__
-        res = called(f"{name} must run to {kind}", lambda t=termination: trial.run(t))  # type: ignore[misc]
+        res = called(f"{name} must run to {kind}", trial.run, termination)
         if not res.algorithm.termination.has_terminated() or int(res.algorithm.n_gen) - 1 > _LAST:
             raise AssertionError(
                 f"{name} must end by {kind} after at most {_LAST} generations, got {int(res.algorithm.n_gen) - 1}"

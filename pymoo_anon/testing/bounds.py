@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def check_bounds(
     """
     if objective.bounding is None:
         return
-    family = called(f"bounding of {objective!r} must take it", lambda: objective.bounding(objective))  # type: ignore[misc]
+    family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
     known = _known(objective, family, problem, X, classes, values, at)
     checks: list[Callable[[Known, Values], None]] = [_check_floors, _check_rising, _check_specializations]
     checks += {
@@ -126,7 +127,9 @@ def check_bounds(
     for check in checks:
         called(
             f"{type(family).__name__} of {objective!r} must bound every node of a table",
-            lambda check=check: check(known, floors),  # type: ignore[misc]
+            check,
+            known,
+            floors,
         )
 
 
@@ -164,7 +167,7 @@ def _known(
         np.array([int(one.n_suppressed[0]) for one in classes]),
         suppressed,
         class_of,
-        (X[:, np.newaxis] <= X[np.newaxis]).all(axis=2),
+        np.all(X[:, np.newaxis] <= X[np.newaxis], axis=2),
         at,
     )
 
@@ -226,17 +229,15 @@ def _check_specializations(known: Known, floors: Values) -> None:
                 )
             case = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
             found = np.asarray(best, dtype=float)[case]
-            if known.family.has_floor:
-                bounds = floors + found
-            else:
-                bounds = -found if known.objective.maximize else found
+            minimised = -found if known.objective.maximize else found
+            bounds = floors + found if known.family.has_floor else minimised
             bounds = np.where(known.below[:, node] & possible, bounds, -np.inf)
             what = "no specialization is better than the best of them"
             known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
 
 
 def _check_left_by_value(known: Known, floors: Values) -> None:
-    """Check what suppressed tuples lose beyond the floor of their node, and that they lose no less where it is special."""
+    """Check what suppressed tuples lose beyond the floor of their node: no less where it is special."""
     tuples = known.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
@@ -260,7 +261,7 @@ def _check_labels(known: Known, floors: Values) -> None:
 
 
 def _check_thresholds(known: Known, floors: Values) -> None:
-    """Check that no part of a class has more than the class, and that the least of the kept classes bounds the value."""
+    """Check that no part of a class has more than the class, and that the least of kept classes bounds values."""
     of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.classes]
     of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
     for node in range(len(known.X)):
@@ -325,8 +326,8 @@ def _check_surely_suppressed(known: Known, floors: Values) -> None:
                 if (gone < sure).any():
                     of = int(np.flatnonzero(gone < sure)[0])
                     raise AssertionError(
-                        f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what is "
-                        f"surely suppressed under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
+                        f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
+                        f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
                         f"at x = {shown(known.X[node])}, got {int(gone[of])}, {known.at(int(row))}"
                     )
 
@@ -346,10 +347,10 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
     rule, constraints = problem.suppression, list(problem.constraints)
     for partner in _partners(objective):
         both = quiet_lattice(problem.table, [objective, partner], rule, constraints)
-        exact = both.pareto_front(max_nodes=both.n_nodes)
+        exact = np.asarray(both.pareto_front(max_nodes=both.n_nodes))
         res = called(
             f"BranchAndBound must prove the front of {objective!r} and {partner!r}",
-            lambda both=both: minimize(both, BranchAndBound(), seed=1),  # type: ignore[misc]
+            partial(minimize, both, BranchAndBound(), seed=1),
         )
         found = np.empty((0, 2)) if res.F is None else res.F[np.lexsort(res.F.T[::-1])]
         if not np.array_equal(found, exact):

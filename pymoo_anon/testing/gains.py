@@ -31,10 +31,14 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
     for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
         problem = PartitionProblem(table, [objective], rule)
         X = np.concatenate([problem.sample(_STRINGS, rng), np.array([[False], [True]]).repeat(problem.n_var, axis=1)])
-        F = called(f"{objective!r} must measure every generalization of a table", lambda p=problem, X=X: p.compute(X))  # type: ignore[misc]
+        F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
         for x, (f,) in zip(X, F, strict=True):
             expected = called(
-                f"class_gains of {objective!r} must tell what classes save", lambda p=problem, x=x: _loss(objective, p, x)  # type: ignore[misc]
+                f"class_gains of {objective!r} must tell what classes save",
+                _loss,
+                objective,
+                problem,
+                x,
             )
             if expected is not None and first_difference([expected], [f], exact=False) is not None:
                 raise AssertionError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing.bounds import check_bounds, check_proof
 from pymoo_anon.testing.gains import check_gains
 from pymoo_anon.testing.tables import parts_of, quiet_lattice, random_tables, shuffled, some_nodes, some_rules
-from pymoo_anon.testing.telling import called, first_difference, shown, slack
+from pymoo_anon.testing.telling import called, first_difference, pickled, shown, slack
 
 Values = NDArray[np.float64]
 
@@ -94,7 +93,10 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     for number, own in enumerate(_tables(objective, table, rng)):
         problems = called(
             f"{objective!r} must measure every generalization of a table",
-            lambda own=own: list(some_rules(objective, own, rng)),  # type: ignore[misc]
+            some_rules,
+            objective,
+            own,
+            rng,
         )
         for problem in problems:
             case = _case(objective, problem, rng)
@@ -161,8 +163,8 @@ def _check_copies(objective: Objective) -> None:
         AssertionError: They are not.
     """
     for name, made in (
-        ("deep copy", called(f"{objective!r} must be copied", lambda: copy.deepcopy(objective))),
-        ("pickle", called(f"{objective!r} must be pickled", lambda: pickle.loads(pickle.dumps(objective)))),
+        ("deep copy", called(f"{objective!r} must be copied", copy.deepcopy, objective)),
+        ("pickle", called(f"{objective!r} must be pickled", pickled, objective)),
     ):
         if made != objective or hash(made) != hash(objective):
             raise AssertionError(f"a {name} of {objective!r} must be equal to it and have its hash, got {made!r}")
@@ -178,12 +180,14 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
     batches: list[tuple[NDArray[np.int64], EquivalenceClasses]] = []
     F, _ = called(
         f"{objective!r} must measure every generalization of a table",
-        lambda: problem.recall(X, lambda rows, classes: batches.append((rows.copy(), classes.copy()))),
+        problem.recall,
+        X,
+        lambda rows, classes: batches.append((rows.copy(), classes.copy())),
     )
     singles = {row: one.copy() for rows, batch in batches for row, one in zip(rows.tolist(), batch, strict=True)}
     case = Case(problem, X, batches, [singles[row] for row in range(len(X))], np.empty(len(X)))
     for rows, batch in batches:
-        values = called(f"{objective!r} must measure any number of generalizations", lambda b=batch: _of(objective, b))  # type: ignore[misc]
+        values = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
         case.values[rows] = values
     row = first_difference(problem.natural(F)[:, 0], case.values)
     if row is None:
@@ -275,7 +279,7 @@ def _check_again(objective: Objective, case: Case, when: str) -> None:
     Raises:
         AssertionError: They have others.
     """
-    copied = pickle.loads(pickle.dumps(objective))
+    copied = pickled(objective)
     for rows, batch in case.batches:
         for who, values in (("", objective.evaluate(batch)), ("a pickle of ", copied.evaluate(batch))):
             row = first_difference(case.values[rows], values)
@@ -311,7 +315,7 @@ def _check_worst(objective: Objective, case: Case) -> None:
     if not objective.worst_class:
         return
     for row, one in enumerate(case.classes):
-        worths = called(f"of_classes of {objective!r} must tell the worth of classes", lambda o=one: objective.of_classes(o))  # type: ignore[misc]
+        worths = called(f"of_classes of {objective!r} must tell the worth of classes", objective.of_classes, one)
         if np.shape(worths) != one.sizes.shape:
             raise AssertionError(
                 f"of_classes of {objective!r} must give a number for each of {len(one.sizes)} classes, got shape "

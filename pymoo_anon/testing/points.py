@@ -68,10 +68,11 @@ def check_points(duty: str, problem: Problem, X: Points) -> None:
     if problem.vtype is int and X.dtype.kind not in "iu":
         raise AssertionError(f"{duty} points of integers, got {X.dtype} such as {shown(X[0])}")
     if problem.has_bounds():
-        outside = ((X < problem.xl) | (X > problem.xu)).any(axis=1)
+        low, high = problem.bounds()
+        outside = ((low > X) | (high < X)).any(axis=1)
         if outside.any():
             raise AssertionError(
-                f"{duty} points between the bounds {shown(problem.xl)} and {shown(problem.xu)}, got "
+                f"{duty} points between the bounds {shown(low)} and {shown(high)}, got "
                 f"{shown(X[int(np.flatnonzero(outside)[0])])}"
             )
-    called(f"{duty} points that {type(problem).__name__} takes", lambda: problem.evaluate(X))
+    called(f"{duty} points that {type(problem).__name__} takes", problem.evaluate, X)

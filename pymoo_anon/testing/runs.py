@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -21,14 +20,14 @@ from pymoo.core.result import Result
 from pymoo.core.termination import Termination
 from pymoo.optimize import minimize
 
-from pymoo_anon.testing.telling import first_difference, shown
+from pymoo_anon.testing.telling import first_difference, pickled, shown
 
 Matrix = NDArray[Any]
 
 #: What changes an algorithm between two generations into one that has to go on as if nothing had been.
 COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {
     "a deep copy": copy.deepcopy,
-    "a pickle": lambda algorithm: pickle.loads(pickle.dumps(algorithm)),
+    "a pickle": pickled,
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -154,7 +156,7 @@ def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
     return np.stack(np.meshgrid(*levels, indexing="ij"), axis=-1).reshape(-1, problem.n_var)
 
 
-def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator) -> Iterator[LatticeProblem]:
+def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator) -> list[LatticeProblem]:
     """Lattices of one table with an objective, under every rule of suppression.
 
     Args:
@@ -163,10 +165,7 @@ def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator)
         rng: Draws limits and bounds.
     """
     n_rows = table.n_rows
-    yield quiet_lattice(table, [objective], AtMost(0))
-    yield quiet_lattice(table, [objective], AtMost(int(rng.integers(0, n_rows))))
-    yield quiet_lattice(table, [objective], Below(int(rng.integers(1, n_rows + 1))))
-    limit = int(rng.integers(0, n_rows))
+    limits = rng.integers(0, n_rows, 3).tolist()
     constraints: list[Constraint] = [KAnonymity() >= int(rng.integers(1, 4))]
     if objective.worst_class:
         problem = quiet_lattice(table, [objective])
@@ -174,7 +173,12 @@ def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator)
         finite = values[np.isfinite(values)]
         bound = float(rng.choice(finite)) if len(finite) else 1.0
         constraints.append(objective >= bound if objective.maximize else objective <= bound)
-    yield quiet_lattice(table, [objective], Violating(limit), constraints)
+    return [
+        quiet_lattice(table, [objective], AtMost(0)),
+        quiet_lattice(table, [objective], AtMost(limits[0])),
+        quiet_lattice(table, [objective], Below(limits[1] + 1)),
+        quiet_lattice(table, [objective], Violating(limits[2]), constraints),
+    ]
 
 
 def quiet_lattice(
@@ -218,16 +222,18 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
         raise ValueError(f"space must be LatticeProblem or PartitionProblem, got {space!r}")
     table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
     two, diverse = [k, loss], DistinctLDiversity("s")
-    own = {"taxonomies": {"c": _TREE}} if space is PartitionProblem else {}
+    # Both spaces take these arguments.
+    make: Any = partial(PartitionProblem, taxonomies={"c": _TREE}) if space is PartitionProblem else space
+    single: Any = space
     return {
-        "two objectives": space(table, two, 0.05, **own),
-        "one objective": space(table, [loss], Below(3), **own),
-        "four objectives": space(table, [*two, diverse, DistinctLDiversity("t")], **own),
-        "constraints": space(table, two, 0.05, [k >= 3, diverse >= 2], **own),
-        "one objective, constraints": space(table, [loss], 0, [k >= 3], **own),
-        "nothing feasible": space(table, two, 0, [k >= table.n_rows + 1], **own),
-        "violating": space(table, two, Violating(0.1), [k >= 2], **own),
-        "one variable": space(_invented(["d"]), two),
+        "two objectives": make(table, two, 0.05),
+        "one objective": make(table, [loss], Below(3)),
+        "four objectives": make(table, [*two, diverse, DistinctLDiversity("t")]),
+        "constraints": make(table, two, 0.05, [k >= 3, diverse >= 2]),
+        "one objective, constraints": make(table, [loss], 0, [k >= 3]),
+        "nothing feasible": make(table, two, 0, [k >= table.n_rows + 1]),
+        "violating": make(table, two, Violating(0.1), [k >= 2]),
+        "one variable": single(_invented(["d"]), two),
     }
 
 
@@ -241,7 +247,7 @@ def _invented(names: list[str]) -> Microdata:
     rng = np.random.default_rng(5)
     eight = Hierarchy([[value >> level for value in range(8)] for level in range(4)])
     hierarchies = {"a": eight, "b": eight, "c": Hierarchy.from_taxonomy(_TREE), "d": Hierarchy.flat([0, 1])}
-    columns = {name: rng.choice(hierarchy.domain, 40) for name, hierarchy in hierarchies.items()}
+    columns = {name: rng.choice(np.array(own.domain), 40) for name, own in hierarchies.items()}
     columns["s"], columns["t"] = rng.choice(list("pqrs"), 40, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 2, 40)
     frame = pd.DataFrame({name: columns[name] for name in (*names, "s", "t")})
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in names}, sensitive=["s", "t"])

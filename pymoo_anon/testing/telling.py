@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -59,18 +60,29 @@ def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> 
     return int(rows[0]) if len(rows) else None
 
 
-def called(duty: str, call: Callable[[], T]) -> T:
+def pickled(one: T) -> T:
+    """What a pickle of something becomes.
+
+    Args:
+        one: Anything.
+    """
+    made: T = pickle.loads(pickle.dumps(one))
+    return made
+
+
+def called(duty: str, call: Callable[..., T], *given: Any) -> T:
     """What a call returns, which must not fail.
 
     Args:
         duty: What must be true; the sentence goes on with what was raised.
-        call: Takes nothing.
+        call: What is called.
+        *given: What it takes.
 
     Raises:
         AssertionError: It fails.
     """
     try:
-        return call()
+        return call(*given)
     except AssertionError:
         raise
     except Exception as error:
