@@ -123,10 +123,11 @@ def check_bounds(
     }[family.kind]
     if isinstance(problem.suppression, Violating):
         checks.append(_check_surely_suppressed)
-    floors = _floors(known)
+    duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
+    floors = called(duty, _floors, known)
     for check in checks:
         called(
-            f"{type(family).__name__} of {objective!r} must bound every node of a table",
+            duty,
             check,
             known,
             floors,
@@ -225,7 +226,8 @@ def _check_specializations(known: Known, floors: Values) -> None:
                 continue
             if np.shape(best) != (len(below),):
                 raise AssertionError(
-                    f"best_of_specializations must give a number for each of {len(below)} cases, got {best!r}"
+                    f"best_of_specializations of {type(known.family).__name__} must give a number for each of "
+                    f"{len(below)} cases, got {best!r}"
                 )
             case = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
             found = np.asarray(best, dtype=float)[case]

@@ -67,19 +67,18 @@ def check_operator(
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {problem!r}")
     use = _use_of(operator)
+    before = copy.deepcopy(problem.bounds())
     for n in _SIZES:
-        bounds = copy.deepcopy(problem.bounds())
         X = points_of(problem, n, sampling, seed)
         act = partial(use, problem=problem, X=X, n=n, seed=seed)
         made = called(f"{_name(operator)} must serve {n} individuals", act, operator)
         _check_made(operator, problem, made, repair, seed)
         _check_draws(operator, act, made, n)
-        if not np.array_equal(problem.bounds(), bounds):
-            raise AssertionError(
-                f"{_name(operator)} must not change the problem, got bounds {shown(problem.bounds())} of {shown(bounds)}"
-            )
     if isinstance(operator, Repair):
         _check_repaired(operator, problem, seed)
+    if not np.array_equal(problem.bounds(), before):
+        after = shown(problem.bounds())
+        raise AssertionError(f"{_name(operator)} must not change the problem, got bounds {after} of {shown(before)}")
 
 
 def _use_of(operator: Operator) -> Callable[..., Points]:
