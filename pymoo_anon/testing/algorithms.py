@@ -27,7 +27,7 @@ from pymoo.termination.xtol import DesignSpaceTermination
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.testing.points import check_points
 from pymoo_anon.testing.runs import COPIES, Counting, Everything, Trial, Watching, printed
-from pymoo_anon.testing.telling import called, shown
+from pymoo_anon.testing.telling import ContractError, called, shown
 
 Matrix = NDArray[Any]
 
@@ -38,7 +38,7 @@ _TOLERANCE = 0.1
 _LAST = 5
 
 
-def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 4, seed: int = 1) -> None:
+def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, seed: int = 1) -> None:
     """Check that an algorithm keeps what pymoo promises of all, on a problem that it is for.
 
     The same seed gives the same result: by `minimize` and by ask and tell, again, whatever numpy's own random state is,
@@ -77,7 +77,7 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 4, s
     trial = Trial(algorithm, problem, n_gen, seed)
     expected = called(f"{trial.name} must search {type(problem).__name__}", trial.run)
     if algorithm.problem is not None or algorithm.is_initialized:
-        raise AssertionError(f"{trial.name} must run as a copy and stay as it was, got one that is set up")
+        raise ContractError(f"{trial.name} must run as a copy and stay as it was, got one that is set up")
     _check_result(trial, expected)
     _check_least_infeasible(trial, expected)
     _check_evaluated(trial, expected)
@@ -96,7 +96,7 @@ def _check_result(trial: Trial, res: Result) -> None:
     problem, name = trial.problem, trial.name
     if res.X is None:
         if not problem.has_constraints():
-            raise AssertionError(f"{name} must find something where there are no constraints, got X = None")
+            raise ContractError(f"{name} must find something where there are no constraints, got X = None")
         return
     X, F = np.atleast_2d(res.X), np.atleast_2d(res.F)
     check_points(f"{name} must find", problem, X)
@@ -105,20 +105,20 @@ def _check_result(trial: Trial, res: Result) -> None:
     for key, found in (("F", F), *[("G", G)] * (problem.n_ieq_constr > 0)):
         wrong = np.flatnonzero(~(found == out[key]).all(axis=1)) if found.shape == out[key].shape else [0]
         if len(wrong):
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must give {key} as the problem has it for X, got {shown(found[wrong[0]])} and not "
                 f"{shown(out[key][wrong[0]])} for x = {shown(X[wrong[0]])}"
             )
     broken = np.flatnonzero((np.concatenate([G, np.abs(H) - 1e-4], axis=1) > 0).any(axis=1))
     if len(broken):
-        raise AssertionError(
+        raise ContractError(
             f"{name} must find rows that satisfy all constraints, got G = {shown(G[broken[0]])} for "
             f"x = {shown(X[broken[0]])}"
         )
     for row, f in enumerate(F):
         worse = np.flatnonzero((f <= F).all(axis=1) & (f < F).any(axis=1))
         if len(worse):
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must find rows that do not dominate each other, got F = {shown(F[worse[0]])} beside "
                 f"{shown(f)}, rows {worse[0]} and {row}"
             )
@@ -138,7 +138,7 @@ def _check_least_infeasible(trial: Trial, expected: Result) -> None:
     least = min(float(one.cv) for one, _, _ in watching.seen)
     if res.X is None or not (np.atleast_2d(res.CV) <= least).all():
         got = "None" if res.X is None else f"violations of {shown(np.ravel(res.CV))}"
-        raise AssertionError(
+        raise ContractError(
             f"{trial.name} must give the least infeasible point that it evaluated with return_least_infeasible=True, "
             f"with a violation of {least}, got {got}"
         )
@@ -155,18 +155,18 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
     res = trial.run(evaluator=watching)
     trial.same(expected, res, "with an evaluator of one's own")
     if not watching.rows:
-        raise AssertionError(f"{name} must evaluate by its evaluator, got no individual in it")
+        raise ContractError(f"{name} must evaluate by its evaluator, got no individual in it")
     X = np.concatenate(watching.rows)
     check_points(f"{name} must evaluate", problem, X)
     for one, x, f in watching.seen:
         if not np.array_equal(one.X, x) or not np.array_equal(one.F, f):
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must not change individuals that are evaluated, got x = {shown(one.X)} with F = {shown(one.F)}"
                 f" where {shown(x)} with {shown(f)} was"
             )
     for who, counted in (("its own", expected.algorithm.evaluator), ("a given", watching)):
         if counted.n_eval != len(X):
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must count every evaluation in {who} evaluator, {len(X)}, got n_eval = {counted.n_eval}"
             )
     if isinstance(problem, AnonymizationProblem):
@@ -175,7 +175,7 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
         Trial(trial.algorithm, fresh, trial.n_gen, trial.seed).run(evaluator=seen)
         distinct = len(np.unique(np.concatenate(seen.rows), axis=0))
         if fresh.n_unique != distinct:
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must evaluate by its evaluator alone, which saw {distinct} distinct points, got "
                 f"{fresh.n_unique} that the problem evaluated"
             )
@@ -237,26 +237,26 @@ def _check_watched(trial: Trial, expected: Result) -> None:
     lines = found["with verbose=True"][1].splitlines()
     # A heading between two rules, then a line for every generation.
     if len(lines) < n_done + 3:
-        raise AssertionError(f"{name} must show a line for each of {n_done} generations, got {len(lines)} lines in all")
+        raise ContractError(f"{name} must show a line for each of {n_done} generations, got {len(lines)} lines in all")
     if counting.generations != list(range(1, n_done + 1)) or counting.empty:
-        raise AssertionError(
+        raise ContractError(
             f"{name} must call the callback once in each of {n_done} generations, with a population and an optimum, "
             f"got generations {counting.generations}, of which {counting.empty} had none"
         )
     history = found["with save_history=True"][0].history
     if [int(entry.n_gen) for entry in history] != counting.generations:
-        raise AssertionError(
+        raise ContractError(
             f"{name} must keep each of {n_done} generations in its history, got "
             f"{[int(entry.n_gen) for entry in history]}"
         )
     last = [one.F for one in history[-1].opt]
     if not np.array_equal(last, [one.F for one in expected.algorithm.opt]):
-        raise AssertionError(f"{name} must end its history with its result, got F = {shown(last)}")
+        raise ContractError(f"{name} must end its history with its result, got F = {shown(last)}")
     res = found["with an archive"][0]
     kept = {one.X.tobytes() for one in res.archive.members} if res.archive is not None else set()
     missing = [one for one in res.algorithm.opt if one.X.tobytes() not in kept]
     if missing:
-        raise AssertionError(
+        raise ContractError(
             f"{name} must show all that is evaluated to the archive, got none of x = {shown(missing[0].X)}"
         )
 
@@ -272,13 +272,13 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
         kind = type(termination).__name__
         res = called(f"{name} must run to {kind}", trial.run, termination)
         if not res.algorithm.termination.has_terminated() or int(res.algorithm.n_gen) - 1 > _LAST:
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must end by {kind} after at most {_LAST} generations, got {int(res.algorithm.n_gen) - 1}"
             )
     for n_gen in (1, 2):
         res = trial.run(("n_gen", n_gen))
         if int(res.algorithm.n_gen) - 1 != n_gen and not res.algorithm.termination.force_termination:
-            raise AssertionError(
+            raise ContractError(
                 f"{name} must end after {n_gen} generations where it is told to, got {int(res.algorithm.n_gen) - 1}"
             )
     watching = Watching()
@@ -289,7 +289,7 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
     n_eval, most = res.algorithm.evaluator.n_eval, wanted + max(sizes)
     ended = res.algorithm.termination.force_termination
     if n_eval > most or (n_eval < wanted and not ended):
-        raise AssertionError(f"{name} must end after {wanted} evaluations, at most {max(sizes)} later, got {n_eval}")
+        raise ContractError(f"{name} must end after {wanted} evaluations, at most {max(sizes)} later, got {n_eval}")
 
 
 def _terminations(problem: Problem, expected: Result) -> list[Termination]:

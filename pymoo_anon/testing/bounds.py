@@ -21,7 +21,7 @@ from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import Violating
 from pymoo_anon.testing.tables import quiet_lattice
-from pymoo_anon.testing.telling import called, shown, slack
+from pymoo_anon.testing.telling import ContractError, called, shown, slack
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -82,7 +82,7 @@ class Known:
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])
             source = "" if node is None else f"; the bound is from x = {shown(self.X[node])}"
-            raise AssertionError(
+            raise ContractError(
                 f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
                 f"{bounds[row]}, {self.at(row)}{source}"
             )
@@ -225,7 +225,7 @@ def _check_specializations(known: Known, floors: Values) -> None:
             if best is None:
                 continue
             if np.shape(best) != (len(below),):
-                raise AssertionError(
+                raise ContractError(
                     f"best_of_specializations of {type(known.family).__name__} must give a number for each of "
                     f"{len(below)} cases, got {best!r}"
                 )
@@ -289,7 +289,7 @@ def _check_reach(known: Known, floors: Values) -> None:
         wrong = np.flatnonzero((at >= need) != (values <= reached))
         if len(wrong):
             value = values[wrong[0]]
-            raise AssertionError(
+            raise ContractError(
                 f"{type(known.family).__name__} of {known.objective!r}: reach({need}) must be the greatest value whose "
                 f"`at` is no less, got {reached}, and at({value}) is {at[wrong[0]]}"
             )
@@ -327,7 +327,7 @@ def _check_surely_suppressed(known: Known, floors: Values) -> None:
                 )
                 if (gone < sure).any():
                     of = int(np.flatnonzero(gone < sure)[0])
-                    raise AssertionError(
+                    raise ContractError(
                         f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
                         f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
                         f"at x = {shown(known.X[node])}, got {int(gone[of])}, {known.at(int(row))}"
@@ -356,7 +356,7 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
         )
         found = np.empty((0, 2)) if res.F is None else res.F[np.lexsort(res.F.T[::-1])]
         if not np.array_equal(found, exact):
-            raise AssertionError(
+            raise ContractError(
                 f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "
                 f"got {shown(found)} and not {shown(exact)}"
             )

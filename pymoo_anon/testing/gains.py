@@ -9,7 +9,7 @@ from pymoo_anon.objectives.bounds.gains import ClassGains
 from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below
-from pymoo_anon.testing.telling import called, first_difference, shown
+from pymoo_anon.testing.telling import ContractError, called, first_difference, shown
 
 # So many strings are looked at, beside the two ends.
 _STRINGS = 8
@@ -41,7 +41,7 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
                 x,
             )
             if expected is not None and first_difference([expected], [f], exact=False) is not None:
-                raise AssertionError(
+                raise ContractError(
                     f"class_gains of {objective!r} must add up to the minimised value {f}, got {expected}, under "
                     f"{rule!r} at x = {shown(x)}"
                 )

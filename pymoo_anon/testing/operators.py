@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.operator import Operator
@@ -21,7 +22,7 @@ from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
 from pymoo_anon.testing.points import check_points, points_of
-from pymoo_anon.testing.telling import called, first_difference, pickled, shown
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, shown
 
 Points = NDArray[Any]
 
@@ -78,7 +79,7 @@ def check_operator(
         _check_repaired(operator, problem, seed)
     if not np.array_equal(problem.bounds(), before):
         after = shown(problem.bounds())
-        raise AssertionError(f"{_name(operator)} must not change the problem, got bounds {after} of {shown(before)}")
+        raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {shown(before)}")
 
 
 def _use_of(operator: Operator) -> Callable[..., Points]:
@@ -130,7 +131,7 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Po
             found = act(other)
             row = first_difference(made, found) if np.shape(found) == np.shape(made) else 0
             if row is not None:
-                raise AssertionError(
+                raise ContractError(
                     f"{_name(operator)} must make the same of the same random_state {way}, got "
                     f"{shown(found[row : row + 1])} and not {shown(made[row : row + 1])}, row {row} of {n} individuals"
                 )
@@ -148,7 +149,7 @@ def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
     twice = _apply(operator, problem, once, seed + 1)
     row = first_difference(once, twice)
     if row is not None:
-        raise AssertionError(
+        raise ContractError(
             f"{_name(operator)} must leave valid points as they are, got {shown(twice[row])} of {shown(once[row])}"
         )
 
@@ -174,7 +175,7 @@ def _mutated(operator: Mutation, *, problem: Problem, X: Points, n: int, seed: i
     found = operator._do(problem, children, random_state=np.random.default_rng(seed))
     _check_unchanged(operator, children, X)
     if np.shape(found) != X.shape:
-        raise AssertionError(f"{_name(operator)} must keep the shape {X.shape} of X, got {np.shape(found)}")
+        raise ContractError(f"{_name(operator)} must keep the shape {X.shape} of X, got {np.shape(found)}")
     return _rows(operator, operator(problem, Population.new(X=X.copy()), random_state=np.random.default_rng(seed)), n)
 
 
@@ -203,7 +204,7 @@ def _neighbors(operator: Neighborhood, *, problem: Problem, X: Points, n: int, s
         for distance in range(1, operator.reach + 1):
             ring = operator.do(problem, x, distance, random_state=np.random.default_rng(seed))
             if np.ndim(ring) != 2 or np.shape(ring)[1] != problem.n_var:
-                raise AssertionError(
+                raise ContractError(
                     f"{_name(operator)} must give an (n, {problem.n_var}) array of points at distance {distance} of "
                     f"{shown(x)}, got shape {np.shape(ring)}"
                 )
@@ -221,13 +222,13 @@ def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed:
     # Tournaments of pymoo go by what this sets.
     RankAndCrowding().do(problem, pop, n_survive=len(pop), random_state=np.random.default_rng(seed))
     pop.set("number", np.arange(len(pop)))
-    chosen = operator.do(problem, pop, n, 2, random_state=np.random.default_rng(seed))
+    chosen = operator.do(problem, pop, n, 2, algorithm=NSGA2(), random_state=np.random.default_rng(seed))
     if np.shape(chosen) != (n, 2):
-        raise AssertionError(f"{_name(operator)} must choose {n} times 2 parents, got shape {np.shape(chosen)}")
+        raise ContractError(f"{_name(operator)} must choose {n} times 2 parents, got shape {np.shape(chosen)}")
     _check_unchanged(operator, pop.get("X"), X)
     known = {id(one) for one in pop}
     if any(id(one) not in known for one in np.ravel(chosen)):
-        raise AssertionError(f"{_name(operator)} must choose individuals of the population, got another one")
+        raise ContractError(f"{_name(operator)} must choose individuals of the population, got another one")
     return np.array([[one.get("number") for one in pair] for pair in chosen])
 
 
@@ -238,7 +239,7 @@ def _rows(operator: Operator, pop: Any, n: int) -> Points:
         AssertionError: They are others.
     """
     if not isinstance(pop, Population) or len(pop) != n:
-        raise AssertionError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
+        raise ContractError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
     X: Points = pop.get("X")
     return X
 
@@ -251,7 +252,7 @@ def _check_unchanged(operator: Operator, given: Points, X: Points) -> None:
     """
     row = first_difference(X, given)
     if row is not None:
-        raise AssertionError(
+        raise ContractError(
             f"{_name(operator)} must not change what it is given, got {shown(given[row])} where {shown(X[row])} was"
         )
 

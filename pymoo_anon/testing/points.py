@@ -13,7 +13,7 @@ from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampli
 
 from pymoo_anon.operators.sampling import LatticeSampling, ValidSampling
 from pymoo_anon.problems.partition import PartitionProblem
-from pymoo_anon.testing.telling import called, shown
+from pymoo_anon.testing.telling import ContractError, called, shown
 
 Points = NDArray[Any]
 
@@ -60,18 +60,18 @@ def check_points(duty: str, problem: Problem, X: Points) -> None:
         AssertionError: They are not.
     """
     if X.ndim != 2 or X.shape[1] != problem.n_var:
-        raise AssertionError(f"{duty} points of {problem.n_var} variables, got shape {X.shape}")
+        raise ContractError(f"{duty} points of {problem.n_var} variables, got shape {X.shape}")
     if X.dtype.kind not in "biuf":
-        raise AssertionError(f"{duty} points of numbers or truth values, got {X.dtype}")
+        raise ContractError(f"{duty} points of numbers or truth values, got {X.dtype}")
     if problem.vtype is bool and X.dtype != bool:
-        raise AssertionError(f"{duty} Boolean points, got {X.dtype} such as {shown(X[0])}")
+        raise ContractError(f"{duty} Boolean points, got {X.dtype} such as {shown(X[0])}")
     if problem.vtype is int and X.dtype.kind not in "iu":
-        raise AssertionError(f"{duty} points of integers, got {X.dtype} such as {shown(X[0])}")
+        raise ContractError(f"{duty} points of integers, got {X.dtype} such as {shown(X[0])}")
     if problem.has_bounds():
         low, high = problem.bounds()
         outside = ((low > X) | (high < X)).any(axis=1)
         if outside.any():
-            raise AssertionError(
+            raise ContractError(
                 f"{duty} points between the bounds {shown(low)} and {shown(high)}, got "
                 f"{shown(X[int(np.flatnonzero(outside)[0])])}"
             )

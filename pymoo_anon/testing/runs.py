@@ -20,7 +20,7 @@ from pymoo.core.result import Result
 from pymoo.core.termination import Termination
 from pymoo.optimize import minimize
 
-from pymoo_anon.testing.telling import first_difference, pickled, shown
+from pymoo_anon.testing.telling import ContractError, first_difference, pickled, shown
 
 Matrix = NDArray[Any]
 
@@ -104,14 +104,14 @@ class Trial:
             ours, theirs = getattr(expected, key), getattr(found, key)
             if ours is None or theirs is None:
                 if ours is not theirs:
-                    raise AssertionError(
+                    raise ContractError(
                         f"{self.name} must find the same {way}, got {key} = {_short(theirs)} and not {_short(ours)}"
                     )
                 continue
             ours, theirs = np.atleast_2d(ours), np.atleast_2d(theirs)
             row = first_difference(ours, theirs) if ours.shape == theirs.shape else 0
             if row is not None:
-                raise AssertionError(
+                raise ContractError(
                     f"{self.name} must find the same {way}, got {len(theirs)} rows with {key}[{row}] = "
                     f"{shown(theirs[row])} and not {len(ours)} with {shown(ours[row])}"
                 )

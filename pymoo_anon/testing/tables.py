@@ -27,7 +27,7 @@ from pymoo_anon.table.taxonomy import Taxonomy
 Ints = NDArray[np.int64]
 
 # Pairs of nodes are compared one by one: so many nodes of a lattice are looked at.
-_MOST_NODES = 36
+_MOST_NODES = 24
 
 # A part of a user's own table has at most so many rows.
 _MOST_ROWS = 24
@@ -147,7 +147,7 @@ def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
 
     Args:
         problem: The lattice.
-        rng: Draws the levels, where there are more than 36 nodes.
+        rng: Draws the levels, where there are more than 24.
     """
     levels = [np.arange(length + 1) for length in problem.lengths]
     while np.prod([float(len(own)) for own in levels]) > _MOST_NODES:

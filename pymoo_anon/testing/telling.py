@@ -15,6 +15,10 @@ T = TypeVar("T")
 CLOSE = 1e-9
 
 
+class ContractError(AssertionError):
+    """What a contract found, told in one sentence."""
+
+
 def shown(values: Any) -> str:
     """Values in one line, as a person types them; of more than eight the first eight.
 
@@ -83,7 +87,7 @@ def called(duty: str, call: Callable[..., T], *given: Any) -> T:
     """
     try:
         return call(*given)
-    except AssertionError:
+    except ContractError:
         raise
     except Exception as error:
-        raise AssertionError(f"{duty}, got {type(error).__name__}: {error}") from error
+        raise ContractError(f"{duty}, got {type(error).__name__}: {error}") from error
