@@ -18,8 +18,11 @@ from pymoo.algorithms.moo.nsder import NSDER
 from pymoo.algorithms.moo.pinsga2 import PINSGA2, AutomatedDM
 from pymoo.core.algorithm import Algorithm
 from pymoo.operators.repair.rounding import RoundingRepair
-from test_pymoo_algorithms import ALGORITHMS, DIRECTIONS, OPERATORS
+from pymoo.operators.sampling.rnd import IntegerRandomSampling
+from test_pymoo_algorithms import ALGORITHMS, DIRECTIONS
+from test_pymoo_algorithms import OPERATORS as USUAL
 
+from pymoo_anon.operators import RandomImmigrantMutation
 from pymoo_anon.problems import LatticeProblem, PartitionProblem
 from pymoo_anon.testing import check_algorithm, small_problems
 from pymoo_anon.testing.runs import COPIES
@@ -28,6 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*encountered in"),
     # Those of PINSGA2, which fits a function to very few choices.
     pytest.mark.filterwarnings("ignore:delta_grad == 0.0"),
+    pytest.mark.filterwarnings("ignore:.where. used without .out."),
 ]
 
 
@@ -38,20 +42,29 @@ class Taker(AutomatedDM):
         return "a"
 
 
-#: Their own search is by real numbers, which rounding makes levels.
-ROUNDED = {"sampling": OPERATORS[LatticeProblem]["sampling"], "repair": RoundingRepair()}
+OPERATORS = {
+    LatticeProblem: USUAL[LatticeProblem],
+    PartitionProblem: {**USUAL[PartitionProblem], "mutation": RandomImmigrantMutation(prob=0.5)},
+}
+
+
+def rounded(make, *given):
+    """An algorithm that searches real numbers, which are rounded to levels."""
+    return lambda **_: make(*given, sampling=IntegerRandomSampling(), repair=RoundingRepair())
+
+
 MADE = {
     **{name: make for name, (make, _) in ALGORITHMS.items()},
     "ParallelMOEAD": lambda **own: ParallelMOEAD(DIRECTIONS, n_neighbors=5, **own),
     "PINSGA2": lambda **own: PINSGA2(12, automated_dm=Taker(), tau=2, vf_type="linear", vf_max_iter=3, **own),
-    "CMOPSO": lambda **_: CMOPSO(12, **ROUNDED),
-    "MOPSO_CD": lambda **_: MOPSO_CD(12, sampling=ROUNDED["sampling"]),
-    "GDE3": lambda **_: GDE3(12, **ROUNDED),
-    "GDE3MNN": lambda **_: GDE3MNN(12, **ROUNDED),
-    "GDE32NN": lambda **_: GDE32NN(12, **ROUNDED),
-    "GDE3PCD": lambda **_: GDE3PCD(12, **ROUNDED),
-    "NSDE": lambda **_: NSDE(12, **ROUNDED),
-    "NSDER": lambda **_: NSDER(DIRECTIONS, 12, **ROUNDED),
+    "CMOPSO": rounded(CMOPSO, 12),
+    "MOPSO_CD": lambda **_: MOPSO_CD(12, sampling=IntegerRandomSampling()),
+    "GDE3": rounded(GDE3, 12),
+    "GDE3MNN": rounded(GDE3MNN, 12),
+    "GDE32NN": rounded(GDE32NN, 12),
+    "GDE3PCD": rounded(GDE3PCD, 12),
+    "NSDE": rounded(NSDE, 12),
+    "NSDER": rounded(NSDER, DIRECTIONS, 12),
 }
 
 #: pymoo's survivals hold a function that Python cannot pickle.
@@ -86,7 +99,14 @@ FOUND = {
         ["must search SPACE, got AssertionError: DNSGA2 only works for unconstrained problems."],
     ),
     # Its crowding distance needs two individuals at least.
-    "GDE32NN": ([], ["", "must search SPACE, got ValueError: kth(="]),
+    "GDE32NN": (["", "*, got ValueError: kth(="],) * 2,
+    # What it fits begins with memory that nobody has set.
+    "PINSGA2": (["", SEED],) * 2,
+    # The archive in it does not come out of a pickle.
+    "CMOPSO": (
+        ["must go on from a pickle before the first generation, got AttributeError: 'MultiObjectiveArchive' object"],
+    )
+    * 2,
     # It has no repair, and its particles stand at real numbers.
     "MOPSO_CD": (["must search SPACE, got ValueError: X must hold whole generalization levels, got others; Latt"],) * 2,
 }
@@ -107,6 +127,12 @@ def test_all_algorithms_of_pymoo_are_here():
     assert found == set(MADE)
 
 
+def is_told(told, sentence):
+    """Whether a sentence begins so, with anything in the place of a star; nothing is told where all is well."""
+    begin, _, then = sentence.partition("*")
+    return told.startswith(begin) and then in told if sentence else not told
+
+
 @pytest.mark.parametrize("constrained", [False, True], ids=["free", "constrained"])
 @pytest.mark.parametrize("space", OPERATORS, ids=lambda space: space.__name__)
 @pytest.mark.parametrize("name", MADE)
@@ -121,8 +147,8 @@ def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, const
         check_algorithm(algorithm, problem, n_gen=2)
     except AssertionError as error:
         told = str(error)
-    sentences = [f"{name} {one}".replace("SPACE", space.__name__) if one else "" for one in expected]
-    assert any(told.startswith(one) if one else not told for one in sentences), told
+    sentences = [one.replace("SPACE", space.__name__) for one in expected]
+    assert any(is_told(told, f"{name} {one}" if one else "") for one in sentences), told
 
 
 @pytest.mark.parametrize("name", [name for name, (free, _) in FOUND.items() if PICKLE in free])
