@@ -222,6 +222,21 @@ class Finds(Own):
         self.opt = Population.empty()
 
 
+class Fickle(Own):
+    """It finds something in its first run alone."""
+
+    n_runs = 0
+
+    def setup(self, problem, **kwargs):
+        Fickle.n_runs += 1
+        return super().setup(problem, **kwargs)
+
+    def _set_optimum(self):
+        super()._set_optimum()
+        if self.n_runs > 1:
+            self.opt = Population.empty()
+
+
 class LastInfeasible(Own):
     def _set_optimum(self):
         self.opt = self.pop[np.argsort(-self.pop.get("CV")[:, 0])[:1]]
@@ -336,6 +351,7 @@ def test_what_is_broken_is_found(algorithm, sentence):
     ("algorithm", "name", "sentence"),
     [
         (Infeasible(), "constraints", "Infeasible must find rows that satisfy all constraints, got G = ["),
+        (Fickle(), "constraints", "Fickle must find the same with return_least_infeasible=True, where something is f"),
         (LastInfeasible(), "nothing feasible", "LastInfeasible must give the least infeasible point that it evaluated"),
     ],
     ids=named,

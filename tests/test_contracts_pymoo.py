@@ -133,8 +133,11 @@ def is_told(told, sentence):
     return told.startswith(begin) and then in told if sentence else not told
 
 
-@pytest.mark.parametrize("constrained", [False, True], ids=["free", "constrained"])
-@pytest.mark.parametrize("space", OPERATORS, ids=lambda space: space.__name__)
+@pytest.mark.parametrize(
+    ("space", "constrained"),
+    [(LatticeProblem, False), (LatticeProblem, True), (PartitionProblem, False)],
+    ids=["levels", "levels, constrained", "strings"],
+)
 @pytest.mark.parametrize("name", MADE)
 def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, constrained):
     problem = small_problems(space)["constraints" if constrained else "two objectives"]

@@ -113,7 +113,8 @@ def check_bounds(
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
     known = _known(objective, family, problem, X, classes, values, at)
-    checks: list[Callable[[Known, Values], None]] = [_check_floors, _check_rising, _check_specializations]
+    checks: list[Callable[[Known, Values], None]] = [_check_floors, _check_rising, _check_surely_suppressed]
+    checks += [_check_specializations]
     checks += {
         Kind.ADDITIVE: [_check_left_by_value],
         Kind.MAJORITY: [_check_labels],
@@ -121,8 +122,6 @@ def check_bounds(
         Kind.SQUARES: [_check_squares],
         Kind.FIXED: [],
     }[family.kind]
-    if isinstance(problem.suppression, Violating):
-        checks.append(_check_surely_suppressed)
     duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
     floors = called(duty, _floors, known)
     for check in checks:
@@ -216,12 +215,8 @@ def _check_specializations(known: Known, floors: Values) -> None:
     for node, one in enumerate(known.classes):
         for by_k in (False, True):
             below = suppressible(one, problem.suppression, problem.constraints, by_k)
-            if below.impossible:
-                wrong = known.below[:, node] & possible
-                what = "every specialization is over the limit of suppression"
-                known.demand(~wrong, what, np.full(len(k), float(below.limit)), known.counts.astype(float), node)
-                continue
-            best = known.family.best_of_specializations(one, below)
+            # Where every specialization is over the limit, `surely_suppressed` says so.
+            best = None if below.impossible else known.family.best_of_specializations(one, below)
             if best is None:
                 continue
             if np.shape(best) != (len(below),):
@@ -316,6 +311,8 @@ def _check_squares(known: Known, floors: Values) -> None:
 def _check_surely_suppressed(known: Known, floors: Values) -> None:
     """Check that specializations suppress what is surely suppressed under `Violating`."""
     tuples = known.problem.table.tuples
+    if not isinstance(known.problem.suppression, Violating):
+        return
     for constraint in known.problem.constraints:
         if constraint.objective != known.objective or not constraint.speaks_of_classes:
             continue

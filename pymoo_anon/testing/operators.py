@@ -222,7 +222,10 @@ def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed:
     # Tournaments of pymoo go by what this sets.
     RankAndCrowding().do(problem, pop, n_survive=len(pop), random_state=np.random.default_rng(seed))
     pop.set("number", np.arange(len(pop)))
-    chosen = operator.do(problem, pop, n, 2, algorithm=NSGA2(), random_state=np.random.default_rng(seed))
+    # Some draw from the state of the algorithm, which is the same one.
+    algorithm = NSGA2()
+    algorithm.random_state = np.random.default_rng(seed)
+    chosen = operator.do(problem, pop, n, 2, algorithm=algorithm, random_state=algorithm.random_state)
     if np.shape(chosen) != (n, 2):
         raise ContractError(f"{_name(operator)} must choose {n} times 2 parents, got shape {np.shape(chosen)}")
     _check_unchanged(operator, pop.get("X"), X)
