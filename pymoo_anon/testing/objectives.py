@@ -91,25 +91,37 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     rng = np.random.default_rng(seed)
     cases: list[Case] = []
     for number, own in enumerate(_tables(objective, table, rng)):
-        problems = called(
-            f"{objective!r} must measure every generalization of a table",
-            some_rules,
-            objective,
-            own,
-            rng,
-        )
-        for problem in problems:
-            case = _case(objective, problem, rng)
-            _check_values(objective, case)
-            _check_order(objective, case, rng)
-            _check_worst(objective, case)
-            check_bounds(objective, case.problem, case.X, case.classes, case.values, case.at)
-            cases.append(case)
-        # Proofs take as long as all the rest: one rule after the other.
-        check_proof(objective, problems[number % len(problems)])
-        check_gains(objective, own, rng)
+        cases += _checked_cases(objective, own, number, rng)
     _check_again(objective, cases[0], "after other tables")
     _check_threads(objective, cases[-1])
+
+
+def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
+    """Check one table under every rule of suppression.
+
+    Args:
+        objective: The objective.
+        table: The table.
+        number: Of the table.
+        rng: Draws limits, bounds, nodes and orders.
+
+    Returns:
+        One case for each rule.
+    """
+    duty = f"{objective!r} must measure every generalization of a table"
+    problems = called(duty, some_rules, objective, table, rng)
+    cases = []
+    for problem in problems:
+        case = _case(objective, problem, rng)
+        _check_values(objective, case)
+        _check_order(objective, case, rng)
+        _check_worst(objective, case)
+        check_bounds(objective, case.problem, case.X, case.classes, case.values, case.at)
+        cases.append(case)
+    # Proofs take as long as all the rest: one rule after the other.
+    check_proof(objective, problems[number % len(problems)])
+    check_gains(objective, table, rng)
+    return cases
 
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
