@@ -1,4 +1,4 @@
-"""How do I add an objective of my own? Subclass Objective: a name, a direction, and a function of plain arrays."""
+"""How do I add an objective of my own? Subclass Objective: a name, a direction, a function of arrays; and check it."""
 
 import numpy as np
 from pymoo.optimize import minimize
@@ -7,6 +7,7 @@ from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, Objective
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.testing import check_objective
 
 
 class TypicalRisk(Objective):
@@ -22,6 +23,7 @@ class TypicalRisk(Objective):
         return 1 / sizes[np.searchsorted(persons, persons[-1] / 2)] if len(sizes) else 1 / classes.n_rows
 
 
+check_objective(TypicalRisk())  # raises AssertionError with one sentence where a search would go wrong
 problem = LatticeProblem(make_census(5000), objectives=[TypicalRisk(), GeneralLossMetric()], suppression=0.01)
 res = minimize(problem, PBGEA(), ("n_gen", 50), seed=1)
 print(problem.to_frame(res).sort_values("GLM").to_string(index=False))

@@ -25,6 +25,8 @@ ROOMS = (
     "problems",
     "operators",
     "algorithms",
+    # Its contracts run proofs, and need no picture and no release.
+    "testing",
     "visualization",
     "publishing",
     "cli",

@@ -104,6 +104,8 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
                 f"columns for {len(problem.objectives)} objectives"
             )
         self.box_archive = BoxArchive(epsilon, maximize)
+        # The node that breaks the constraints least, until one breaks none.
+        self._closest = Population.empty()
         fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_infill(self) -> Population:
@@ -146,10 +148,17 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         """Children become the population, and the archive takes the best of them (steps 4 and 8)."""
         self.pop = infills
         self.box_archive.add(infills)
+        if not len(self.box_archive):
+            together = Population.merge(self._closest, infills)
+            self._closest = together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
     def _set_optimum(self) -> None:
         # Step 10: the archive. Without a member the node that breaks constraints least may be asked for.
-        self.opt = self.box_archive.pop if len(self.box_archive) else filter_optimum(self.pop, least_infeasible=True)
+        if len(self.box_archive):
+            self.opt = self.box_archive.pop
+        else:
+            # Also what is tolerated for the time being.
+            self.opt = filter_optimum(Population.merge(self._closest, self.pop), least_infeasible=True)
 
 
 class PBGEAOutput(Output):  # type: ignore[misc]

@@ -108,10 +108,7 @@ class Objective(Boundable):
         return (
             type(self) is type(other)
             and mine.keys() == theirs.keys()
-            and all(
-                np.array_equal(own, theirs[name]) if isinstance(own, np.ndarray) else own == theirs[name]
-                for name, own in mine.items()
-            )
+            and all(_same(own, theirs[name]) for name, own in mine.items())
         )
 
     def __hash__(self) -> int:
@@ -119,6 +116,13 @@ class Objective(Boundable):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
+
+
+def _same(own: object, other: object) -> bool:
+    """Whether two arguments are equal; either may be an array and the other None."""
+    if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(own, other)  # type: ignore[arg-type]
+    return own == other
 
 
 class ColumnObjective(Objective):

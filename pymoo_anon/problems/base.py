@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -116,6 +116,24 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def __deepcopy__(self, memo: dict[int, Any]) -> AnonymizationProblem:
         """A copy that shares the table and the memory: a history of algorithms holds each once."""
         return copy.copy(self)
+
+    def fresh_copy(self) -> AnonymizationProblem:
+        """A copy that has evaluated nothing yet; it shares the table."""
+        made = copy.copy(self)
+        made._memory = Memory(len(self.measured) + 1)
+        return made
+
+    @property
+    def vars(self) -> NoReturn:
+        """Nothing: all variables are of one type.
+
+        Raises:
+            AttributeError: Always, as pymoo's mixed variables ask for it.
+        """
+        raise AttributeError(
+            f"{type(self).__name__} has no vars, as MixedVariableGA asks for: its variables are of one type, and NSGA2 "
+            "with the sampling, crossover and mutation of pymoo_anon.operators searches it"
+        )
 
     @property
     def n_unique(self) -> int:

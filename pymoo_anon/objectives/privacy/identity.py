@@ -246,6 +246,22 @@ class KMap(Objective):
         """0 and the rows of the population."""
         return 0, self.population.n_rows
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both count in the same population, also in copies of it."""
+        if not isinstance(other, KMap):
+            return NotImplemented
+        own, theirs = self.population, other.population
+        if own is theirs:
+            return True
+        return (
+            [(name, hierarchy.domain) for name, hierarchy in own.quasi_identifiers.items()]
+            == [(name, hierarchy.domain) for name, hierarchy in theirs.quasi_identifiers.items()]
+            and np.array_equal(own.tuples.codes, theirs.tuples.codes)
+            and np.array_equal(own.tuples.counts, theirs.tuples.counts)
+        )
+
+    __hash__ = Objective.__hash__
+
     def __repr__(self) -> str:
         return f"KMap({self.population!r})"
 

@@ -53,7 +53,9 @@ class Goal:
         """
         enough = np.arange(len(F))
         if self.privacy is not None:
-            enough = enough[F[:, self.privacy] <= self.of_k[k - 1]]
+            # No class has more rows than the table.
+            most = self.of_k[k - 1] if k <= len(self.of_k) else -np.inf
+            enough = enough[F[:, self.privacy] <= most]
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 

@@ -1,0 +1,319 @@
+"""The contract of algorithms."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.problem import Problem
+from pymoo.core.result import Result
+from pymoo.core.termination import NoTermination, Termination
+from pymoo.indicators.igd import IGD
+from pymoo.termination.collection import TerminationCollection
+from pymoo.termination.cv import ConstraintViolationTermination, UntilFeasibleTermination
+from pymoo.termination.default import DefaultMultiObjectiveTermination, DefaultSingleObjectiveTermination
+from pymoo.termination.fmin import MinimumFunctionValueTermination
+from pymoo.termination.ftol import MultiObjectiveSpaceTermination, SingleObjectiveSpaceTermination
+from pymoo.termination.indicator import IndicatorTermination
+from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.termination.max_time import TimeBasedTermination
+from pymoo.termination.robust import RobustTermination
+from pymoo.termination.xtol import DesignSpaceTermination
+
+from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.testing.points import check_points
+from pymoo_anon.testing.runs import COPIES, Counting, Everything, Trial, Watching, printed
+from pymoo_anon.testing.telling import ContractError, called, shown
+
+Matrix = NDArray[Any]
+
+# What changes less than this has come to rest, for terminations that wait for it.
+_TOLERANCE = 0.1
+
+# Runs that wait in vain end after so many generations.
+_LAST = 5
+
+
+def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, seed: int = 1) -> None:
+    """Check that an algorithm keeps what pymoo promises of all, on a problem that it is for.
+
+    The same seed gives the same result: by `minimize` and by ask and tell, again, whatever numpy's own random state is,
+    in several threads at once, with everything that a user may switch on (output, progress bar, callback, history,
+    archive), and from a deep copy or a pickle of any generation. Every termination of pymoo ends it.
+
+    What it evaluates is valid and stays as it was. Its result is what the problem makes of its X, satisfies the
+    constraints, and no row dominates another; where nothing is feasible it is None, or the least infeasible point for
+    who asks for it. The evaluator counts what was evaluated. The callback and the history see every generation, the
+    archive sees every individual.
+
+    Call it with each kind of problem that the algorithm serves (`small_problems` has constrained ones, infeasible ones,
+    ones of one objective), and with populations of one, of odd and of even sizes.
+
+    Args:
+        algorithm: The algorithm; copies of it run, itself never does.
+        problem: The problem.
+        n_gen: Generations of a run.
+        seed: Of the runs.
+
+    Raises:
+        AssertionError: It breaks the contract.
+        TypeError: It is no Algorithm, or the problem is no Problem.
+        ValueError: It is set up for a problem.
+
+    >>> from pymoo_anon.algorithms import PBGEA
+    >>> from pymoo_anon.testing import small_problems
+    >>> check_algorithm(PBGEA(pop_size=5), small_problems()["two objectives"])
+    """
+    if not isinstance(algorithm, Algorithm):
+        raise TypeError(f"algorithm must be an Algorithm, got {algorithm!r}")
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be a Problem, got {problem!r}")
+    if algorithm.problem is not None:
+        raise ValueError(f"algorithm must be a new one, got a {type(algorithm).__name__} that is set up")
+    trial = Trial(algorithm, problem, n_gen, seed)
+    expected = called(f"{trial.name} must search {type(problem).__name__}", trial.run)
+    if algorithm.problem is not None or algorithm.is_initialized:
+        raise ContractError(f"{trial.name} must run as a copy and stay as it was, got one that is set up")
+    _check_result(trial, expected)
+    _check_least_infeasible(trial, expected)
+    _check_evaluated(trial, expected)
+    _check_again(trial, expected)
+    _check_copies(trial, expected)
+    _check_watched(trial, expected)
+    _check_terminations(trial, expected)
+
+
+def _check_result(trial: Trial, res: Result) -> None:
+    """Check what a run found.
+
+    Raises:
+        AssertionError: It is no result of this problem.
+    """
+    problem, name = trial.problem, trial.name
+    if res.X is None:
+        if not problem.has_constraints():
+            raise ContractError(f"{name} must find something where there are no constraints, got X = None")
+        return
+    X, F = np.atleast_2d(res.X), np.atleast_2d(res.F)
+    check_points(f"{name} must find", problem, X)
+    G, H = (np.atleast_2d(own) if own is not None else np.empty((len(X), 0)) for own in (res.G, res.H))
+    out = problem.evaluate(X, return_values_of=["F", *["G"] * (problem.n_ieq_constr > 0)], return_as_dictionary=True)
+    for key, found in (("F", F), *[("G", G)] * (problem.n_ieq_constr > 0)):
+        wrong = np.flatnonzero(~(found == out[key]).all(axis=1)) if found.shape == out[key].shape else [0]
+        if len(wrong):
+            raise ContractError(
+                f"{name} must give {key} as the problem has it for X, got {shown(found[wrong[0]])} and not "
+                f"{shown(out[key][wrong[0]])} for x = {shown(X[wrong[0]])}"
+            )
+    broken = np.flatnonzero((np.concatenate([G, np.abs(H) - 1e-4], axis=1) > 0).any(axis=1))
+    if len(broken):
+        raise ContractError(
+            f"{name} must find rows that satisfy all constraints, got G = {shown(G[broken[0]])} for "
+            f"x = {shown(X[broken[0]])}"
+        )
+    for row, f in enumerate(F):
+        worse = np.flatnonzero((f <= F).all(axis=1) & (f < F).any(axis=1))
+        if len(worse):
+            raise ContractError(
+                f"{name} must find rows that do not dominate each other, got F = {shown(F[worse[0]])} beside "
+                f"{shown(f)}, rows {worse[0]} and {row}"
+            )
+
+
+def _check_least_infeasible(trial: Trial, expected: Result) -> None:
+    """Check that a point may be asked for where nothing is feasible.
+
+    Raises:
+        AssertionError: There is none.
+    """
+    watching = Watching()
+    res = trial.run(return_least_infeasible=True, evaluator=watching)
+    if expected.X is not None:
+        trial.same(expected, res, "with return_least_infeasible=True, where something is feasible")
+        return
+    least = min(float(one.cv) for one, _, _ in watching.seen)
+    if res.X is None or not (np.atleast_2d(res.CV) <= least).all():
+        got = "None" if res.X is None else f"violations of {shown(np.ravel(res.CV))}"
+        raise ContractError(
+            f"{trial.name} must give the least infeasible point that it evaluated with return_least_infeasible=True, "
+            f"with a violation of {least}, got {got}"
+        )
+
+
+def _check_evaluated(trial: Trial, expected: Result) -> None:
+    """Check that evaluated points are valid, stay as they are, and are counted.
+
+    Raises:
+        AssertionError: They are not.
+    """
+    name, problem = trial.name, trial.problem
+    watching = Watching()
+    res = trial.run(evaluator=watching)
+    trial.same(expected, res, "with an evaluator of one's own")
+    if not watching.rows:
+        raise ContractError(f"{name} must evaluate by its evaluator, got no individual in it")
+    X = np.concatenate(watching.rows)
+    check_points(f"{name} must evaluate", problem, X)
+    for one, x, f in watching.seen:
+        if not np.array_equal(one.X, x) or not np.array_equal(one.F, f):
+            raise ContractError(
+                f"{name} must not change individuals that are evaluated, got x = {shown(one.X)} with F = {shown(one.F)}"
+                f" where {shown(x)} with {shown(f)} was"
+            )
+    for who, counted in (("its own", expected.algorithm.evaluator), ("a given", watching)):
+        if counted.n_eval != len(X):
+            raise ContractError(
+                f"{name} must count every evaluation in {who} evaluator, {len(X)}, got n_eval = {counted.n_eval}"
+            )
+    if isinstance(problem, AnonymizationProblem):
+        fresh = problem.fresh_copy()
+        seen = Watching()
+        Trial(trial.algorithm, fresh, trial.n_gen, trial.seed).run(evaluator=seen)
+        distinct = len(np.unique(np.concatenate(seen.rows), axis=0))
+        if fresh.n_unique != distinct:
+            raise ContractError(
+                f"{name} must evaluate by its evaluator alone, which saw {distinct} distinct points, got "
+                f"{fresh.n_unique} that the problem evaluated"
+            )
+
+
+def _check_again(trial: Trial, expected: Result) -> None:
+    """Check that the seed decides, and nothing else.
+
+    Raises:
+        AssertionError: Something else does.
+    """
+    own = np.random.get_state()  # noqa: NPY002
+    try:
+        for number in range(2):
+            np.random.seed(number)  # noqa: NPY002
+            trial.same(expected, trial.run(), "again from the same seed")
+    finally:
+        np.random.set_state(own)  # noqa: NPY002
+    told = called(f"{trial.name} must ask and tell, or refuse with NotImplementedError", trial.by_ask_and_tell)
+    if told is not None:
+        trial.same(expected, told, "by ask and tell")
+    with ThreadPoolExecutor(2) as pool:
+        for res in pool.map(trial.run, [None] * 2):
+            trial.same(expected, res, "in several threads at once")
+
+
+def _check_copies(trial: Trial, expected: Result) -> None:
+    """Check that copies of every generation go on as if nothing had been.
+
+    Raises:
+        AssertionError: They do not.
+    """
+    for n_gen in range(trial.n_gen):
+        for how, made in COPIES.items():
+            when = f"from {how} " + (f"after generation {n_gen}" if n_gen else "before the first generation")
+            res = called(f"{trial.name} must go on {when}", trial.copied_after, n_gen, made)
+            trial.same(expected, res, when)
+
+
+def _check_watched(trial: Trial, expected: Result) -> None:
+    """Check output, progress bar, callback, history and archive.
+
+    Raises:
+        AssertionError: One changes the result, or does not see all.
+    """
+    name, n_done = trial.name, int(expected.algorithm.n_gen) - 1
+    counting, everything = Counting(), Everything()
+    options: dict[str, dict[str, Any]] = {
+        "with verbose=True": {"verbose": True},
+        "with progress=True": {"progress": True},
+        "with a callback": {"callback": counting},
+        "with save_history=True": {"save_history": True},
+        "with an archive": {"archive": everything},
+    }
+    found = {}
+    for way, own in options.items():
+        found[way] = called(f"{name} must run {way}", printed, partial(trial.run, **own))
+        trial.same(expected, found[way][0], way)
+    lines = found["with verbose=True"][1].splitlines()
+    # A heading between two rules, then a line for every generation.
+    if len(lines) < n_done + 3:
+        raise ContractError(f"{name} must show a line for each of {n_done} generations, got {len(lines)} lines in all")
+    if counting.generations != list(range(1, n_done + 1)) or counting.empty:
+        raise ContractError(
+            f"{name} must call the callback once in each of {n_done} generations, with a population and an optimum, "
+            f"got generations {counting.generations}, of which {counting.empty} had none"
+        )
+    history = found["with save_history=True"][0].history
+    if [int(entry.n_gen) for entry in history] != counting.generations:
+        raise ContractError(
+            f"{name} must keep each of {n_done} generations in its history, got "
+            f"{[int(entry.n_gen) for entry in history]}"
+        )
+    last = [one.F for one in history[-1].opt]
+    if not np.array_equal(last, [one.F for one in expected.algorithm.opt]):
+        raise ContractError(f"{name} must end its history with its result, got F = {shown(last)}")
+    res = found["with an archive"][0]
+    kept = {one.X.tobytes() for one in res.archive.members} if res.archive is not None else set()
+    missing = [one for one in res.algorithm.opt if one.X.tobytes() not in kept]
+    if missing:
+        raise ContractError(
+            f"{name} must show all that is evaluated to the archive, got none of x = {shown(missing[0].X)}"
+        )
+
+
+def _check_terminations(trial: Trial, expected: Result) -> None:
+    """Check that every termination of pymoo ends a run.
+
+    Raises:
+        AssertionError: One does not, or not where it should.
+    """
+    name = trial.name
+    for termination in _terminations(trial.problem, expected):
+        kind = type(termination).__name__
+        res = called(f"{name} must run to {kind}", trial.run, termination)
+        if not res.algorithm.termination.has_terminated() or int(res.algorithm.n_gen) - 1 > _LAST:
+            raise ContractError(
+                f"{name} must end by {kind} after at most {_LAST} generations, got {int(res.algorithm.n_gen) - 1}"
+            )
+    for n_gen in (1, 2):
+        res = trial.run(("n_gen", n_gen))
+        if int(res.algorithm.n_gen) - 1 != n_gen and not res.algorithm.termination.force_termination:
+            raise ContractError(
+                f"{name} must end after {n_gen} generations where it is told to, got {int(res.algorithm.n_gen) - 1}"
+            )
+    watching = Watching()
+    trial.run(evaluator=watching)
+    sizes = [len(rows) for rows in watching.rows]
+    wanted = max(1, sum(sizes) - 1)
+    res = trial.run(("n_eval", wanted))
+    n_eval, most = res.algorithm.evaluator.n_eval, wanted + max(sizes)
+    ended = res.algorithm.termination.force_termination
+    if n_eval > most or (n_eval < wanted and not ended):
+        raise ContractError(f"{name} must end after {wanted} evaluations, at most {max(sizes)} later, got {n_eval}")
+
+
+def _terminations(problem: Problem, expected: Result) -> list[Termination]:
+    """Every termination of pymoo, so that it ends soon.
+
+    `MinimumFunctionValueTermination` is for positive values of one objective, and
+    `MultiObjectiveSpaceTerminationWithRenormalization` of pymoo 0.6.2 fails at its first call.
+    """
+    several = problem.n_obj > 1
+    space = MultiObjectiveSpaceTermination if several else SingleObjectiveSpaceTermination
+    default = DefaultMultiObjectiveTermination if several else DefaultSingleObjectiveTermination
+    waiting: list[Termination] = [
+        DesignSpaceTermination(tol=_TOLERANCE),
+        space(tol=_TOLERANCE, only_feas=False),
+        RobustTermination(space(tol=_TOLERANCE, only_feas=False), period=2),
+        ConstraintViolationTermination(tol=_TOLERANCE),
+        NoTermination(),
+    ]
+    if expected.F is not None:
+        waiting.append(IndicatorTermination(IGD(np.atleast_2d(expected.F)), threshold=-1.0, goal="minimize"))
+        if not several and expected.F.min() > 0:
+            waiting.append(MinimumFunctionValueTermination(expected.F.min()))
+    if problem.has_constraints():
+        waiting.append(UntilFeasibleTermination())
+    # These may wait for something that never comes, as for a feasible point.
+    guarded = [TerminationCollection(one, MaximumGenerationTermination(_LAST)) for one in waiting]
+    return [*guarded, TimeBasedTermination(1e-6), default(n_max_gen=_LAST)]

@@ -1,0 +1,366 @@
+"""The contract of bounds: what a family says of a node holds of every node that generalizes or specializes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.bounds.base import Kind
+from pymoo_anon.objectives.bounds.cases import suppressible
+from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.suppression import Violating
+from pymoo_anon.testing.tables import quiet_lattice
+from pymoo_anon.testing.telling import ContractError, called, shown, slack
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Values = NDArray[np.float64]
+
+
+# The front of a larger lattice takes long to find without bounds.
+_MOST_PROVEN = 1000
+
+
+@dataclass
+class Known:
+    """What the bounds of one objective are compared with.
+
+    Attributes:
+        objective: The objective.
+        family: Its bounding family.
+        problem: A lattice with this objective alone.
+        X: (n, n_var) int64 array of nodes.
+        classes: (n,) list, the classes of each node.
+        values: (n,) float array, natural signs.
+        minimised: (n,) float array, as in F.
+        maps: (n, n_codes) int64 array, the group maps of the nodes.
+        counts: (n,) int64 array, how many tuples each node suppresses.
+        suppressed: (n, n_distinct) Boolean array, which distinct tuples these are.
+        class_of: (n, n_distinct) int64 array, the class of every distinct tuple.
+        below: (n, n) Boolean array: whether the node of a row specializes the node of a column.
+        at: Tells where a node was found.
+    """
+
+    objective: Objective
+    family: Any
+    problem: LatticeProblem
+    X: Ints
+    classes: list[EquivalenceClasses]
+    values: Values
+    minimised: Values
+    maps: Ints
+    counts: Ints
+    suppressed: Flags
+    class_of: Ints
+    below: Flags
+    at: Callable[[int], str]
+
+    def demand(self, holds: Flags, what: str, bounds: Values, of: Values, node: int | None = None) -> None:
+        """Refuse a bound that does not hold.
+
+        Args:
+            holds: (n,) Boolean array.
+            what: What must not be below the bounds.
+            bounds: (n,) float array.
+            of: (n,) float array, what was bounded.
+            node: The node whose classes gave the bounds, or None.
+
+        Raises:
+            AssertionError: One does not hold.
+        """
+        if not holds.all():
+            row = int(np.flatnonzero(~holds)[0])
+            source = "" if node is None else f"; the bound is from x = {shown(self.X[node])}"
+            raise ContractError(
+                f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
+                f"{bounds[row]}, {self.at(row)}{source}"
+            )
+
+
+def check_bounds(
+    objective: Objective,
+    problem: LatticeProblem,
+    X: Ints,
+    classes: list[EquivalenceClasses],
+    values: Values,
+    at: Callable[[int], str],
+) -> None:
+    """Check the bounds that an objective states; nothing where it states none.
+
+    Args:
+        objective: The objective.
+        problem: A lattice with this objective alone.
+        X: (n, n_var) int64 array of nodes.
+        classes: (n,) list, the classes of each.
+        values: (n,) float array of its values, natural signs.
+        at: Tells where the node of a row was found.
+
+    Raises:
+        AssertionError: One does not hold.
+    """
+    if objective.bounding is None:
+        return
+    family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
+    known = _known(objective, family, problem, X, classes, values, at)
+    checks: list[Callable[[Known, Values], None]] = [_check_floors, _check_rising, _check_surely_suppressed]
+    checks += [_check_specializations]
+    checks += {
+        Kind.ADDITIVE: [_check_left_by_value],
+        Kind.MAJORITY: [_check_labels],
+        Kind.THRESHOLD: [_check_thresholds, _check_reach],
+        Kind.SQUARES: [_check_squares],
+        Kind.FIXED: [],
+    }[family.kind]
+    duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
+    floors = called(duty, _floors, known)
+    for check in checks:
+        called(
+            duty,
+            check,
+            known,
+            floors,
+        )
+
+
+def _known(
+    objective: Objective,
+    family: Any,
+    problem: LatticeProblem,
+    X: Ints,
+    classes: list[EquivalenceClasses],
+    values: Values,
+    at: Callable[[int], str],
+) -> Known:
+    """What bounds are compared with."""
+    tuples = problem.table.tuples
+    maps, _ = problem.group_maps(X)
+    class_of = np.empty((len(X), len(tuples)), dtype=np.int64)
+    for row, one in enumerate(classes):
+        # The groups of every tuple; those of a class are equal, and its representative tells which class it is.
+        groups = maps[row][tuples.offsets[:-1] + tuples.codes]
+        _, ids = np.unique(groups, axis=0, return_inverse=True)
+        ids = ids.reshape(-1)
+        number = np.empty(len(one.sizes), dtype=np.int64)
+        number[ids[one.representatives]] = np.arange(len(one.sizes))
+        class_of[row] = number[ids]
+    suppressed = np.array([~one.kept[own] for one, own in zip(classes, class_of, strict=True)])
+    return Known(
+        objective,
+        family,
+        problem,
+        X,
+        classes,
+        values,
+        -values + 0.0 if objective.maximize else values,
+        maps,
+        np.array([int(one.n_suppressed[0]) for one in classes]),
+        suppressed,
+        class_of,
+        np.all(X[:, np.newaxis] <= X[np.newaxis], axis=2),
+        at,
+    )
+
+
+def _floors(known: Known) -> Values:
+    """(n,) float array: the own floor of every node."""
+    floors = np.full(len(known.X), -np.inf)
+    if known.family.has_floor:
+        terms = known.family.attribute_floors(known.problem.table.tuples, known.maps)
+        if terms is not None:
+            floors = np.asarray(terms, dtype=float).sum(axis=1)
+        if known.family.floor_rises:
+            own = [known.family.floor_of_generalizations(one) for one in known.classes]
+            floors = np.maximum(floors, np.array([-np.inf if one is None else one for one in own], dtype=float))
+    return floors
+
+
+def _holds(bounds: Values, minimised: Values) -> Flags:
+    """(n,) Boolean array: whether minimised values are at least their bounds, up to rounding."""
+    return bounds <= minimised + slack(minimised)
+
+
+def _check_floors(known: Known, floors: Values) -> None:
+    """Check what holds of a node whatever is suppressed."""
+    known.demand(_holds(floors, known.minimised), "no node is below its floor", floors, known.minimised)
+
+
+def _check_rising(known: Known, floors: Values) -> None:
+    """Check what evaluated nodes say of their generalizations."""
+    for node, one in enumerate(known.classes):
+        floor = known.family.floor_of_generalizations(one)
+        if floor is not None:
+            bounds = np.where(known.below[node], float(floor), -np.inf)
+            what = "no generalization is below the floor"
+            known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
+
+
+def _check_specializations(known: Known, floors: Values) -> None:
+    """Check what evaluated nodes say of their specializations, in the case that is true of each."""
+    problem = known.problem
+    limit = problem.suppression.limit_of(problem.table.n_rows)
+    # What is over the limit is infeasible, whatever it is worth.
+    possible = known.counts <= (problem.table.n_rows if limit is None else limit)
+    k = np.array([int(one.sizes[one.kept].min()) if one.kept.any() else problem.table.n_rows for one in known.classes])
+    for node, one in enumerate(known.classes):
+        for by_k in (False, True):
+            below = suppressible(one, problem.suppression, problem.constraints, by_k)
+            # Where every specialization is over the limit, `surely_suppressed` says so.
+            best = None if below.impossible else known.family.best_of_specializations(one, below)
+            if best is None:
+                continue
+            if np.shape(best) != (len(below),):
+                raise ContractError(
+                    f"best_of_specializations of {type(known.family).__name__} must give a number for each of "
+                    f"{len(below)} cases, got {best!r}"
+                )
+            case = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
+            found = np.asarray(best, dtype=float)[case]
+            minimised = -found if known.objective.maximize else found
+            bounds = floors + found if known.family.has_floor else minimised
+            bounds = np.where(known.below[:, node] & possible, bounds, -np.inf)
+            what = "no specialization is better than the best of them"
+            known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
+
+
+def _check_left_by_value(known: Known, floors: Values) -> None:
+    """Check what suppressed tuples lose beyond the floor of their node: no less where it is special."""
+    tuples = known.problem.table.tuples
+    left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
+    of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
+    lost = (of_tuples * known.suppressed) @ tuples.counts
+    bounds = floors + lost
+    what = "no node is below its floor and what its suppressed tuples lose"
+    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
+    for node in range(len(known.X)):
+        least = np.where(known.below[:, node, np.newaxis], of_tuples[node], -np.inf)
+        off = (least - of_tuples).max(axis=1)
+        what = "a suppressed tuple has no less left to lose in a specialization"
+        known.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
+
+
+def _check_labels(known: Known, floors: Values) -> None:
+    """Check that the most frequent label of the suppressed tuples comes on top of the floor."""
+    labels = known.family.labels(known.problem.table.tuples)
+    bounds = floors + (known.suppressed.astype(np.int64) @ labels).max(axis=1)
+    what = "no node is below its floor and the most frequent label of its suppressed tuples"
+    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
+
+
+def _check_thresholds(known: Known, floors: Values) -> None:
+    """Check that no part of a class has more than the class, and that the least of kept classes bounds values."""
+    of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.classes]
+    of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
+    for node in range(len(known.X)):
+        most = np.where(known.below[:, node, np.newaxis], of_tuples[node], np.inf)
+        row, of = np.unravel_index(int((of_tuples - most).argmax()), most.shape)
+        holds = np.arange(len(most)) != row if of_tuples[row, of] > most[row, of] else np.ones(len(most), dtype=bool)
+        what = "no part of a class has a greater value than the class"
+        known.demand(holds, what, most[:, of], of_tuples[:, of], node)
+    some = np.array([bool(one.kept.any()) for one in known.classes])
+    least = np.array([own[one.kept].min(initial=np.inf) for own, one in zip(of_classes, known.classes, strict=True)])
+    bounds = np.full(len(least), -np.inf)
+    bounds[some] = known.family.at(least[some])
+    what = "no node is better than the least value of its kept classes"
+    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
+
+
+def _check_reach(known: Known, floors: Values) -> None:
+    """Check that `reach` is the other direction of `at`."""
+    values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.classes]))
+    at = np.asarray(known.family.at(values), dtype=float)
+    for need in np.unique(at):
+        (reached,) = known.family.reach(np.array([need]), known.problem.table.n_rows)
+        wrong = np.flatnonzero((at >= need) != (values <= reached))
+        if len(wrong):
+            value = values[wrong[0]]
+            raise ContractError(
+                f"{type(known.family).__name__} of {known.objective!r}: reach({need}) must be the greatest value whose "
+                f"`at` is no less, got {reached}, and at({value}) is {at[wrong[0]]}"
+            )
+
+
+def _check_squares(known: Known, floors: Values) -> None:
+    """Check what kept classes of specializations add up to, and that the entries are those of the sum."""
+    n_suppressed = known.counts.astype(float)
+    for node, one in enumerate(known.classes):
+        bounds = np.where(known.below[:, node], -known.family.most_of_specializations(one) - n_suppressed**2, -np.inf)
+        what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
+        known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
+    owners, values, rows = known.family.entries(known.problem.table.tuples)
+    class_of = np.where(known.suppressed, -1, known.class_of)
+    bounds = np.empty(len(known.X))
+    for node, own in enumerate(class_of):
+        _, ids = np.unique(np.stack([own[owners], values]), axis=1, return_inverse=True)
+        totals = np.bincount(ids.reshape(-1), rows)
+        bounds[node] = -(totals[ids.reshape(-1)] * rows).sum()
+    what = "no node is better than the sum over its entries"
+    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
+
+
+def _check_surely_suppressed(known: Known, floors: Values) -> None:
+    """Check that specializations suppress what is surely suppressed under `Violating`."""
+    tuples = known.problem.table.tuples
+    if not isinstance(known.problem.suppression, Violating):
+        return
+    for constraint in known.problem.constraints:
+        if constraint.objective != known.objective or not constraint.speaks_of_classes:
+            continue
+        for node, one in enumerate(known.classes):
+            sure = np.asarray(known.family.surely_suppressed(one, constraint), dtype=np.int64)
+            for row in np.flatnonzero(known.below[:, node]):
+                gone = np.bincount(
+                    known.class_of[node], tuples.counts * known.suppressed[row], minlength=len(one.sizes)
+                )
+                if (gone < sure).any():
+                    of = int(np.flatnonzero(gone < sure)[0])
+                    raise ContractError(
+                        f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
+                        f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
+                        f"at x = {shown(known.X[node])}, got {int(gone[of])}, {known.at(int(row))}"
+                    )
+
+
+def check_proof(objective: Objective, problem: LatticeProblem) -> None:
+    """Check that branch and bound finds the exact front of an objective and another one, where it states bounds.
+
+    Args:
+        objective: The objective.
+        problem: A lattice with this objective alone.
+
+    Raises:
+        AssertionError: It does not.
+    """
+    if objective.bounding is None or problem.n_nodes > _MOST_PROVEN:
+        return
+    rule, constraints = problem.suppression, list(problem.constraints)
+    for partner in _partners(objective):
+        both = quiet_lattice(problem.table, [objective, partner], rule, constraints)
+        exact = np.asarray(both.pareto_front(max_nodes=both.n_nodes))
+        res = called(
+            f"BranchAndBound must prove the front of {objective!r} and {partner!r}",
+            partial(minimize, both, BranchAndBound(), seed=1),
+        )
+        found = np.empty((0, 2)) if res.F is None else res.F[np.lexsort(res.F.T[::-1])]
+        if not np.array_equal(found, exact):
+            raise ContractError(
+                f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "
+                f"got {shown(found)} and not {shown(exact)}"
+            )
+
+
+def _partners(objective: Objective) -> Iterator[Objective]:
+    """Objectives that a front with this one has many points of."""
+    for partner, unlike in ((GeneralLossMetric(), NormalizedWeightedPenalty), (KAnonymity(), KAnonymity)):
+        if partner != objective and not isinstance(objective, unlike):
+            yield partner

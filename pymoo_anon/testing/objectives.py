@@ -1,0 +1,355 @@
+"""The contract of objectives."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.testing.bounds import check_bounds, check_proof
+from pymoo_anon.testing.gains import check_gains
+from pymoo_anon.testing.tables import parts_of, quiet_lattice, random_tables, shuffled, some_nodes, some_rules
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, shown, slack
+
+Values = NDArray[np.float64]
+
+# So many tables, each under four rules of suppression.
+_TABLES = 6
+
+
+@dataclass
+class Case:
+    """Some nodes of one lattice, and what they are worth.
+
+    Attributes:
+        problem: The lattice.
+        X: (n, n_var) int64 array of nodes.
+        batches: The classes of all nodes, some at a time, with their rows in X.
+        classes: (n,) list, the classes of each node alone.
+        values: (n,) float array, the objective with its natural sign.
+    """
+
+    problem: LatticeProblem
+    X: NDArray[np.int64]
+    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]]
+    classes: list[EquivalenceClasses]
+    values: Values
+
+    def at(self, row: int) -> str:
+        """Where something was found, for a person to follow."""
+        own = self.classes[row]
+        return (
+            f"at x = {shown(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {shown(own.sizes)} "
+            f"and kept {shown(own.kept)}"
+        )
+
+
+def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
+    """Check that an objective does what searches, proofs and releases rely on, on small random tables.
+
+    Its words are there, and copies and pickles of it are equal to it. It gives a number for every generalization,
+    whatever is suppressed: the same one again, alone or with others, in any order of classes, values and tuples, in
+    several threads, and after other tables. It changes no array. Values are whole and in `value_range` where the
+    objective says so, that of the worst kept class where `worst_class` says so, and their natural sign survives pymoo's
+    F. Bounds that it states hold of every pair of nodes where one generalizes the other, and a proof with them finds
+    the exact front.
+
+    Args:
+        objective: The objective.
+        table: A table of your own that it measures; parts of a few rows are drawn from it. None draws tables with
+            quasi-identifiers "q0", "q1" and so on, a sensitive column of the name that the objective reads, and the
+            class label "label".
+        seed: Of the draws.
+
+    Raises:
+        AssertionError: It breaks the contract.
+        TypeError: It is no Objective, or `table` is no Microdata.
+        ValueError: It cannot measure random tables, and `table` is None.
+
+    >>> from pymoo_anon.objectives import KAnonymity
+    >>> check_objective(KAnonymity())
+    """
+    if not isinstance(objective, Objective):
+        raise TypeError(f"objective must be an Objective, got {objective!r}")
+    if table is not None and not isinstance(table, Microdata):
+        raise TypeError(f"table must be a Microdata or None, got {type(table).__name__}")
+    _check_words(objective)
+    _check_copies(objective)
+    rng = np.random.default_rng(seed)
+    cases: list[Case] = []
+    for number, own in enumerate(_tables(objective, table, rng)):
+        cases += _checked_cases(objective, own, number, rng)
+    _check_again(objective, cases[0], "after other tables")
+    _check_threads(objective, cases[-1])
+
+
+def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
+    """Check one table under every rule of suppression.
+
+    Args:
+        objective: The objective.
+        table: The table.
+        number: Of the table.
+        rng: Draws limits, bounds, nodes and orders.
+
+    Returns:
+        One case for each rule.
+    """
+    duty = f"{objective!r} must measure every generalization of a table"
+    problems = called(duty, some_rules, objective, table, rng)
+    cases = []
+    for problem in problems:
+        case = _case(objective, problem, rng)
+        _check_values(objective, case)
+        _check_order(objective, case, rng)
+        _check_worst(objective, case)
+        check_bounds(objective, case.problem, case.X, case.classes, case.values, case.at)
+        cases.append(case)
+    # Proofs take as long as all the rest: one rule after the other.
+    check_proof(objective, problems[number % len(problems)])
+    check_gains(objective, table, rng)
+    return cases
+
+
+def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
+    """The tables, of which the objective can measure the first.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    tables = parts_of(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
+    one = next(tables)
+    try:
+        objective.check(one)
+    except ValueError as error:
+        raise ValueError(
+            f"objective must measure the tables that it is checked on, got {error}; give check_objective a table of "
+            "your own"
+        ) from error
+    return chain([one], tables)
+
+
+def _check_words(objective: Objective) -> None:
+    """Check name, direction, step and families.
+
+    Raises:
+        AssertionError: One is not what it must be.
+    """
+    kind = type(objective).__name__
+    duties: list[tuple[str, str, Callable[[Any], bool]]] = [
+        ("name", "a text", lambda given: isinstance(given, str) and given != ""),
+        ("maximize", "True or False", lambda given: isinstance(given, bool)),
+        ("whole", "True or False", lambda given: isinstance(given, bool)),
+        ("worst_class", "True or False", lambda given: isinstance(given, bool)),
+        ("words", "a text or None", lambda given: given is None or isinstance(given, str)),
+        ("step", "a positive number", lambda given: isinstance(given, Real) and 0 < float(given) < np.inf),
+        ("bounding", "a family of objectives.bounds or None", _is_family),
+    ]
+    for attribute, duty, holds in duties:
+        given = getattr(objective, attribute, None)
+        if not holds(given):
+            raise ContractError(f"{attribute} of {kind} must be {duty}, got {given!r}")
+
+
+def _is_family(given: Any) -> bool:
+    return given is None or (isinstance(given, type) and issubclass(given, Bounding))
+
+
+def _check_copies(objective: Objective) -> None:
+    """Check that copies are equal: problems find a measure among others by equality.
+
+    Raises:
+        AssertionError: They are not.
+    """
+    for name, made in (
+        ("deep copy", called(f"{objective!r} must be copied", copy.deepcopy, objective)),
+        ("pickle", called(f"{objective!r} must be pickled", pickled, objective)),
+    ):
+        if made != objective or hash(made) != hash(objective):
+            raise ContractError(f"a {name} of {objective!r} must be equal to it and have its hash, got {made!r}")
+
+
+def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
+    """Some nodes of a lattice as a search sees them.
+
+    Raises:
+        AssertionError: The objective gives no numbers, or F does not hold them.
+    """
+    X = some_nodes(problem, rng)
+    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]] = []
+    F, _ = called(
+        f"{objective!r} must measure every generalization of a table",
+        problem.recall,
+        X,
+        lambda rows, classes: batches.append((rows.copy(), classes.copy())),
+    )
+    singles = {row: one.copy() for rows, batch in batches for row, one in zip(rows.tolist(), batch, strict=True)}
+    case = Case(problem, X, batches, [singles[row] for row in range(len(X))], np.empty(len(X)))
+    for rows, batch in batches:
+        values = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
+        case.values[rows] = values
+    row = first_difference(problem.natural(F)[:, 0], case.values)
+    if row is None:
+        row = first_difference(F[:, 0], -case.values + 0.0 if objective.maximize else case.values)
+    if row is not None:
+        raise ContractError(
+            f"{objective!r} must have the same value in a search as by itself, got {F[row, 0]} in F and "
+            f"{case.values[row]} from evaluate, {case.at(row)}"
+        )
+    return case
+
+
+def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
+    """The values of some generalizations, which change no array.
+
+    Raises:
+        AssertionError: They are no numbers, or an array has changed.
+    """
+    holders = [classes, *classes.columns.values()]
+    arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
+    before = [array.copy() for array in arrays]
+    values = objective.evaluate(classes)
+    if not isinstance(values, np.ndarray) or values.shape != (len(classes),) or values.dtype != np.float64:
+        got = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else repr(values)
+        raise ContractError(
+            f"evaluate of {objective!r} must give float64 numbers, one for each of {len(classes)} generalizations, "
+            f"got {got}"
+        )
+    for array, earlier in zip(arrays, before, strict=True):
+        if not np.array_equal(array, earlier):
+            raise ContractError(
+                f"evaluate of {objective!r} must not change the arrays of its classes, got {shown(array)} where "
+                f"{shown(earlier)} was"
+            )
+    if np.isnan(values).any():
+        raise ContractError(
+            f"evaluate of {objective!r} must give a number, got nan for classes of sizes "
+            f"{shown(classes[int(np.flatnonzero(np.isnan(values))[0])].sizes)}"
+        )
+    return values
+
+
+def _check_values(objective: Objective, case: Case) -> None:
+    """Check that values are whole and in range where the objective says so.
+
+    Raises:
+        AssertionError: One is not.
+    """
+    values = case.values
+    if objective.whole and (values != np.floor(values)).any():
+        row = int(np.flatnonzero(values != np.floor(values))[0])
+        raise ContractError(f"{objective!r} says that values are whole, got {values[row]}, {case.at(row)}")
+    least, greatest = objective.value_range(case.problem.table.tuples)
+    outside = (values < least - slack(values)) | (values > greatest + slack(values))
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        raise ContractError(
+            f"value_range of {objective!r} says {least} to {greatest}, got {values[row]}, {case.at(row)}"
+        )
+
+
+def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> None:
+    """Check that nothing but the classes counts: not what is measured with them, nor any order.
+
+    Raises:
+        AssertionError: A value depends on it.
+    """
+    _check_again(objective, case, "again")
+    mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
+    table = shuffled(case.problem.table, rng)
+    other = quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
+    found = {
+        "alone": np.concatenate([_of(objective, one) for one in case.classes]),
+        "with its classes in another order": np.concatenate([_of(objective, one) for one in mixed]),
+        "with the tuples of the table in another order": other.natural(other.compute(case.X))[:, 0],
+    }
+    for way, values in found.items():
+        row = first_difference(case.values, values, exact=False)
+        if row is not None:
+            raise ContractError(
+                f"{objective!r} must have the same value {way}, got {values[row]} and not {case.values[row]}, "
+                f"{case.at(row)}"
+            )
+
+
+def _check_again(objective: Objective, case: Case, when: str) -> None:
+    """Check that the same classes have the same values as before.
+
+    Raises:
+        AssertionError: They have others.
+    """
+    copied = pickled(objective)
+    for rows, batch in case.batches:
+        for who, values in (("", objective.evaluate(batch)), ("a pickle of ", copied.evaluate(batch))):
+            row = first_difference(case.values[rows], values)
+            if row is not None:
+                raise ContractError(
+                    f"{who}{objective!r} must give the same value {when}, got {values[row]} and not "
+                    f"{case.values[rows][row]}, {case.at(int(rows[row]))}"
+                )
+
+
+def _check_threads(objective: Objective, case: Case) -> None:
+    """Check that several threads may evaluate at once.
+
+    Raises:
+        AssertionError: They get other values.
+    """
+    with ThreadPoolExecutor(4) as pool:
+        found = np.concatenate(list(pool.map(objective.evaluate, case.classes)))
+    row = first_difference(case.values, found, exact=False)
+    if row is not None:
+        raise ContractError(
+            f"{objective!r} must give the same value in several threads at once, got {found[row]} and not "
+            f"{case.values[row]}, {case.at(row)}"
+        )
+
+
+def _check_worst(objective: Objective, case: Case) -> None:
+    """Check that the value is that of the worst kept class, where the objective says so.
+
+    Raises:
+        AssertionError: It is not.
+    """
+    if not objective.worst_class:
+        return
+    for row, one in enumerate(case.classes):
+        worths = called(f"of_classes of {objective!r} must tell the worth of classes", objective.of_classes, one)
+        if np.shape(worths) != one.sizes.shape:
+            raise ContractError(
+                f"of_classes of {objective!r} must give a number for each of {len(one.sizes)} classes, got shape "
+                f"{np.shape(worths)}"
+            )
+        kept = np.asarray(worths, dtype=float)[one.kept]
+        worst = (kept.min() if objective.maximize else kept.max()) if len(kept) else case.values[row]
+        if first_difference([worst], case.values[[row]], exact=False) is not None:
+            raise ContractError(
+                f"{objective!r} says that its value is that of the worst kept class, {worst}, got {case.values[row]}, "
+                f"{case.at(row)}"
+            )
+
+
+def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> EquivalenceClasses:
+    """The same classes in another order, and the values of each in the opposite one."""
+    columns = {}
+    for name, column in one.columns.items():
+        runs = [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order]
+        places = np.concatenate(runs)
+        starts = np.concatenate([[0], np.cumsum([len(run) for run in runs])])
+        columns[name] = ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
+    return EquivalenceClasses(
+        one.tuples, one.maps, one.starts, one.sizes[order], one.representatives[order], one.kept[order], columns
+    )

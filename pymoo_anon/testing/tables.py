@@ -1,0 +1,253 @@
+"""Small tables for contracts: random ones, parts of a user's own, and problems of either search space."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
+from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
+from pymoo_anon.table.taxonomy import Taxonomy
+
+Ints = NDArray[np.int64]
+
+# Pairs of nodes are compared one by one: so many nodes of a lattice are looked at.
+_MOST_NODES = 24
+
+# A part of a user's own table has at most so many rows.
+_MOST_ROWS = 24
+
+
+def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
+    """Small random tables of one to three quasi-identifiers; the first has one row, the second one value a column.
+
+    Args:
+        column: A sensitive column that all of them have, beside "s0" and "label"; None for no other.
+        n: Number of tables.
+        rng: What draws them.
+    """
+    for number in range(n):
+        n_rows = 1 if number == 0 else int(rng.integers(2, _MOST_ROWS))
+        n_values = [1 if number == 1 else int(rng.integers(2, 6)) for _ in range(rng.integers(1, 4))]
+        hierarchies = {f"q{j}": random_hierarchy(own, rng) for j, own in enumerate(n_values)}
+        domains: dict[Hashable, Sequence[Hashable]] = {"label": [False, True], "s0": list("abcd")[: rng.integers(1, 5)]}
+        if column not in (None, *domains, *hierarchies):
+            domains[column] = list("abcd")[: rng.integers(1, 5)]
+        drawn = {name: rng.integers(0, len(domain), n_rows) for name, domain in domains.items()}
+        held = {name: np.unique(own, return_inverse=True) for name, own in drawn.items()}
+        yield Microdata.from_codes(
+            hierarchies,
+            [rng.integers(0, own, n_rows) for own in n_values],
+            np.ones(n_rows, dtype=np.int64),
+            {name: codes for name, (_, codes) in held.items()},
+            {name: [domains[name][value] for value in values] for name, (values, _) in held.items()},
+            [name for name in domains if name != "label"],
+            "label",
+        )
+
+
+def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
+    """A hierarchy of up to four levels that ends in one group.
+
+    Args:
+        n_values: Number of values, which are 0, 1, 2, ...
+        rng: What draws it.
+    """
+    levels: list[list[int]] = [list(range(n_values))]
+    while len(set(levels[-1])) > 1 and len(levels) < 3:
+        merged = rng.integers(0, len(set(levels[-1])), n_values)
+        levels.append([int(merged[group]) for group in levels[-1]])
+    return Hierarchy([*levels, ["*"] * n_values])
+
+
+def parts_of(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
+    """Tables of a few rows each, drawn from one table; the first has one row.
+
+    A drawn row has the quasi-identifiers of some row. Its other values are drawn from those that rows of these
+    quasi-identifiers have, so that they are of the table's own domains.
+
+    Args:
+        table: The table.
+        n: Number of parts.
+        rng: What draws them.
+    """
+    tuples = table.tuples
+    others = [name for name in tuples.domains if name not in table.quasi_identifiers]
+    for number in range(n):
+        n_rows = 1 if number == 0 else int(rng.integers(2, _MOST_ROWS))
+        chosen = rng.choice(len(tuples), n_rows, p=tuples.counts / tuples.n_rows)
+        columns, domains = {}, {}
+        for name in others:
+            drawn = np.array([_drawn_value(tuples.columns[name], row, rng) for row in chosen])
+            held, columns[name] = np.unique(drawn, return_inverse=True)
+            domains[name] = [tuples.domains[name][value] for value in held]
+        yield Microdata.from_codes(
+            table.quasi_identifiers,
+            list(tuples.codes[chosen].T),
+            np.ones(n_rows, dtype=np.int64),
+            columns,
+            domains,
+            table.sensitive,
+            table.label,
+            table.person,
+        )
+
+
+def _drawn_value(column: ValueCounts, row: int, rng: np.random.Generator) -> int:
+    a, b = column.starts[row : row + 2]
+    return int(rng.choice(column.values[a:b], p=column.counts[a:b] / column.counts[a:b].sum()))
+
+
+def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
+    """The same table with its distinct tuples in another order.
+
+    Args:
+        table: The table.
+        rng: What draws the order.
+    """
+    tuples = table.tuples
+    order = rng.permutation(len(tuples))
+    columns = {}
+    for name, column in tuples.columns.items():
+        if name not in table.quasi_identifiers:
+            lengths = np.diff(column.starts)[order]
+            entries = [np.arange(a, b) for a, b in zip(column.starts[order], column.starts[order + 1], strict=True)]
+            places = np.concatenate(entries)
+            starts = np.concatenate([[0], np.cumsum(lengths)])
+            columns[name] = ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
+    return Microdata(
+        table.quasi_identifiers,
+        tuples.codes[order],
+        tuples.counts[order],
+        columns,
+        {name: tuples.domains[name] for name in columns},
+        table.sensitive,
+        table.label,
+        table.person,
+    )
+
+
+def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
+    """(n, n_var) int64 array: all nodes of some levels of every attribute, from special to general.
+
+    Args:
+        problem: The lattice.
+        rng: Draws the levels, where there are more than 24.
+    """
+    levels = [np.arange(length + 1) for length in problem.lengths]
+    while np.prod([float(len(own)) for own in levels]) > _MOST_NODES:
+        j = int(np.argmax([len(own) for own in levels]))
+        levels[j] = np.delete(levels[j], rng.integers(len(levels[j])))
+    return np.stack(np.meshgrid(*levels, indexing="ij"), axis=-1).reshape(-1, problem.n_var)
+
+
+def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator) -> list[LatticeProblem]:
+    """Lattices of one table with an objective, under every rule of suppression.
+
+    Args:
+        objective: The objective, which reads the table.
+        table: The table.
+        rng: Draws limits and bounds.
+    """
+    n_rows = table.n_rows
+    limits = rng.integers(0, n_rows, 3).tolist()
+    constraints: list[Constraint] = [KAnonymity() >= int(rng.integers(1, 4))]
+    if objective.worst_class:
+        problem = quiet_lattice(table, [objective])
+        values = problem.natural(problem.compute(some_nodes(problem, rng)))[:, 0]
+        finite = values[np.isfinite(values)]
+        bound = float(rng.choice(finite)) if len(finite) else 1.0
+        constraints.append(objective >= bound if objective.maximize else objective <= bound)
+    return [
+        quiet_lattice(table, [objective], AtMost(0)),
+        quiet_lattice(table, [objective], AtMost(limits[0])),
+        quiet_lattice(table, [objective], Below(limits[1] + 1)),
+        quiet_lattice(table, [objective], Violating(limits[2]), constraints),
+    ]
+
+
+def quiet_lattice(
+    table: Microdata,
+    objectives: list[Objective],
+    suppression: float | Suppression = 0,
+    constraints: list[Constraint] | None = None,
+) -> LatticeProblem:
+    """A `LatticeProblem` that does not warn of hierarchies without a root.
+
+    Args:
+        table: The table.
+        objectives: As `LatticeProblem`.
+        suppression: As `LatticeProblem`.
+        constraints: As `LatticeProblem`; None for none.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return LatticeProblem(table, objectives, suppression, constraints or [])
+
+
+def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[str, AnonymizationProblem]:
+    """Small problems of one search space that an algorithm or an operator of one's own may meet.
+
+    With two objectives, with one and with four; with constraints, with such that no point satisfies, and with
+    suppression of what breaks them; with one variable.
+
+    Args:
+        space: `LatticeProblem` or `PartitionProblem`.
+
+    Returns:
+        The problems by name, new ones at every call.
+
+    Raises:
+        ValueError: `space` is another class.
+
+    >>> list(small_problems())[:3]
+    ['two objectives', 'one objective', 'four objectives']
+    """
+    if space not in (LatticeProblem, PartitionProblem):
+        raise ValueError(f"space must be LatticeProblem or PartitionProblem, got {space!r}")
+    table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
+    two, diverse = [k, loss], DistinctLDiversity("s")
+    # Both spaces take these arguments.
+    make: Any = partial(PartitionProblem, taxonomies={"c": _TREE}) if space is PartitionProblem else space
+    single: Any = space
+    return {
+        "two objectives": make(table, two, 0.05),
+        "one objective": make(table, [loss], Below(3)),
+        "four objectives": make(table, [*two, diverse, DistinctLDiversity("t")]),
+        "constraints": make(table, two, 0.05, [k >= 3, diverse >= 2]),
+        "one objective, constraints": make(table, [loss], 0, [k >= 3]),
+        "nothing feasible": make(table, two, 0, [k >= table.n_rows + 1]),
+        "violating": make(table, two, Violating(0.1), [k >= 2]),
+        "one variable": single(_invented(["d"]), two),
+    }
+
+
+_TREE = Taxonomy.from_nested(
+    {"name": "*", "children": [{"name": "v-w", "children": [{"name": "v"}, {"name": "w"}]}, {"name": "x"}]}
+)
+
+
+def _invented(names: list[str]) -> Microdata:
+    """40 rows: with "a", "b" and "c" a lattice of 48 nodes or 16 bits, with "d" one of 2 nodes or 1 bit."""
+    rng = np.random.default_rng(5)
+    eight = Hierarchy([[value >> level for value in range(8)] for level in range(4)])
+    hierarchies = {"a": eight, "b": eight, "c": Hierarchy.from_taxonomy(_TREE), "d": Hierarchy.flat([0, 1])}
+    columns = {name: rng.choice(np.array(own.domain), 40) for name, own in hierarchies.items()}
+    columns["s"], columns["t"] = rng.choice(list("pqrs"), 40, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 2, 40)
+    frame = pd.DataFrame({name: columns[name] for name in (*names, "s", "t")})
+    return Microdata.from_frame(frame, {name: hierarchies[name] for name in names}, sensitive=["s", "t"])

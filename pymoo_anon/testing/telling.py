@@ -1,0 +1,93 @@
+"""How a contract tells what it found: where two arrays differ, and calls that must not fail."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+T = TypeVar("T")
+
+# What sums of floats in another order may differ by.
+CLOSE = 1e-9
+
+
+class ContractError(AssertionError):
+    """What a contract found, told in one sentence."""
+
+
+def shown(values: Any) -> str:
+    """Values in one line, as a person types them; of more than eight the first eight.
+
+    >>> shown(np.array([[1, 2], [3, 4]]))
+    '[[1, 2], [3, 4]]'
+    """
+    given = np.asarray(values)
+    if given.ndim == 0:
+        return repr(given.item())
+    rows = ", ".join(shown(one) for one in given[:8])
+    return f"[{rows}, ...]" if len(given) > 8 else f"[{rows}]"
+
+
+def slack(values: ArrayLike) -> NDArray[np.float64]:
+    """What rounding may change in each of some values; 0 where they are not finite.
+
+    >>> slack([2.0, np.inf]).tolist()
+    [2e-09, 0.0]
+    """
+    given = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(given), CLOSE * np.maximum(np.abs(given), 1.0), 0.0)
+
+
+def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> int | None:
+    """The first row in which two arrays of one length differ, or None.
+
+    Args:
+        ours: (n,) or (n, m) array.
+        theirs: An array of the same shape.
+        exact: Whether rounding counts as a difference.
+
+    >>> first_difference([1, 2, 3], [1, 2, 4])
+    2
+    """
+    a, b = np.asarray(ours), np.asarray(theirs)
+    same = a == b
+    if a.dtype.kind == "f" and b.dtype.kind == "f":
+        same = same | (np.isnan(a) & np.isnan(b))
+        if not exact:
+            with np.errstate(invalid="ignore"):
+                same = same | (np.abs(a - b) <= slack(a))
+    rows = np.flatnonzero(~same.reshape(len(a), -1).all(axis=1))
+    return int(rows[0]) if len(rows) else None
+
+
+def pickled(one: T) -> T:
+    """What a pickle of something becomes.
+
+    Args:
+        one: Anything.
+    """
+    made: T = pickle.loads(pickle.dumps(one))
+    return made
+
+
+def called(duty: str, call: Callable[..., T], *given: Any) -> T:
+    """What a call returns, which must not fail.
+
+    Args:
+        duty: What must be true; the sentence goes on with what was raised.
+        call: What is called.
+        *given: What it takes.
+
+    Raises:
+        AssertionError: It fails.
+    """
+    try:
+        return call(*given)
+    except ContractError:
+        raise
+    except Exception as error:
+        raise ContractError(f"{duty}, got {type(error).__name__}: {error}") from error

@@ -1,0 +1,379 @@
+"""The contract of algorithms: all of the package keep it on every kind of problem, and it finds what is broken."""
+
+import copy
+
+import numpy as np
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
+from pymoo.problems import get_problem
+from pymoo.util.archive import MultiObjectiveArchive
+
+from pymoo_anon import algorithms
+from pymoo_anon.algorithms import (
+    GENITOR,
+    PBGEA,
+    BranchAndBound,
+    ExhaustiveSearch,
+    PairLocalSearch,
+    ParetoLocalSearch,
+    PreferenceNSGA2,
+)
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem, PartitionProblem, PreferenceProblem
+from pymoo_anon.testing import check_algorithm, small_problems
+
+ALL = tuple(small_problems())
+SINGLE = ("one objective", "one objective, constraints")
+TABLE = small_problems()["two objectives"].table
+
+#: Every algorithm of the package: how it is made, and the problems of a space that it is for. It refuses all others.
+MADE = [
+    (PBGEA(pop_size=7), LatticeProblem, ALL),
+    (PBGEA(pop_size=1), LatticeProblem, ("two objectives", "nothing feasible", "one variable")),
+    (PBGEA(pop_size=6, eliminate_duplicates=True), LatticeProblem, ("two objectives", "one variable")),
+    (ParetoLocalSearch(n_offsprings=3), LatticeProblem, ALL),
+    (ParetoLocalSearch(n_offsprings=1, bounds=False, epsilon=2), LatticeProblem, ("two objectives", "constraints")),
+    (ExhaustiveSearch(batch_size=13), LatticeProblem, ALL),
+    (BranchAndBound(), LatticeProblem, ALL),
+    (BranchAndBound(epsilon=["10%", 2.0]), LatticeProblem, ("two objectives", "constraints")),
+    (BranchAndBound(), PartitionProblem, tuple(name for name in ALL if name != "four objectives")),
+    (PairLocalSearch(n_starts=3), PartitionProblem, ALL),
+    (PairLocalSearch(n_starts=1), PartitionProblem, ("two objectives",)),
+    (GENITOR(pop_size=5), PartitionProblem, SINGLE),
+    (GENITOR(pop_size=2, eliminate_duplicates=False), PartitionProblem, SINGLE),
+]
+
+
+def named(value):
+    return "" if isinstance(value, tuple | str) else getattr(value, "__name__", type(value).__name__)
+
+
+def test_all_algorithms_are_here():
+    """A new one joins by a line above."""
+    assert {type(made).__name__ for made, _, _ in MADE} | {"PreferenceNSGA2"} == set(algorithms.__all__)
+
+
+@pytest.mark.parametrize(("algorithm", "space", "names"), MADE, ids=named)
+def test_algorithms_keep_the_contract(algorithm, space, names):
+    for name, problem in small_problems(space).items():
+        if name in names:
+            check_algorithm(algorithm, problem)
+
+
+@pytest.mark.parametrize("pop_size", [1, 7, 8])
+def test_preferences_keep_the_contract(pop_size):
+    problem = PreferenceProblem(TABLE, k=3, preferences=[(0.2, 1.0), (0.5, 0.1)])
+    check_algorithm(PreferenceNSGA2(pop_size=pop_size), problem)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "problem", "sentence"),
+    [
+        (GENITOR(), small_problems(PartitionProblem)["two objectives"], "problem must have one objective, got 2"),
+        (BranchAndBound(), small_problems(PartitionProblem)["four objectives"], "BranchAndBound proves one loss over"),
+        (
+            PairLocalSearch(),
+            small_problems()["two objectives"],
+            "problem must be a PartitionProblem, got",
+        ),
+        (PreferenceNSGA2(), small_problems()["two objectives"], "problem must be a PreferenceProblem, got Lattice"),
+        (ExhaustiveSearch(), get_problem("zdt1"), "problem must be a LatticeProblem, got ZDT1"),
+    ],
+    ids=named,
+)
+def test_what_an_algorithm_is_not_for_it_refuses(algorithm, problem, sentence):
+    with pytest.raises(AssertionError) as caught:
+        check_algorithm(algorithm, problem)
+    start = f"{type(algorithm).__name__} must search {type(problem).__name__}, got "
+    assert str(caught.value).startswith((f"{start}ValueError: {sentence}", f"{start}TypeError: {sentence}"))
+
+
+def test_algorithms_of_others_keep_the_contract():
+    check_algorithm(NSGA2(pop_size=9), get_problem("zdt1", n_var=4))
+    check_algorithm(NSGA2(pop_size=9), get_problem("bnh"))
+
+
+class Own(PBGEA):
+    """What all broken ones are but for one line."""
+
+    def __init__(self, **kwargs):
+        super().__init__(pop_size=7, **kwargs)
+
+
+class OfNumpy(Own):
+    def _infill(self):
+        self.random_state = np.random.default_rng(np.random.randint(1 << 30))  # noqa: NPY002
+        return super()._infill()
+
+
+class NotByAsking(Own):
+    def next(self):
+        infills = self.infill()
+        self.evaluator.eval(self.problem, infills, algorithm=self)
+        self.advance(infills=infills[::-1][:3])
+
+
+class Unasked(Own):
+    def ask(self):
+        raise ValueError("not me")
+
+
+class SharedState(Own):
+    """Copies share one random state."""
+
+    def __deepcopy__(self, memo):
+        made = type(self)()
+        made.__dict__.update({**self.__dict__, "display": None if self.display is None else self.display})
+        return made
+
+
+class CopiedByHand(Own):
+    """Deep copies are made without a state."""
+
+    def __deepcopy__(self, memo):
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
+
+
+class Unpickled(CopiedByHand):
+    def __getstate__(self):
+        raise TypeError("not me")
+
+
+class LosesOnPickle(CopiedByHand):
+    def __getstate__(self):
+        return {**self.__dict__, "random_state": np.random.default_rng(7)}
+
+
+class Original(Own):
+    def __deepcopy__(self, memo):
+        return self
+
+
+class Behind(Own):
+    """It evaluates behind the back of its evaluator."""
+
+    def _infill(self):
+        self.problem.evaluate(self.problem.nodes(0, 48))
+        return super()._infill()
+
+
+class ByItself(Own):
+    def next(self):
+        infills = self.infill()
+        F, G = self.problem.evaluate(infills.get("X"), return_values_of=["F", "G"])
+        infills.set("F", F)
+        infills.set("G", G)
+        self.advance(infills=infills)
+
+
+class CountsTwice(Own):
+    def _advance(self, infills=None, **kwargs):
+        if type(self.evaluator) is Evaluator:
+            self.evaluator.n_eval += len(infills)
+        super()._advance(infills, **kwargs)
+
+
+class MovesParents(Own):
+    def _advance(self, infills=None, **kwargs):
+        infills[0].X[0] = 0
+        super()._advance(infills, **kwargs)
+
+
+class Dominated(Own):
+    def _set_optimum(self):
+        self.opt = self.pop
+
+
+class WrongF(Own):
+    def _set_optimum(self):
+        super()._set_optimum()
+        self.opt = Population.new(X=self.opt.get("X"), F=self.opt.get("F") + 1, G=self.opt.get("G"))
+
+
+class Infeasible(Own):
+    def _set_optimum(self):
+        super()._set_optimum()
+        # The most special node, of which the first population has one.
+        self.data.setdefault("special", self.pop[1:2])
+        self.opt = Population.merge(self.opt[:1], self.data["special"])
+
+
+class Floats(Own):
+    def _infill(self):
+        pop = super()._infill()
+        pop.set("X", pop.get("X").astype(float))
+        return pop
+
+
+class FloatsOnTheWay(Floats):
+    def _set_optimum(self):
+        super()._set_optimum()
+        self.opt = Population.new(X=self.opt.get("X").astype(int), F=self.opt.get("F"), G=self.opt.get("G"))
+
+
+class Finds(Own):
+    def _set_optimum(self):
+        super()._set_optimum()
+        self.opt = Population.empty()
+
+
+class Fickle(Own):
+    """It finds something in its first run alone."""
+
+    n_runs = 0
+
+    def setup(self, problem, **kwargs):
+        Fickle.n_runs += 1
+        return super().setup(problem, **kwargs)
+
+    def _set_optimum(self):
+        super()._set_optimum()
+        if self.n_runs > 1:
+            self.opt = Population.empty()
+
+
+class LastInfeasible(Own):
+    def _set_optimum(self):
+        self.opt = self.pop[np.argsort(-self.pop.get("CV")[:, 0])[:1]]
+
+
+class Silent(Own):
+    def setup(self, problem, **kwargs):
+        return super().setup(problem, **{**kwargs, "verbose": False})
+
+
+class NoProgress(Own):
+    def setup(self, problem, **kwargs):
+        assert not kwargs.get("progress"), "not me"
+        return super().setup(problem, **kwargs)
+
+
+class Uncalled(Own):
+    def _post_advance(self):
+        callback, self.callback = self.callback, lambda algorithm: None
+        super()._post_advance()
+        self.callback = callback
+
+
+class EmptyHistory(Own):
+    def _post_advance(self):
+        super()._post_advance()
+        self.history = self.history[-2:]
+
+
+class OldHistory(Own):
+    def _post_advance(self):
+        super()._post_advance()
+        if self.history:
+            self.history[-1].opt = self.history[0].opt
+
+
+class Empty(MultiObjectiveArchive):
+    """An archive that takes nothing."""
+
+    members = ()
+
+    def add(self, pop):
+        return self
+
+
+class NoArchive(Own):
+    def setup(self, problem, **kwargs):
+        given = kwargs.pop("archive", None)
+        super().setup(problem, **kwargs)
+        self.archive = None if given is None else Empty()
+        return self
+
+
+class Endless(Own):
+    """It goes on for a while when time is up."""
+
+    def has_next(self):
+        return super().has_next() or (type(self.termination).__name__.startswith("Default") and self.n_gen < 9)
+
+
+class OneMore(Own):
+    def has_next(self):
+        return super().has_next() or (
+            type(self.termination).__name__ == "MaximumGenerationTermination" and self.n_gen == 2
+        )
+
+
+class ManyMore(Own):
+    def has_next(self):
+        return super().has_next() or (
+            type(self.termination).__name__ == "MaximumFunctionCallTermination" and self.n_gen < 9
+        )
+
+
+BROKEN = [
+    (OfNumpy(), "OfNumpy must find the same "),
+    (NotByAsking(), "NotByAsking must find the same by ask and tell, got "),
+    (Unasked(), "Unasked must ask and tell, or refuse with NotImplementedError, got ValueError: not me"),
+    (SharedState(), "SharedState must find the same from a deep copy "),
+    (Unpickled(), "Unpickled must go on from a pickle before the first generation, got TypeError: not me"),
+    (LosesOnPickle(), "LosesOnPickle must find the same from a pickle before the first generation, got "),
+    (Original(), "Original must run as a copy and stay as it was, got one that is set up"),
+    (Behind(), "Behind must evaluate by its evaluator alone, which saw "),
+    (ByItself(), "ByItself must evaluate by its evaluator, got no individual in it"),
+    (CountsTwice(), "CountsTwice must count every evaluation in its own evaluator, 21, got n_eval = 35"),
+    (MovesParents(), "MovesParents must not change individuals that are evaluated, got x = ["),
+    (Dominated(), "Dominated must find rows that do not dominate each other, got F = ["),
+    (WrongF(), "WrongF must give F as the problem has it for X, got ["),
+    (Floats(), "Floats must find points of integers, got float64 such as ["),
+    (FloatsOnTheWay(), "FloatsOnTheWay must evaluate points of integers, got float64 such as ["),
+    (Finds(), "Finds must find something where there are no constraints, got X = None"),
+    (Silent(), "Silent must show a line for each of 3 generations, got 0 lines in all"),
+    (NoProgress(), "NoProgress must run with progress=True, got AssertionError: "),
+    (Uncalled(), "Uncalled must call the callback once in each of 3 generations, with a population and an"),
+    (EmptyHistory(), "EmptyHistory must keep each of 3 generations in its history, got [2, 3]"),
+    (OldHistory(), "OldHistory must end its history with its result, got F = ["),
+    (NoArchive(), "NoArchive must show all that is evaluated to the archive, got none of x = ["),
+    (Endless(), "Endless must end by DefaultMultiObjectiveTermination after at most 5 generations, got 8"),
+    (OneMore(), "OneMore must end after 1 generations where it is told to, got 2"),
+    (ManyMore(), "ManyMore must end after 20 evaluations, at most 7 later, got 56"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("algorithm", "sentence"), BROKEN, ids=named)
+def test_what_is_broken_is_found(algorithm, sentence):
+    with pytest.raises(AssertionError) as caught:
+        check_algorithm(algorithm, small_problems()["two objectives"])
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "sentence"),
+    [
+        (Infeasible(), "constraints", "Infeasible must find rows that satisfy all constraints, got G = ["),
+        (Fickle(), "constraints", "Fickle must find the same with return_least_infeasible=True, where something is f"),
+        (LastInfeasible(), "nothing feasible", "LastInfeasible must give the least infeasible point that it evaluated"),
+    ],
+    ids=named,
+)
+def test_what_is_broken_under_constraints_is_found(algorithm, name, sentence):
+    with pytest.raises(AssertionError) as caught:
+        check_algorithm(algorithm, small_problems()[name])
+    assert str(caught.value).startswith(sentence)
+
+
+def test_what_cannot_be_checked_is_refused():
+    problem = small_problems()["two objectives"]
+    with pytest.raises(TypeError, match=r"^algorithm must be an Algorithm, got <class '.*PBGEA'>$"):
+        check_algorithm(PBGEA, problem)
+    with pytest.raises(TypeError, match=r"^problem must be a Problem, got 'zdt1'$"):
+        check_algorithm(PBGEA(), "zdt1")
+    with pytest.raises(ValueError, match=r"^algorithm must be a new one, got a PBGEA that is set up$"):
+        check_algorithm(PBGEA().setup(problem, seed=1), problem)
+
+
+def test_swapped_algorithms_share_operators_without_harm():
+    """Objects of operators that a caller keeps serve many algorithms, one after another."""
+    own = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    for algorithm in (NSGA2(7, **own), PBGEA(7, **own)):
+        check_algorithm(algorithm, small_problems()["constraints"], n_gen=2, seed=5)

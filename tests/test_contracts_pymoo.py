@@ -1,0 +1,160 @@
+"""Every multi-objective algorithm that pymoo ships searches both spaces, or is refused in one sentence.
+
+Those that break the contract do so by a defect of pymoo's own, which stands here with the sentence that tells it.
+"""
+
+import importlib
+import inspect
+import pkgutil
+
+import pymoo.algorithms.moo
+import pytest
+from pymoo.algorithms.moo.cmopso import CMOPSO
+from pymoo.algorithms.moo.gde3 import GDE3, GDE3MNN, GDE3PCD, GDE32NN
+from pymoo.algorithms.moo.moead import ParallelMOEAD
+from pymoo.algorithms.moo.mopso_cd import MOPSO_CD
+from pymoo.algorithms.moo.nsde import NSDE
+from pymoo.algorithms.moo.nsder import NSDER
+from pymoo.algorithms.moo.pinsga2 import PINSGA2, AutomatedDM
+from pymoo.core.algorithm import Algorithm
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import IntegerRandomSampling
+from test_pymoo_algorithms import ALGORITHMS, DIRECTIONS
+from test_pymoo_algorithms import OPERATORS as USUAL
+
+from pymoo_anon.operators import RandomImmigrantMutation
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.testing import check_algorithm, small_problems
+from pymoo_anon.testing.runs import COPIES
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*encountered in"),
+    # Those of PINSGA2, which fits a function to very few choices.
+    pytest.mark.filterwarnings("ignore:delta_grad == 0.0"),
+    pytest.mark.filterwarnings("ignore:.where. used without .out."),
+]
+
+
+class Taker(AutomatedDM):
+    """A decision maker who takes what comes first."""
+
+    def makeDecision(self, F):
+        return "a"
+
+
+OPERATORS = {
+    LatticeProblem: USUAL[LatticeProblem],
+    PartitionProblem: {**USUAL[PartitionProblem], "mutation": RandomImmigrantMutation(prob=0.5)},
+}
+
+
+def rounded(make, *given):
+    """An algorithm that searches real numbers, which are rounded to levels."""
+    return lambda **_: make(*given, sampling=IntegerRandomSampling(), repair=RoundingRepair())
+
+
+MADE = {
+    **{name: make for name, (make, _) in ALGORITHMS.items()},
+    "ParallelMOEAD": lambda **own: ParallelMOEAD(DIRECTIONS, n_neighbors=5, **own),
+    "PINSGA2": lambda **own: PINSGA2(12, automated_dm=Taker(), tau=2, vf_type="linear", vf_max_iter=3, **own),
+    "CMOPSO": rounded(CMOPSO, 12),
+    "MOPSO_CD": lambda **_: MOPSO_CD(12, sampling=IntegerRandomSampling()),
+    "GDE3": rounded(GDE3, 12),
+    "GDE3MNN": rounded(GDE3MNN, 12),
+    "GDE32NN": rounded(GDE32NN, 12),
+    "GDE3PCD": rounded(GDE3PCD, 12),
+    "NSDE": rounded(NSDE, 12),
+    "NSDER": rounded(NSDER, DIRECTIONS, 12),
+}
+
+#: pymoo's survivals hold a function that Python cannot pickle.
+PICKLE = "must go on from a pickle before the first generation, got AttributeError: Can't pickle local object 'default_"
+#: The seed is ignored where individuals are equal and infeasible.
+SEED = "must find the same "
+#: What they break, or how they refuse the problem: without constraints, and with some.
+FOUND = {
+    "NSGA3": ([PICKLE], [PICKLE, SEED]),
+    "UNSGA3": ([PICKLE], [PICKLE, SEED]),
+    "RNSGA3": ([PICKLE], [PICKLE, SEED]),
+    "SMSEMOA": ([PICKLE], [PICKLE]),
+    # It returns what breaks constraints, where its archive for convergence has nothing else.
+    "CTAEA": ([PICKLE], [PICKLE, "must find rows that satisfy all constraints, got G = ["]),
+    # It returns its last population.
+    "RVEA": (
+        ["must find rows that do not dominate each other, got F = ["],
+        ["must find rows that satisfy all constraints, got G = ["],
+    ),
+    # It gives an archive single individuals.
+    "MOEAD": (
+        ["must run with an archive, got TypeError: 'Individual' object is not iterable"],
+        ["must search SPACE, got AssertionError: This implementation of MOEAD does not support any constraints."],
+    ),
+    "ParallelMOEAD": (
+        [],
+        ["must search SPACE, got AssertionError: This implementation of MOEAD does not support any constraints."],
+    ),
+    # What it evaluates for a change of the problem is not shown to an archive.
+    "DNSGA2": (
+        ["", "must show all that is evaluated to the archive, got none of x = ["],
+        ["must search SPACE, got AssertionError: DNSGA2 only works for unconstrained problems."],
+    ),
+    # Its crowding distance needs two individuals at least.
+    "GDE32NN": (["", "*, got ValueError: kth(="],) * 2,
+    # What it fits begins with memory that nobody has set.
+    "PINSGA2": (["", SEED],) * 2,
+    # The archive in it does not come out of a pickle.
+    "CMOPSO": (
+        ["must go on from a pickle before the first generation, got AttributeError: 'MultiObjectiveArchive' object"],
+    )
+    * 2,
+    # It has no repair, and its particles stand at real numbers.
+    "MOPSO_CD": (["must search SPACE, got ValueError: X must hold whole generalization levels, got others; Latt"],) * 2,
+}
+#: Those that only search real numbers, so that bit strings refuse them.
+OF_REALS = ("CMOPSO", "MOPSO_CD", "GDE3", "GDE3MNN", "GDE32NN", "GDE3PCD", "NSDE", "NSDER")
+#: It needs scikit-learn, which pymoo does not install.
+NOT_HERE = {"kgb": "sklearn"}
+
+
+def test_all_algorithms_of_pymoo_are_here():
+    """One that a later version of pymoo adds has to join."""
+    found = set()
+    for module in pkgutil.iter_modules(pymoo.algorithms.moo.__path__):
+        if module.name not in NOT_HERE:
+            read = importlib.import_module(f"pymoo.algorithms.moo.{module.name}")
+            kinds = [kind for _, kind in inspect.getmembers(read, inspect.isclass) if kind.__module__ == read.__name__]
+            found |= {kind.__name__ for kind in kinds if issubclass(kind, Algorithm)}
+    assert found == set(MADE)
+
+
+def is_told(told, sentence):
+    """Whether a sentence begins so, with anything in the place of a star; nothing is told where all is well."""
+    begin, _, then = sentence.partition("*")
+    return told.startswith(begin) and then in told if sentence else not told
+
+
+@pytest.mark.parametrize(
+    ("space", "constrained"),
+    [(LatticeProblem, False), (LatticeProblem, True), (PartitionProblem, False)],
+    ids=["levels", "levels, constrained", "strings"],
+)
+@pytest.mark.parametrize("name", MADE)
+def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, constrained):
+    problem = small_problems(space)["constraints" if constrained else "two objectives"]
+    algorithm = MADE[name](**OPERATORS[space])
+    expected = FOUND.get(name, ([], []))[constrained] or [""]
+    if space is PartitionProblem and name in OF_REALS:
+        expected = ["must search SPACE, got TypeError: X must be Boolean strings, got "]
+    told = ""
+    try:
+        check_algorithm(algorithm, problem, n_gen=2)
+    except AssertionError as error:
+        told = str(error)
+    sentences = [one.replace("SPACE", space.__name__) for one in expected]
+    assert any(is_told(told, f"{name} {one}" if one else "") for one in sentences), told
+
+
+@pytest.mark.parametrize("name", [name for name, (free, _) in FOUND.items() if PICKLE in free])
+def test_what_cannot_be_pickled_keeps_the_rest(name, monkeypatch):
+    monkeypatch.setattr("pymoo_anon.testing.algorithms.COPIES", {"a deep copy": COPIES["a deep copy"]})
+    check_algorithm(MADE[name](**OPERATORS[LatticeProblem]), small_problems()["two objectives"], n_gen=3)

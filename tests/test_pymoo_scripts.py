@@ -1,0 +1,130 @@
+"""Scripts of somebody who knows pymoo alone: they work, or say in one sentence what to change."""
+
+import pickle
+from multiprocessing.pool import ThreadPool
+
+import numpy as np
+import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival
+from pymoo.core.mixed import MixedVariableGA
+from pymoo.operators.crossover.pntx import TwoPointCrossover
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.bitflip import BitflipMutation
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
+from pymoo.optimize import minimize
+from pymoo.parallelization import JoblibParallelization, StarmapParallelization
+
+from pymoo_anon.operators import ClosestValidRepair
+from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.testing import check_algorithm, small_problems
+
+LATTICES, STRINGS = small_problems(LatticeProblem), small_problems(PartitionProblem)
+
+
+def of_integers(**more):
+    """NSGA-II for whole numbers, as pymoo's pages write it."""
+    return NSGA2(
+        pop_size=10,
+        sampling=IntegerRandomSampling(),
+        crossover=SBX(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()),
+        mutation=PM(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()),
+        eliminate_duplicates=True,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("name", ["two objectives", "constraints", "violating"])
+def test_integer_operators_of_pymoo_work(name):
+    problem = LATTICES[name].fresh_copy()
+    res = minimize(problem, of_integers(), ("n_gen", 8), seed=1)
+    assert res.X.dtype.kind == "i"
+    # The lattice is small: most of the front is found.
+    exact = problem.pareto_front()
+    assert (res.F[:, np.newaxis] == exact).all(axis=2).any(axis=0).mean() > 0.5
+    check_algorithm(of_integers(), problem, n_gen=2)
+
+
+def test_binary_operators_of_pymoo_work():
+    own = {
+        "sampling": BinaryRandomSampling(),
+        "crossover": TwoPointCrossover(),
+        "mutation": BitflipMutation(),
+        "eliminate_duplicates": True,
+    }
+    free = PartitionProblem(STRINGS["two objectives"].table, LATTICES["two objectives"].objectives)
+    check_algorithm(NSGA2(8, **own), free, n_gen=2)
+    # A taxonomy asks for one argument more, and says so.
+    with pytest.raises(
+        ValueError, match=r"got '10'.*; ClosestValidRepair makes cuts of strings, PartitionCrossover keeps"
+    ):
+        minimize(STRINGS["two objectives"], NSGA2(20, **own), ("n_gen", 5), seed=1)
+    check_algorithm(NSGA2(8, repair=ClosestValidRepair(), **own), STRINGS["constraints"], n_gen=2)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "problem", "error", "sentence"),
+    [
+        (
+            NSGA2(10),
+            LATTICES["two objectives"],
+            ValueError,
+            "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and "
+            "SingleStepMutation keep them whole in any algorithm",
+        ),
+        (
+            NSGA2(10),
+            STRINGS["two objectives"],
+            TypeError,
+            "X must be Boolean strings, got float64; ValidSampling and the operators of bit strings keep them Boolean "
+            "in any algorithm",
+        ),
+        (
+            MixedVariableGA(10, survival=RankAndCrowdingSurvival()),
+            LATTICES["two objectives"],
+            AttributeError,
+            "LatticeProblem has no vars, as MixedVariableGA asks for: its variables are of one type, and NSGA2 with "
+            "the sampling, crossover and mutation of pymoo_anon.operators searches it",
+        ),
+    ],
+    ids=["levels", "strings", "mixed"],
+)
+def test_what_does_not_work_says_what_to_change(algorithm, problem, error, sentence):
+    with pytest.raises(error) as caught:
+        minimize(problem, algorithm, ("n_gen", 2), seed=1)
+    assert str(caught.value) == sentence
+
+
+def through_pickles(function, X):
+    """What several processes do: each call works on a copy of the function and its problem."""
+    return [pickle.loads(pickle.dumps(function))(x) for x in X]
+
+
+def test_parallelization_of_pymoo_works():
+    plain = LATTICES["constraints"]
+    expected = minimize(plain, of_integers(), ("n_gen", 3), seed=1)
+
+    def found(runner):
+        own = LatticeProblem(
+            plain.table, plain.objectives, plain.suppression, plain.constraints, elementwise_runner=runner
+        )
+        res = minimize(own, of_integers(), ("n_gen", 3), seed=1)
+        return res.X.tolist(), res.F.tolist()
+
+    with ThreadPool(2) as pool:
+        assert found(StarmapParallelization(pool.starmap)) == (expected.X.tolist(), expected.F.tolist())
+    assert found(through_pickles) == (expected.X.tolist(), expected.F.tolist())
+    # What needs no runner is quicker.
+    threaded = plain.fresh_copy()
+    threaded.n_threads = 2
+    assert np.array_equal(minimize(threaded, of_integers(), ("n_gen", 3), seed=1).F, expected.F)
+
+
+def test_joblib_works():
+    pytest.importorskip("joblib")
+    plain = LATTICES["constraints"]
+    runner = JoblibParallelization(n_jobs=2, prefer="threads")
+    own = LatticeProblem(plain.table, plain.objectives, plain.suppression, plain.constraints, elementwise_runner=runner)
+    expected = minimize(plain, of_integers(), ("n_gen", 3), seed=1)
+    assert np.array_equal(minimize(own, of_integers(), ("n_gen", 3), seed=1).F, expected.F)
