@@ -40,9 +40,9 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     more of them than the limit are too many. Nodes that this leaves open are grouped class by class, until the same
     can be said; the others are evaluated.
 
-    A lattice that does not fit into `max_bytes` is not stored. With one additive loss, such as the general loss, and
-    beside it k, what follows k, and the different values of one column, it is searched by boxes of nodes, however large
-    it is: least loss first, with constraints of any kind, for one k after the other.
+    A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by boxes of nodes:
+    all between a most special and a most general one, whose values bound theirs. The box that can be furthest from the
+    front is halved first.
 
     Of bit strings it proves the least of one loss (GLM, NWP, non-uniform entropy, CM or DM), or the front of such a
     loss and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen
@@ -73,7 +73,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
-            an objective states no bounds, its lattice is too large, or its bit strings have other objectives.
+            an objective states no bounds, or its bit strings have other objectives.
         TypeError: An argument is not known. At setup: the problem is neither a `LatticeProblem` nor a
             `PartitionProblem`.
     """
@@ -100,7 +100,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         Raises:
             TypeError: The problem is neither a `LatticeProblem` nor a `PartitionProblem`.
-            ValueError: It cannot be proven: an objective states no bounds, or a lattice or its objectives are too many.
+            ValueError: It cannot be proven: an objective states no bounds, or its bit strings have other ones.
         """
         tolerance(self.epsilon, problem.n_obj)
         _kind(problem, self.max_bytes).check(problem, self.max_bytes)
@@ -238,9 +238,7 @@ def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
         TypeError: There is none.
     """
     if isinstance(problem, LatticeProblem):
-        if bytes_of(problem) > max_bytes and BoxProof.suits(problem):
-            return BoxProof
-        return StoredLatticeProof
+        return BoxProof if bytes_of(problem) > max_bytes else StoredLatticeProof
     if isinstance(problem, PartitionProblem):
         return StringProof
     raise TypeError(f"problem must be a LatticeProblem or a PartitionProblem, got {type(problem).__name__}")

@@ -133,8 +133,7 @@ def top_of(values, sizes, gone, limit):  # type: ignore[no-untyped-def]
 def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cells):  # type: ignore[no-untyped-def]
     """The tuples in small classes of n generalizations.
 
-    Tuples of one class have one key. The keys of the small classes go into a table, then every tuple looks for its own
-    there, and compares its groups with those of the class that it finds.
+    The keys of the small classes go into a table, then every tuple looks for its own there and compares its groups.
 
     Args:
         maps: (n, n_codes) int64, the group of every domain value.
@@ -168,23 +167,28 @@ def small_tuples(maps, starts, sizes, representatives, values, gone, limit, *cel
             list_starts[i * n_values + 1 : (i + 1) * n_values + 1] = list_starts[i * n_values]
             continue
         keys_of(maps[i], cells, keys, part)
-        n_slots = 64
-        while n_slots < 8 * wanted.sum():
-            n_slots *= 2
-        slots = np.full(n_slots, -1, dtype=np.int32)
+        slots = _empty_slots(8 * wanted.sum())
         m = _find_members(maps[i], wanted, representatives[a:b], cells, keys, slots, members, class_of)
         for h in range(n_values):
             first = list_starts[i * n_values + h]
             own = values[h, a:b].copy()
+            # They are listed once, before all others.
             if len(out) > 0:
-                # They are listed once, before all others.
                 own[out] = -np.inf if h == 0 else np.inf
             last, ids, found = _append(members[:m], class_of, own, tops[i, h], first, ids, found)
             list_starts[i * n_values + h + 1] = last
-            in_order = np.argsort(found[first:last])
-            ids[first:last] = ids[first:last][in_order]
-            found[first:last] = found[first:last][in_order]
+            in_order = first + np.argsort(found[first:last])
+            ids[first:last], found[first:last] = ids[in_order], found[in_order]
     return tops, list_starts, ids[: list_starts[-1]].copy(), found[: list_starts[-1]].copy()
+
+
+@njit(cache=True, nogil=True)
+def _empty_slots(n):  # type: ignore[no-untyped-def]
+    """(n_slots,) int32 array of -1, of a power of two of at least n slots."""
+    n_slots = 64
+    while n_slots < n:
+        n_slots *= 2
+    return np.full(n_slots, -1, dtype=np.int32)
 
 
 @njit(cache=True, nogil=True)
@@ -250,11 +254,8 @@ def _same_groups(groups, one, other, cells):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def number_keys(keys, ids):  # type: ignore[no-untyped-def]
     """Number equal keys from 0 by first appearance; writes the numbers to `ids` and returns how many there are."""
-    n_slots = 64
-    while n_slots < 2 * len(keys):
-        n_slots *= 2
-    mask = _U(n_slots - 1)
-    slots, held = np.full(n_slots, -1, dtype=np.int64), np.empty(n_slots, dtype=np.uint64)
+    slots = _empty_slots(2 * len(keys))
+    mask, held = _U(len(slots) - 1), np.empty(len(slots), dtype=np.uint64)
     n = 0
     for t in range(len(keys)):
         slot = (keys[t] >> _U(20)) & mask

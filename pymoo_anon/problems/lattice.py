@@ -282,11 +282,11 @@ class LatticeProblem(AnonymizationProblem):
         return given.astype(np.int64)
 
     def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
-        return plan_roll_up(X, self._weights) if len(X) > 1 else super()._roll_up(X)
+        return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)
 
     @cached_property
-    def _weights(self) -> NDArray[np.float64]:
-        """(n_var, n_levels) array: log(distinct tuples / those left by one attribute at one level)."""
+    def weights(self) -> NDArray[np.float64]:
+        """(n_var, n_levels) float array: log(distinct tuples / those left by one attribute at one level)."""
         attributes = np.repeat(np.arange(self.n_var), self.lengths)
         levels = np.concatenate([np.arange(1, length + 1) for length in self.lengths])
         X = np.zeros((len(levels), self.n_var), dtype=np.int64)

@@ -1,66 +1,47 @@
-"""Proofs over lattices that are not stored: k and different values in a class against one additive loss."""
+"""Proofs over lattices that are not stored: boxes of nodes, halved until bounds or evaluated nodes settle them."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from heapq import heappop, heappush
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import Proof
-from pymoo_anon.algorithms.proofs.boxes.arrays import (
-    DISTINCT,
-    EVALUATED,
-    IN_DEPTH,
-    IN_HAND,
-    N_FOUND,
-    N_HEAP,
-    N_STACK,
-    OWN,
-    PRUNED,
-    ROOT,
-    SETTLED,
-    K,
-)
-from pymoo_anon.algorithms.proofs.boxes.lessons import teach
-from pymoo_anon.algorithms.proofs.boxes.search import ALL_SETTLED, ASKS, search
-from pymoo_anon.algorithms.proofs.boxes.space import BoxMemory, lattice_of, table_of
+from pymoo_anon.algorithms.proofs.base import share_off
+from pymoo_anon.algorithms.proofs.boxes.corners import Box, Corners
+from pymoo_anon.algorithms.proofs.lattice import LatticeProof
+from pymoo_anon.algorithms.proofs.stored.members import least_bounds
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds.base import Bounding
-from pymoo_anon.objectives.bounds.losses import AdditiveLoss
-from pymoo_anon.objectives.bounds.worst_class import DistinctValues, FollowsK
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.suppression import Violating
 
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
-# More different values do not fit into the bits of a word.
-_MOST_VALUES = 64
-
-# A slice lasts about this long. Compiled calls of it read so many clauses.
+# A slice lasts about this long. So many boxes are halved together: their corners are grouped by roll-up, in threads.
 _SECONDS_A_SLICE = 0.2
-_WORK_A_CALL = 2_000_000
+_BATCH = 32
+
+# Open boxes that there may be however little memory may be taken, and about what one takes beside its arrays' numbers.
+_FEWEST_BOXES = 256
+_BYTES_A_BOX = 800
 
 
-class BoxProof(Proof):
-    """Boxes of nodes, best bound first, and clauses that refuted nodes teach: the front of k, l and one additive loss.
+class BoxProof(LatticeProof):
+    """Boxes of nodes, the one that is furthest from the front first, bounded by what their corners say.
 
-    For one k after the other, from the least that is allowed, it proves the least loss of all nodes with at least this
-    k. Nodes with a larger k are fewer, so whatever is known for one k holds for the next: bounds of boxes, clauses, and
-    what is empty. One heap serves them all.
+    All nodes of a box are specializations of its highest node: their privacy is no greater, and what it loses by
+    suppression they lose, too. They are generalizations of its lowest node, whose floors are theirs. A box is settled
+    where a member of the front is as good as these bounds, or where they break a constraint. Otherwise it is halved
+    along the attribute whose levels differ most in price, and the corners that this makes are evaluated.
 
-    Where the number of different values in a class is an objective, too, that is done for one such number after the
-    other: first for all nodes, then for those with more values than the worst of the front so far.
+    The front only gets better, so what is settled once stays settled and is forgotten.
 
     Args:
         problem: The problem.
-        tolerance: How far the front may stay off.
-        max_bytes: Memory that open boxes and clauses may take. Where the heap is full, boxes are searched depth first.
+        tolerance: How far the front may stay off. Absolute for all objectives, it compares boxes, as `BoxArchive` does.
+        max_bytes: Memory that open boxes may take. Where they are more, the next are searched depth first.
         random_state: Not used: nothing is random.
     """
 
@@ -68,263 +49,148 @@ class BoxProof(Proof):
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
-        families = [objective.bounding(objective) for objective in problem.objectives if objective.bounding is not None]
-        self._loss, loss = next((j, family) for j, family in enumerate(families) if isinstance(family, AdditiveLoss))
-        self._by_k = [(j, family) for j, family in enumerate(families) if isinstance(family, FollowsK)]
-        self._distinct = next((j for j, family in enumerate(families) if isinstance(family, DistinctValues)), None)
-        self._n_rows = problem.table.n_rows
-        rule, values, self._least_k = _rule(problem, self._distinct)
-        self._lattice, floors = lattice_of(problem, loss)
-        self._table = table_of(problem, loss, floors, rule, values)
-        # The greatest loss that constraints allow, or infinity.
-        self._most_loss = float(problem.limits[self._loss])
-        # What sums of floats may be too large by.
-        self._slack = 1e-12 * float(np.abs(floors).sum())
-        self._certified = False
-        self._n_evaluated_before = self._n_pruned_before = 0
-        self._begin(int(rule[DISTINCT]))
-
-    @classmethod
-    def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
-        """Refuse a problem that suppresses without limit; `suits` says for which objectives this proof is.
-
-        Raises:
-            ValueError: It does.
-        """
-        if problem.suppression.limit_of(problem.table.n_rows) is None:
-            raise ValueError("Below has no bounds; ExhaustiveSearch or PBGEA search without any")
-
-    @staticmethod
-    def suits(problem: LatticeProblem) -> bool:
-        """Whether one objective is an additive loss, and all others follow k, or one is the number of values."""
-        families = [objective.bounding or Bounding for objective in problem.objectives]
-        n_losses, n_by_k = (sum(issubclass(own, kind) for own in families) for kind in (AdditiveLoss, FollowsK))
-        distinct = [own for own in problem.objectives if issubclass(own.bounding or Bounding, DistinctValues)]
-        readable = not distinct or (
-            len(distinct) == 1
-            and _n_values(problem, distinct[0]) <= _MOST_VALUES
-            # What breaks a constraint goes, and not what has few values: the search could not tell.
-            and not isinstance(problem.suppression, Violating)
-        )
-        return readable and n_losses == 1 and n_losses + n_by_k + len(distinct) == len(families)
+        self._corners = Corners(problem)
+        self._needs = self.F
+        # What a member is off, as a negative share, a number, and the box; what is searched depth first; and what is
+        # being halved, by number.
+        self._heap: list[tuple[float, int, Box]] = []
+        self._stack: list[tuple[float, int, Box]] = []
+        self._hand: dict[int, Box] = {}
+        self._number = self._n_bytes = self._n_pruned = 0
+        self._begun = False
 
     @property
     def certified(self) -> bool:
         """Whether all nodes are settled."""
-        return self._certified
+        return self._begun and self.n_undecided == 0
 
     @property
     def n_undecided(self) -> int:
         """Number of open boxes."""
-        counts = self._memory.state.counts
-        return 0 if self._certified else int(counts[N_HEAP] + counts[N_STACK] + (counts[IN_HAND] > 0))
+        return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
 
     @property
     def n_pruned(self) -> int:
-        """Number of boxes that clauses emptied."""
-        return self._n_pruned_before + int(self._memory.state.counts[PRUNED])
-
-    @property
-    def k(self) -> int:
-        """The k that the search is at."""
-        return int(self._memory.state.counts[K])
+        """Number of boxes that bounds settled."""
+        return self._n_pruned
 
     def advance(self) -> None:
         """Search for about a fifth of a second."""
         end = perf_counter() + _SECONDS_A_SLICE
-        if len(self.X) == 0 and self.n_evaluated == 0:
-            self.offer(np.array([self.problem.lengths, 0 * self.problem.lengths]))
-        while not self._certified:
-            ends = search(_WORK_A_CALL, self._slack, *self._memory.for_search())
-            if ends == ASKS:
-                teach(*self._memory.for_lessons())
-            self._evaluate_found()
-            if ends == ALL_SETTLED:
-                self._raise_k()
+        if not self._begun:
+            self._begin()
+        while not self.certified:
+            self._halve()
             if perf_counter() >= end:
                 break
-        self.n_evaluated = self._n_evaluated_before + int(self._memory.state.counts[EVALUATED])
+
+    def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
+        """Take evaluated nodes into the front, or into its boxes."""
+        super().take(X, F, G)
+        self._needs = least_bounds(self.F, self.tolerance, self.maximize)
 
     def open_bounds(self) -> Matrix:
-        """The least loss of nodes with at least the k that the search is at; with l, also of others with a larger l."""
-        if self._certified:
+        """The bounds of the open boxes."""
+        if self.certified:
             return np.empty((0, self.problem.n_obj))
-        # The largest k that is open, and the least loss there.
-        parts = [(self._n_rows, self._bound())]
-        if self._distinct is not None and self.k > self._least_k:
-            parts.append((self.k - 1, self._first_bound))
-        bounds = np.empty((len(parts), self.problem.n_obj))
-        for row, (k, loss) in zip(bounds, parts, strict=True):
-            row[self._loss] = loss
-            for column, family in self._by_k:
-                row[column] = self._values_of(family, np.array([k]))[0]
-            if self._distinct is not None:
-                row[self._distinct] = -_n_values(self.problem, self.problem.objectives[self._distinct])
-        return bounds
+        if not self._begun:
+            nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
+            lengths = self.problem.lengths
+            return self._open_bounds([Box(0 * lengths, lengths, self._corners.floors_of(0 * lengths), nothing_known)])
+        boxes = [*self._hand.values(), *(box for _, _, box in self._heap), *(box for _, _, box in self._stack)]
+        return self._open_bounds(boxes)
 
-    def _begin(self, distinct: int) -> None:
-        """Begin with nodes whose classes have so many different values.
+    def _open_bounds(self, boxes: list[Box]) -> Matrix:
+        """(n, n_obj) float array: the least bounds of boxes that no member stands for."""
+        bounds = self._corners.bounds(boxes)[:, : self.problem.n_obj]
+        if len(bounds) > 1:
+            bounds = bounds[first_non_dominated(bounds)]
+        open_ = np.ones(len(bounds), dtype=bool)
+        for i, bound in enumerate(bounds):
+            open_[i] = not (self._needs <= bound).all(axis=1).any()
+        return bounds[open_]
 
-        A new memory: clauses for more values would hold for fewer k first, and the bounds of boxes for larger k.
+    def _begin(self) -> None:
+        """Evaluate the most general and the most special node: the corners of all nodes that count."""
+        high = self._corners.highest
+        low = 0 * high
+        (_, tops), (floors, _) = self._study([high, low])
+        if high.any():
+            self._put(Box(low, high, np.maximum(floors, self._corners.floors_of(low)), tops))
+        self._begun = True
+
+    def _halve(self) -> None:
+        """Halve the next boxes, evaluate their new corners, and put the halves back."""
+        source = self._stack or self._heap
+        # First into the hand: what is interrupted may then be searched twice, but never lost.
+        while source and len(self._hand) < _BATCH:
+            _, number, box = source[-1] if source is self._stack else source[0]
+            self._hand[number] = box
+            self._n_bytes -= _bytes_of(box)
+            if source is self._stack:
+                source.pop()
+            else:
+                heappop(source)
+        lower, upper = [], []
+        for box in self._hand.values():
+            if len(self._open_bounds([box])) == 0:
+                self._n_pruned += 1
+                continue
+            below, above = self._halves(box)
+            # The lowest node was evaluated where its classes say something.
+            if not self._corners.rises or (below.low < below.high).any():
+                lower.append(below)
+            if (above.low < above.high).any() and len(self._open_bounds([above])):
+                upper.append(above)
+        X = [box.high for box in lower] + [box.low for box in upper if self._corners.rises]
+        lessons = self._study(X) if X else []
+        for box, (_, tops) in zip(lower, lessons[: len(lower)], strict=True):
+            if (box.low < box.high).any():
+                self._put(box._replace(tops=tops))
+        own = lessons[len(lower) :] if self._corners.rises else [(box.floors, box.tops) for box in upper]
+        for box, (floors, _) in zip(upper, own, strict=True):
+            self._put(box._replace(floors=np.maximum(box.floors, floors)))
+        self._hand.clear()
+
+    def _halves(self, box: Box) -> tuple[Box, Box]:
+        """Two parts of a box, split where the dearest attribute has half of its price; bounds are those of the box.
+
+        The first has a new highest node, the second a new lowest one.
         """
-        self._table.rule[DISTINCT] = distinct
-        self._memory = BoxMemory(self._lattice, self._table, self.max_bytes)
-        self._memory.state.counts[K] = self._least_k
-        # What no node with so many values costs less than, once that is known.
-        self._first_bound = -np.inf
-        self._aim()
+        prices, every = self._corners.prices, np.arange(len(box.low))
+        rise = np.where(box.low < box.high, prices[every, box.high] - prices[every, box.low], -1.0)
+        j = int(rise.argmax())
+        own = prices[j, box.low[j] : box.high[j]]
+        level = box.low[j] + np.count_nonzero(own <= own[0] + rise[j] / 2) - 1
+        low, high = box.low.copy(), box.high.copy()
+        high[j], low[j] = level, level + 1
+        floors = np.maximum(box.floors, self._corners.floors_of(low))
+        return Box(box.low, high, box.floors, box.tops), Box(low, box.high, floors, box.tops)
 
-    def _in_question(self) -> NDArray[np.bool_]:
-        """(n,) Boolean array: the members with as many different values as the search asks for."""
-        if self._distinct is None:
-            return np.ones(len(self.F), dtype=bool)
-        enough: NDArray[np.bool_] = -self.F[:, self._distinct] >= self._table.rule[DISTINCT]
-        return enough
+    def _study(self, nodes: list[Ints]) -> list[tuple[Matrix, Matrix]]:
+        """Evaluate nodes, take them into the front, and read what they say of others."""
+        # An interrupted step is done again, so that a box may be there twice.
+        X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
+        lessons = self.problem.study(X, self._corners.lesson)
+        self.n_evaluated += len(X)
+        self.take(X, *self.problem.evaluate(X, return_values_of=["F", "G"]))
+        return [lessons[place] for place in places.ravel().tolist()]
 
-    def _ask_for_more(self) -> None:
-        """All nodes with so many different values are settled: go on to those with more than the worst member."""
-        own = self.F[self._in_question()]
-        if self._distinct is None or len(own) == 0:
-            self._certified = True
+    def _put(self, box: Box) -> None:
+        """Put a box into the heap, or on the stack where the heap is full; pass over what is settled."""
+        bounds = self._open_bounds([box])
+        if len(bounds) == 0:
+            self._n_pruned += 1
             return
-        others = np.delete(own, self._distinct, axis=1)
-        following = 1 + int(-own[first_non_dominated(others), self._distinct].max())
-        self._certified = following > _n_values(self.problem, self.problem.objectives[self._distinct])
-        if not self._certified:
-            self._n_pruned_before = self.n_pruned
-            self._n_evaluated_before += int(self._memory.state.counts[EVALUATED])
-            self._begin(following)
-
-    def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
-        """Take evaluated nodes into the front, and aim lower."""
-        super().take(X, F, G)
-        self._aim()
-
-    def _evaluate_found(self) -> None:
-        counts = self._memory.state.counts
-        if counts[N_FOUND]:
-            self.offer(self._memory.known.found[: counts[N_FOUND]].copy())
-            # Only now: what is interrupted before is offered again.
-            counts[N_FOUND] = 0
-
-    def _bound(self) -> float:
-        """What no open node with the k of the search costs less than."""
-        counts, marks = self._memory.state.counts, self._memory.state.marks
-        bounds = [float(self._memory.heap.bounds[0])] if counts[N_HEAP] else []
-        bounds += [float(marks[ROOT])] if counts[IN_DEPTH] else []
-        bounds += [float(marks[OWN])] if counts[IN_HAND] else []
-        return min(bounds, default=np.inf)
-
-    def _aim(self) -> None:
-        """Tell the search the front, and from which bound on boxes are settled for its k."""
-        own = self._in_question()
-        k, losses = self._member_k()[own], self.F[own, self._loss]
-        self._memory.show_front(k, losses)
-        best = losses[k >= self.k].min(initial=np.inf)
-        # Beyond what is allowed nothing is looked for.
-        settled = min(self._least_bound(best), float(np.nextafter(self._most_loss, np.inf)))
-        self._memory.state.marks[SETTLED] = settled
-
-    def _least_bound(self, loss: float) -> float:
-        """The least loss of a node that a member of this loss stands for."""
-        absolute, relative = self.tolerance.absolute[self._loss], self.tolerance.relative[self._loss]
-        if not np.isfinite(loss) or (absolute == 0 and relative == 0):
-            return loss
-        least = (loss - absolute) / (1 + relative if loss >= absolute else 1 - relative)
-        # Rounding may take it too low, never so far.
-        return float(np.nextafter(least + self._slack, np.inf))
-
-    def _raise_k(self) -> None:
-        """Go on to the first k that no member stands for."""
-        bound, own = self._bound(), self._in_question()
-        k, losses = self._member_k()[own], self.F[own, self._loss]
-        stands = (k >= self.k) & (np.array([self._least_bound(loss) for loss in losses]) <= bound)
-        if self.k == self._least_k:
-            self._first_bound = bound
-        if not self._by_k or not stands.any() or bound == np.inf:
-            # No feasible node is left.
-            self._ask_for_more()
-            return
-        following = self._last_k(k[stands].max()) + 1
-        if following > self._n_rows:
-            self._ask_for_more()
+        entry = -share_off(self.F, bounds), self._number, box
+        self._number += 1
+        self._n_bytes += _bytes_of(box)
+        if self._n_bytes > self.max_bytes and len(self._heap) + len(self._stack) >= _FEWEST_BOXES:
+            self._stack.append(entry)
         else:
-            self._memory.state.counts[K] = following
-            self._aim()
-
-    def _last_k(self, k: int) -> int:
-        """The largest k that a member with this k stands for, within the tolerance."""
-        low, high = int(k), self._n_rows
-        while low < high:
-            middle = (low + high + 1) // 2
-            near = True
-            for column, family in self._by_k:
-                own, theirs = self._values_of(family, np.array([k, middle]))
-                wide = theirs + self.tolerance.absolute[column] + self.tolerance.relative[column] * abs(theirs)
-                near &= bool(own <= wide)
-            low, high = (middle, high) if near else (low, middle - 1)
-        return low
-
-    def _values_of(self, family: Any, k: Ints) -> Matrix:
-        """(n,) float array, minimised: the value of an objective that follows k, for every k."""
-        values: Matrix = family.measure.of_k(k)
-        return -values if family.measure.maximize else values
-
-    def _member_k(self) -> Ints:
-        """(n,) int64 array: the k of every member; all rows where no objective follows k."""
-        low = np.full(len(self.F), 1 if self._by_k else self._n_rows, dtype=np.int64)
-        high = np.full(len(self.F), self._n_rows, dtype=np.int64)
-        if not self._by_k:
-            return high
-        column, family = self._by_k[0]
-        # Invariant: the k lies in low..high.
-        while (low < high).any():
-            middle = (low + high + 1) // 2
-            reached = self._values_of(family, middle) >= self.F[:, column]
-            low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
-        return low
+            heappush(self._heap, entry)
 
 
-def _rule(problem: LatticeProblem, objective: int | None) -> tuple[Ints, NDArray[np.uint64], int]:
-    """What the search reads of suppression and constraints: `Table.rule`, the values as bits, and the least k.
-
-    One column's different values are read: those of the objective with this number, else those of one constraint. What
-    is not read is checked where a node is evaluated.
-    """
-    tuples, n_rows = problem.table.tuples, problem.table.n_rows
-    values = np.zeros(len(tuples), dtype=np.uint64)
-    least_k, distinct, complete = 1, 0, True
-    read = None if objective is None else problem.objectives[objective]
-    for constraint in problem.constraints:
-        if not constraint.speaks_of_classes:
-            continue
-        family, measure = constraint.objective.bounding or Bounding, constraint.objective
-        if issubclass(family, FollowsK):
-            least_k = max(least_k, _least_k(constraint, n_rows))
-        elif issubclass(family, DistinctValues) and (
-            measure == read or (read is None and _n_values(problem, measure) <= _MOST_VALUES)
-        ):
-            read, distinct = measure, max(distinct, int(np.ceil(constraint.bound)))
-        else:
-            complete = False
-    if read is not None:
-        column = tuples.columns[read.column]
-        rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
-        np.bitwise_or.at(values, rows, np.uint64(1) << column.values.astype(np.uint64))
-    limit = problem.suppression.limit_of(n_rows)
-    violating = least_k if isinstance(problem.suppression, Violating) else 0
-    return np.array([n_rows, limit, violating, distinct, complete], dtype=np.int64), values, least_k
-
-
-def _least_k(constraint: Constraint, n_rows: int) -> int:
-    """The least k that satisfies a constraint; a larger one does, too. Beyond all rows where none does."""
-    measure = constraint.objective
-
-    def satisfies(k: int) -> bool:
-        return bool(constraint.violation(measure.of_k(np.array([k])))[0] <= 0)
-
-    return 1 + bisect_left(range(1, n_rows + 1), True, key=satisfies)
-
-
-def _n_values(problem: LatticeProblem, measure: Any) -> int:
-    return problem.table.tuples.columns[measure.column].n_values
+def _bytes_of(box: Box) -> int:
+    """About the memory that a box takes."""
+    return _BYTES_A_BOX + box.low.nbytes + box.high.nbytes + box.floors.nbytes + box.tops.nbytes

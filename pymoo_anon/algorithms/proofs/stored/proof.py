@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import Proof
+from pymoo_anon.algorithms.proofs.lattice import LatticeProof
 from pymoo_anon.algorithms.proofs.stored.evidence import Library, Teacher
 from pymoo_anon.algorithms.proofs.stored.known import Members, Nodes, Scratch
 from pymoo_anon.algorithms.proofs.stored.layers import layer_sizes, screen
@@ -20,7 +20,7 @@ from pymoo_anon.algorithms.proofs.stored.union import NO_ORDER, SLICE, settle
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.refuting import blocks_for, cells_of
-from pymoo_anon.fronts.archive import BoxArchive, evaluated, first_non_dominated
+from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -41,15 +41,13 @@ _SIFTED_TOGETHER = 1024
 _PROJECTIONS = 64
 
 
-class StoredLatticeProof(Proof):
+class StoredLatticeProof(LatticeProof):
     """The open nodes of a lattice, and the bounds that settle them.
 
     First come the nodes with few attributes below the top: they have few classes, and bound all nodes that share their
     levels. Then nodes are visited layer by layer. From general to special every bound from above is known when its node
     comes. A floor that rises from below is known nowhere then: with such objectives there is one layer in random order,
     which has evaluated nodes on both sides.
-
-    An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each box.
 
     Args:
         problem: The problem.
@@ -73,11 +71,6 @@ class StoredLatticeProof(Proof):
         random_state: np.random.Generator,
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
-        self.maximize = np.array([objective.maximize for objective in problem.objectives])
-        self._boxes: BoxArchive | None = None
-        if tolerance.absolute.all():
-            # On the grid of the natural values.
-            self._boxes = BoxArchive(tolerance.absolute, self.maximize.tolist())
         self._cells = cells_of(problem.table.tuples)
         self._measures = own = Measures(problem, self._cells)
         self.sweeps = own.sweeps
@@ -139,24 +132,6 @@ class StoredLatticeProof(Proof):
         """Number of nodes that were settled without an evaluation."""
         return int(self.problem.n_nodes) - self.n_evaluated - self.n_undecided
 
-    @classmethod
-    def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
-        """Refuse a problem whose objectives state no bounds, or whose lattice is too large.
-
-        Raises:
-            ValueError: An objective states no bounds, or the lattice has too many nodes.
-        """
-        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
-        if without:
-            raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
-        n_bytes = bytes_of(problem)
-        if n_bytes > max_bytes:
-            raise ValueError(
-                f"problem must have a lattice whose bounds fit into {max_bytes / 2**30:.3g} GiB, got "
-                f"{problem.n_nodes:.3g} nodes, which need {n_bytes / 2**30:.3g} GiB; max_bytes allows for more, PBGEA "
-                "and pymoo's algorithms search without bounds"
-            )
-
     def advance(self) -> None:
         """Evaluate the next open nodes."""
         before = self.n_evaluated
@@ -179,13 +154,7 @@ class StoredLatticeProof(Proof):
     def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
         """Take evaluated nodes into the front, or into its boxes."""
         self._members = None
-        if self._boxes is None:
-            super().take(X, F, G)
-            return
-        self._visited.append(X)
-        self._boxes.add(evaluated(X, F, G))
-        if len(self._boxes):
-            self.X, self.F = self._boxes.get("X"), self._boxes.F
+        super().take(X, F, G)
 
     def open_bounds(self) -> Matrix:
         """The bounds of the nodes that are not settled; to bring them down to all layers takes a look at every node."""
