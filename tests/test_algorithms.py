@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from alive_progress import config_handler
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.callback import Callback
 from pymoo.core.evaluator import Evaluator
@@ -186,8 +187,13 @@ def test_verbose_has_columns_of_its_own(capsys):
 
 
 def test_progress_bars_run(capsys):
-    minimize(problem(), PBGEA(), ("n_gen", 3), seed=1, progress=True)
-    minimize(problem(), ExhaustiveSearch(batch_size=4000), progress=True)
+    # They keep the standard output of their first import, which may be that of an earlier test.
+    config_handler.set_global(file=sys.stdout)
+    try:
+        minimize(problem(), PBGEA(), ("n_gen", 3), seed=1, progress=True)
+        minimize(problem(), ExhaustiveSearch(batch_size=4000), progress=True)
+    finally:
+        config_handler.reset()
     assert "100%" in capsys.readouterr().out
 
 

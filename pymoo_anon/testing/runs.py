@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
+from alive_progress import config_handler
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.callback import Callback
@@ -140,7 +142,12 @@ def printed(run: Callable[[], Result]) -> tuple[Result, str]:
     """
     text = StringIO()
     with redirect_stdout(text):
-        res = run()
+        # pymoo's progress bars keep the standard output that was there when they were first imported.
+        config_handler.set_global(file=text)
+        try:
+            res = run()
+        finally:
+            config_handler.set_global(file=sys.__stdout__ or sys.stdout)
     return res, text.getvalue()
 
 
