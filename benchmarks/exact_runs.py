@@ -168,12 +168,19 @@ def large() -> dict:
     seconds = []
     for _ in range(3):
         problem = LatticeProblem(table, [k, glm], suppression=301)
-        _, found = proof(problem, 600, THREADS)
-        seconds.append(found["seconds"])
+        problem.n_threads = THREADS
+        began = time.perf_counter()
+        # Without a look at the gap on the way: it takes longer than the proof.
+        algorithm = minimize(problem, BranchAndBound(), seed=1).algorithm
+        seconds.append(time.perf_counter() - began)
     return {
-        **found,
         "lattice": problem.n_nodes,
         "distinct tuples": table.n_distinct,
+        "evaluated": algorithm.n_evaluated,
+        "pruned": algorithm.n_pruned,
+        "undecided": algorithm.n_undecided,
+        "certified": algorithm.certified,
+        "front": len(algorithm.opt),
         "seconds": float(np.median(seconds)),
     }
 
