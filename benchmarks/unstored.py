@@ -4,7 +4,7 @@
 
 The least general loss for every k from 500, 100, 20 and 5 on, within 5 % and exact, at most a minute each, and how the
 gap closes; other objectives; then twelve quasi-identifiers, where the same front comes out of a lattice that is stored.
-Four minutes; needs Adult.
+Two minutes; needs Adult.
 """
 
 from __future__ import annotations
