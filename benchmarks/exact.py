@@ -131,8 +131,7 @@ def draw(runs: dict[str, dict]) -> None:
     axis.set_xlabel("seconds")
     axis.set_ylabel("largest gap (% of the loss)")
     axis.grid(alpha=0.3)
-    if runs:
-        axis.legend(fontsize="x-small")
+    axis.legend(fontsize="x-small")
     figure.savefig(record.RESULTS / "exact_gap.png", dpi=110)
 
 
@@ -157,13 +156,14 @@ def main() -> None:
             figures[part] = pool.submit(run, part).result()
         text = "\n\n".join(TEXTS[name](figures[name]) for name in RUNS if name in figures)
         record.write("exact", figures, text)
-    draw(
-        {
-            name: one
-            for part in ("strings", "long_strings")
-            for name, one in figures.get(part, {"runs": {}})["runs"].items()
-        }
-    )
+    runs = {
+        name: one
+        for part in ("strings", "long_strings")
+        if part in figures
+        for name, one in figures[part]["runs"].items()
+    }
+    if runs:
+        draw(runs)
 
 
 if __name__ == "__main__":

@@ -170,7 +170,6 @@ def test_stopped_early_the_open_bounds_hold(seed, monkeypatch):
     monkeypatch.setattr(strings, "_SLICE", 0.0)
     problem = random_problem(seed)
     # A search from nothing: what is found first is not the optimum.
-    monkeypatch.setattr(strings, "improve", lambda instance, cuts, *args: cuts)
     monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
     expected = front_of_all(problem)
     proof = prove(problem, slices=0)
@@ -332,7 +331,6 @@ def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
     """Ctrl-C at every evaluation and at every table: the proof goes on and ends in the same front."""
     problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
     expected = in_order(front_of_all(problem))
-    monkeypatch.setattr(strings, "improve", lambda instance, cuts, *args: cuts)
     monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
     proof = StringProof(problem, tolerance(None, 2), 2 << 30, np.random.default_rng(0))
     calls, rng = 0, np.random.default_rng(0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.goal import asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
-from pymoo_anon.algorithms.proofs.strings.pair_search import improve, improve_within
+from pymoo_anon.algorithms.proofs.strings.pair_search import improve_within
 from pymoo_anon.algorithms.string_neighbours import neighbours
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.problems.partition import Bits, PartitionProblem
@@ -99,8 +99,6 @@ class PairSteps(Steps):
     def _improved(self, x: Bits, random_state: np.random.Generator) -> tuple[list[list[NDArray[np.int64]]], float]:
         """Strings that pairs lead to from one, and the price that was enough."""
         cuts = self._instance.cuts_of(x)
-        if self._goal.limit == self._instance.n_rows:
-            return [improve(self._instance, cuts, self._k, random_state)], 0.0
         return improve_within(self._instance, cuts, self._k, self._goal.limit, random_state, self._price)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:

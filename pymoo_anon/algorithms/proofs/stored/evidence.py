@@ -138,8 +138,8 @@ class Library:
         )
         self.n_orders = self.n_dense = 0
 
-    def make_room(self, n_entries: int) -> bool:
-        """Make room for one more node and so many more tuples; returns whether arrays were replaced."""
+    def make_room(self, n_entries: int) -> None:
+        """Make room for one more node and so many more tuples."""
         own = self.arrays
         n, m = own.numbers.tolist()
         grows: dict[str, Any] = {}
@@ -153,12 +153,10 @@ class Library:
             grows["ids"] = np.concatenate([own.ids, np.empty(more, dtype=np.int32)])
             grows["values"] = np.concatenate([own.values, np.empty(more)])
         self.arrays = own._replace(**grows)
-        return bool(grows)
 
     def add(self, x: Ints, top: float, numbers: Ints, ids: Matrix, values: Matrix) -> int:
         """Keep the tuples in small classes of an evaluated node; returns the number of this evidence."""
-        # Room for what a refuted node may teach is made here, too.
-        self.make_room(len(ids) + len(self.cells.counts))
+        self.make_room(len(ids))
         own = self.arrays
         n, m = own.numbers.tolist()
         own.levels[n], own.masks[n] = x, mask_of(x, self.lengths)

@@ -310,12 +310,13 @@ class StoredLatticeProof(LatticeProof):
     def _learn(self, node: int, x: Ints, lesson: Matrix) -> None:
         """Note what a node says about its specializations and generalizations."""
         n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
-        tops, special = lesson[:n_values], lesson[n_values : n_values + n_columns]
-        begin = n_values + 2 * n_columns
-        general, numbers = lesson[begin - n_columns : begin], lesson[begin : begin + n_values]
-        begin += n_values
-        middle = (begin + len(lesson)) // 2
-        place = self._library.add(x, float(tops[0]), numbers.astype(np.int64), lesson[begin:middle], lesson[middle:])
+        # Where its parts end, in the order in which `Teacher` tells them.
+        a = n_values
+        b, c = a + n_columns, a + 2 * n_columns
+        d = c + n_values
+        e = (d + len(lesson)) // 2
+        tops, special, general, numbers = lesson[:a], lesson[a:b], lesson[b:c], lesson[c:d].astype(np.int64)
+        place = self._library.add(x, float(tops[0]), numbers, lesson[d:e], lesson[e:])
         if self._measures.entries.shape[1] > 0:
             self._library.keep_sums(place, self._groups(x))
         if self.sweeps:

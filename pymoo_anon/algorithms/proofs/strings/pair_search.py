@@ -74,6 +74,9 @@ def improve_within(
         All strings that were found, and the lowest price that was enough. The first string suppresses at most `limit`
         rows, and of those that do has the largest gain, if any string does.
     """
+    if limit >= instance.n_rows:
+        # Nothing has to be paid for.
+        return [improve(instance, cuts, k, random_state)], 0.0
     found = _Found(instance, k, limit, random_state)
     low, high = found.raise_price(cuts, price)
     for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):

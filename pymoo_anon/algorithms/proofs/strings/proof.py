@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pymoo_anon.algorithms.proofs.base import Matrix, Proof
 from pymoo_anon.algorithms.proofs.strings.goal import goal
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
-from pymoo_anon.algorithms.proofs.strings.pair_search import improve, improve_within
+from pymoo_anon.algorithms.proofs.strings.pair_search import improve_within
 from pymoo_anon.algorithms.proofs.strings.plan import plan
 from pymoo_anon.algorithms.proofs.strings.search import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
@@ -157,10 +157,7 @@ class StringProof(Proof):
         """Evaluate what a local search makes of a string."""
         instance, k, limit = self._space.instance, self._k, self._goal.limit
         cuts = instance.cuts_of(start)
-        if limit == instance.n_rows:
-            found = [improve(instance, cuts, k, self.random_state)]
-        else:
-            found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
+        found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
         self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:
