@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.stored.known import Evidence
-from pymoo_anon.algorithms.proofs.stored.node import mask_of
+from pymoo_anon.algorithms.proofs.stored.known import Evidence, Rules
+from pymoo_anon.algorithms.proofs.stored.node import write_down
 from pymoo_anon.algorithms.proofs.stored.reading import NEVER
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
@@ -106,25 +106,22 @@ class Library:
     """All evidence, in arrays that grow by doubling.
 
     Args:
-        lengths: (n_var,) int64 array, the greatest levels.
+        rules: What is asked of nodes.
         n_values: Number of thresholds that tuples are listed by.
         cells: The distinct tuples.
         entries: (3, n_entries) int64 array, the tuple, the mark and the rows of each entry of the sums of squares.
-        segments: (n_squares + 1,) int64 array, where the entries of each sum begin.
         most_orders: How many orders of all tuples may be kept, and as many sums.
     """
 
-    def __init__(
-        self, lengths: Ints, n_values: int, cells: Cells, entries: Ints, segments: Ints, most_orders: int
-    ) -> None:
-        self.lengths = lengths
-        self.n_values, self.cells, self.entries, self.segments = n_values, cells, entries, segments
+    def __init__(self, rules: Rules, n_values: int, cells: Cells, entries: Ints, most_orders: int) -> None:
+        self.lengths, self.segments = rules.lengths, rules.segments
+        self.n_values, self.cells, self.entries = n_values, cells, entries
         self.most_orders = most_orders
         n_distinct = len(cells.counts)
         self.arrays = Evidence(
             numbers=np.zeros(2, dtype=np.int64),
-            levels=np.empty((256, len(lengths)), dtype=np.int64),
-            masks=np.empty(256, dtype=np.uint64),
+            levels=np.empty((256, len(self.lengths)), dtype=np.int64),
+            reached=np.zeros((int(self.lengths.sum()), 4), dtype=np.uint64),
             whole=np.empty(256, dtype=bool),
             tops=np.empty(256),
             starts=np.zeros(256 * n_values + 1, dtype=np.int64),
@@ -144,9 +141,10 @@ class Library:
         n, m = own.numbers.tolist()
         grows: dict[str, Any] = {}
         if n + 2 >= len(own.levels):
-            for name in ("levels", "masks", "whole", "tops", "orders", "dense"):
+            for name in ("levels", "whole", "tops", "orders", "dense"):
                 old = getattr(own, name)
                 grows[name] = np.concatenate([old, np.empty_like(old)])
+            grows["reached"] = np.concatenate([own.reached, np.zeros_like(own.reached)], axis=1)
             grows["starts"] = np.concatenate([own.starts, np.zeros(len(own.levels) * self.n_values, dtype=np.int64)])
         if m + n_entries > len(own.ids):
             more = max(len(own.ids), n_entries)
@@ -159,7 +157,7 @@ class Library:
         self.make_room(len(ids))
         own = self.arrays
         n, m = own.numbers.tolist()
-        own.levels[n], own.masks[n] = x, mask_of(x, self.lengths)
+        write_down(n, x, self.lengths, own.levels, own.reached)
         own.whole[n], own.tops[n], own.orders[n], own.dense[n] = True, top, -1, -1
         own.ids[m : m + len(ids)] = ids
         own.values[m : m + len(ids)] = values

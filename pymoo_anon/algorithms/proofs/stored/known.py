@@ -16,7 +16,7 @@ from pymoo_anon.engine.refuting import Blocks, Cells
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Keys = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 Matrix = NDArray[np.float64]
 
 #: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor and what suppressed tuples lose on top; a
@@ -98,7 +98,8 @@ class Evidence(NamedTuple):
     Attributes:
         numbers: (2,) int64: how many nodes there are, and tuples of all of them.
         levels: (room, n_var) int64.
-        masks: (room,) uint64, a bit for each step above the lowest levels.
+        reached: (n_steps, room / 64) uint64: for each level of each attribute but the lowest, a bit for each node that
+            has it or a higher one. The lowest bit of a word stands for its latest node.
         whole: (room,) Boolean: whether all of the node was grouped, and not only what refuted it.
         tops: (room,) float: the first threshold that is out of reach, or the size of the class that reading stopped at.
         starts: (room * n_values + 1,) int64, where the tuples of each node by each value begin; in order of values.
@@ -113,7 +114,7 @@ class Evidence(NamedTuple):
 
     numbers: Ints
     levels: Ints
-    masks: Keys
+    reached: Words
     whole: Flags
     tops: Matrix
     starts: Ints
@@ -133,12 +134,12 @@ class Scratch(NamedTuple):
         work: (5,) int64: tuples read to refute nodes, nodes refuted so, the evidence whose order is wanted, tuples
             looked at, tuples looked at for nodes that were left open.
         x: (n_var,) int64, its levels.
-        mask: (1,) uint64, a bit for each step above the lowest levels.
         floors: (n_additive,) float.
         prefixes: (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
         numbers: (n_var + 1,) int64, the same of its strides; the last is its number.
         split: (n_var,) Boolean, where it is more special than the evidence that is read.
-        accepted: (room,) int64, the evidence that speaks of it.
+        words: (room / 64,) uint64, the bits of the evidence that speaks of it.
+        accepted: (room,) int64, the same as numbers, the latest first.
         places: (room,) int64, how far each of them was read.
         stamp: (1,) int64.
         stamps: (n_distinct,) int64: equal to the stamp where a tuple was touched.
@@ -155,11 +156,11 @@ class Scratch(NamedTuple):
 
     work: Ints
     x: Ints
-    mask: Keys
     floors: Matrix
     prefixes: Matrix
     numbers: Ints
     split: Flags
+    words: Words
     accepted: Ints
     places: Ints
     stamp: Ints

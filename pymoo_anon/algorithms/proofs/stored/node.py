@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pymoo_anon.algorithms.proofs.stored.known import SQUARES
@@ -15,7 +17,6 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     for j in range(len(rules.strides)):
         scratch.x[j] = rest // rules.strides[j]
         rest -= scratch.x[j] * rules.strides[j]
-    scratch.mask[0] = mask_of(scratch.x, rules.lengths)
     for a in range(len(scratch.floors)):
         # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
         floor = rules.terms[a, 0, scratch.x[0]]
@@ -30,14 +31,48 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def mask_of(x, lengths):  # type: ignore[no-untyped-def]
-    """A bit for each step above the lowest levels, as far as 64 of them go: those of a generalization are more."""
-    mask, first = np.uint64(0), 0
+def write_down(e, x, lengths, levels, reached):  # type: ignore[no-untyped-def]
+    """Write the levels of a node that has become evidence, where `gather` looks for them."""
+    bit = np.uint64(1) << np.uint64(63 - e % 64)
+    step = 0
     for j in range(len(x)):
-        for step in range(first, min(first + x[j], 64)):
-            mask |= np.uint64(1) << np.uint64(step)
-        first += lengths[j]
-    return mask
+        levels[e, j] = x[j]
+        for level in range(1, lengths[j] + 1):
+            if level <= x[j]:
+                reached[step, e // 64] |= bit
+            else:
+                # An interrupted call may have left it there.
+                reached[step, e // 64] &= ~bit
+            step += 1
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def gather(rules, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Gather the evidence of all generalizations of a node, the latest first; returns how much there is."""
+    n_words = (evidence.numbers[0] + 63) // 64
+    words, x = scratch.words[:n_words], scratch.x
+    words[:] = ~np.uint64(0)
+    step = 0
+    for j in range(len(x)):
+        if x[j] > 0:
+            row = evidence.reached[step + x[j] - 1]
+            for w in range(n_words):
+                words[w] &= row[w]
+        step += rules.lengths[j]
+    # All nodes have the lowest levels, also those that are not there yet.
+    if evidence.numbers[0] % 64 > 0:
+        words[n_words - 1] &= ~np.uint64(0) << np.uint64(64 - evidence.numbers[0] % 64)
+    n = 0
+    for w in range(n_words - 1, -1, -1):
+        word = words[w]
+        # Invariant: the bits of the nodes that are gathered are cleared in `word`.
+        while word > 0:
+            low = word & (~word + np.uint64(1))
+            # The exponent of a power of two is its place among the bits, plus one.
+            scratch.accepted[n] = 64 * w + 64 - math.frexp(np.float64(low))[1]
+            n += 1
+            word ^= low
+    return n
 
 
 @njit(cache=True, nogil=True, allocates=False)

@@ -83,7 +83,7 @@ class StoredLatticeProof(LatticeProof):
         )
         n_bytes = 8 * problem.table.n_distinct + 4 * own.entries.shape[1]
         self._library = Library(
-            problem.lengths, n_values, self._cells, own.entries, own.rules.segments, max(max_bytes // 4 // n_bytes, 1)
+            own.rules, n_values, self._cells, own.entries, most_orders=max(max_bytes // 4 // n_bytes, 1)
         )
         self._scratches = [scratch_for(own.rules, self._cells, n_values) for _ in range(problem.n_threads)]
         self._blocks = blocks_for(problem.table.n_distinct)
@@ -196,7 +196,8 @@ class StoredLatticeProof(LatticeProof):
         for i, own in enumerate(self._scratches):
             if len(own.accepted) < room:
                 grown = np.zeros((2, room), dtype=np.int64)
-                self._scratches[i] = own._replace(accepted=grown[0], places=grown[1])
+                words = np.zeros(room // 64, dtype=np.uint64)
+                self._scratches[i] = own._replace(words=words, accepted=grown[0], places=grown[1])
 
     def _front(self) -> Members:
         if self._members is None:

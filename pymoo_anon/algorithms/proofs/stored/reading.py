@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.stored.node import is_above, lower_top, touch
+from pymoo_anon.algorithms.proofs.stored.node import lower_top, touch, write_down
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import split_class
 
@@ -24,9 +24,9 @@ NEVER = -2
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: ignore[no-untyped-def]
+def by_reading(node, n, rules, cells, known, evidence, scratch, blocks):  # type: ignore[no-untyped-def]
     """Split classes of the best generalization until too many tuples are in parts of at most the target."""
-    base = _best_base(evidence, scratch)
+    base = _best_base(n, evidence, scratch)
     if base < 0 or scratch.thresholds[0, 0] < 1:
         return OPEN
     row = evidence.orders[base]
@@ -71,42 +71,39 @@ def by_reading(node, rules, cells, known, evidence, scratch, blocks):  # type: i
         return OPEN
     scratch.work[1] += 1
     lower_top(node, rules, cells, known, scratch)
-    _keep_refuted(at, evidence, scratch)
+    _keep_refuted(at, rules, evidence, scratch)
     return SETTLED
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _best_base(evidence, scratch):  # type: ignore[no-untyped-def]
+def _best_base(n, evidence, scratch):  # type: ignore[no-untyped-def]
     """The evidence whose classes are split: that with the smallest classes that are kept, or -1.
 
     To sort all tuples by class takes as long as to evaluate a node. So one that is sorted already is taken, unless the
     best of all has far smaller classes.
     """
     best, best_sorted = -1, -1
-    for e in range(evidence.numbers[0] - 1, -1, -1):
-        if not evidence.whole[e] or scratch.mask[0] & ~evidence.masks[e] != 0 or evidence.orders[e] == NEVER:
+    for e in scratch.accepted[:n]:
+        if not evidence.whole[e] or evidence.orders[e] == NEVER:
             continue
-        if (best < 0 or evidence.tops[e] < evidence.tops[best]) and is_above(evidence.levels[e], scratch.x):
+        if best < 0 or evidence.tops[e] < evidence.tops[best]:
             best = e
-            if evidence.orders[e] >= 0:
-                best_sorted = e
-        elif evidence.orders[e] >= 0 and (best_sorted < 0 or evidence.tops[e] < evidence.tops[best_sorted]):
-            best_sorted = e if is_above(evidence.levels[e], scratch.x) else best_sorted
+        if evidence.orders[e] >= 0 and (best_sorted < 0 or evidence.tops[e] < evidence.tops[best_sorted]):
+            best_sorted = e
     if best_sorted >= 0 and evidence.tops[best_sorted] * _FAR_SMALLER <= evidence.tops[best]:
         return best_sorted
     return best
 
 
 @njit(cache=True, nogil=True)
-def _keep_refuted(at, evidence, scratch):  # type: ignore[no-untyped-def]
+def _keep_refuted(at, rules, evidence, scratch):  # type: ignore[no-untyped-def]
     """Close the entry of a node that reading refuted: its tuples end at `at`."""
     e = evidence.numbers[0]
     first = evidence.numbers[1]
     in_order = np.argsort(evidence.values[first:at])
     evidence.ids[first:at] = evidence.ids[first:at][in_order]
     evidence.values[first:at] = evidence.values[first:at][in_order]
-    evidence.levels[e] = scratch.x
-    evidence.masks[e] = scratch.mask[0]
+    write_down(e, scratch.x, rules.lengths, evidence.levels, evidence.reached)
     evidence.whole[e] = False
     evidence.tops[e] = np.inf
     evidence.orders[e] = -1

@@ -215,11 +215,11 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
     return Scratch(
         work=np.zeros(5, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
-        mask=np.zeros(1, dtype=np.uint64),
         floors=np.zeros(len(rules.terms)),
         prefixes=np.zeros((len(rules.terms), len(rules.lengths) + 1)),
         numbers=np.zeros(len(rules.lengths) + 1, dtype=np.int64),
         split=np.zeros(len(rules.lengths), dtype=bool),
+        words=np.zeros(0, dtype=np.uint64),
         accepted=np.zeros(0, dtype=np.int64),
         places=np.zeros(0, dtype=np.int64),
         stamp=np.zeros(1, dtype=np.int64),

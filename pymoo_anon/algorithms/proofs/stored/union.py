@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.stored.covering import add_tuple, furthest_member, is_covered, keeps_limits
 from pymoo_anon.algorithms.proofs.stored.known import SQUARES, named
-from pymoo_anon.algorithms.proofs.stored.node import is_above, lower_top, prepare, touch
+from pymoo_anon.algorithms.proofs.stored.node import gather, is_above, lower_top, prepare, touch
 from pymoo_anon.algorithms.proofs.stored.reading import NOT_NOW, OPEN, SETTLED, by_reading
 from pymoo_anon.engine.compiled import njit
 
@@ -64,15 +64,15 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
         if not is_covered(node, rules, cells, known, members, scratch):
             outcome = OPEN
             if scratch.work[4] <= _PATIENCE * evidence.numbers[0] * len(cells.counts):
-                spent = scratch.work[3]
+                spent, n = scratch.work[3], gather(rules, evidence, scratch)
                 if len(rules.first) > 1:
-                    outcome = _by_union(node, rules, cells, known, members, evidence, scratch)
+                    outcome = _by_union(node, n, rules, cells, known, members, evidence, scratch)
                 else:
-                    outcome = _by_single_union(node, rules, cells, known, members, evidence, scratch)
+                    outcome = _by_single_union(node, n, rules, cells, known, members, evidence, scratch)
                 if outcome == OPEN:
                     scratch.work[4] += scratch.work[3] - spent
                 if outcome == OPEN and reads and rules.amounts[2] == 0:
-                    outcome = by_reading(node, rules, cells, known, evidence, scratch, blocks)
+                    outcome = by_reading(node, n, rules, cells, known, evidence, scratch, blocks)
         if outcome == NOT_NOW:
             return position, NO_ORDER, n_open
         if outcome == OPEN:
@@ -84,7 +84,7 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+def _by_single_union(node, n, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
     """Settle a node with one threshold by the lists of all evaluated generalizations, as far as they go.
 
     Lists are sorted by value. So only their tuples up to the threshold are looked at, and more of them as it rises.
@@ -92,15 +92,11 @@ def _by_single_union(node, rules, cells, known, members, evidence, scratch):  # 
     above = scratch.thresholds[0]
     scratch.sums[:] = 0
     scratch.tally[:] = 0
-    limit, mask = rules.amounts[0], scratch.mask[0]
-    n, weight = 0, np.int64(0)
-    # Invariant: the first n lists are those of generalizations after e; their tuples of at most `above` are touched.
-    for e in range(evidence.numbers[0] - 1, -1, -1):
-        if mask & ~evidence.masks[e] != 0 or not is_above(evidence.levels[e], scratch.x):
-            continue
-        scratch.accepted[n], scratch.places[n] = e, evidence.starts[e]
-        weight += _read_on(n, above[0], cells, evidence, scratch)
-        n += 1
+    limit, weight = rules.amounts[0], np.int64(0)
+    # Invariant: the tuples of at most `above` of the lists before a are touched.
+    for a in range(n):
+        scratch.places[a] = evidence.starts[scratch.accepted[a]]
+        weight += _read_on(a, above[0], cells, evidence, scratch)
         if weight > limit:
             # No constraint but the limit says so: it holds for all specializations.
             lower_top(node, rules, cells, known, scratch)
@@ -147,10 +143,10 @@ def _read_on(a, above, cells, evidence, scratch):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
+def _by_union(node, n, rules, cells, known, members, evidence, scratch):  # type: ignore[no-untyped-def]
     """Settle a node with several thresholds by the lists of all evaluated generalizations, as far as they go."""
     n_values = known.tops.shape[1]
-    n_accepted = _accept(evidence, scratch)
+    n_accepted = _keep_telling(n, evidence, scratch)
     next_look = 2
     # Invariant: the touched tuples are those of the lists before a; they are looked at after 2, 8, 32, ... lists.
     for a in range(n_accepted):
@@ -174,25 +170,19 @@ def _by_union(node, rules, cells, known, members, evidence, scratch):  # type: i
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _accept(evidence, scratch):  # type: ignore[no-untyped-def]
-    """Gather the evidence of generalizations, the latest first; returns how much there is.
+def _keep_telling(n_gathered, evidence, scratch):  # type: ignore[no-untyped-def]
+    """Keep what the evidence of generalizations says that later evidence does not; returns how much it is.
 
     A generalization says nothing more than one of its own specializations that was wholly grouped and speaks, too:
     every class of that one lies inside one of its classes, and a list that ends early makes larger thresholds
     impossible.
     """
-    n, mask = 0, scratch.mask[0]
-    for e in range(evidence.numbers[0] - 1, -1, -1):
-        if mask & ~evidence.masks[e] != 0 or not is_above(evidence.levels[e], scratch.x):
-            continue
+    n = 0
+    for e in scratch.accepted[:n_gathered]:
         says_more = True
         for a in range(n):
             other = scratch.accepted[a]
-            if (
-                evidence.whole[other]
-                and evidence.masks[other] & ~evidence.masks[e] == 0
-                and is_above(evidence.levels[e], evidence.levels[other])
-            ):
+            if evidence.whole[other] and is_above(evidence.levels[e], evidence.levels[other]):
                 says_more = False
                 break
         if says_more:
