@@ -143,7 +143,8 @@ class Scratch(NamedTuple):
         places: (room,) int64, how far each of them was read.
         stamp: (1,) int64.
         stamps: (n_distinct,) int64: equal to the stamp where a tuple was touched.
-        env: (n_values, n_distinct) float, the least value of a touched tuple's classes.
+        env: (n_values, n_distinct) float, the least value of a touched tuple's classes; without rows where there is one
+            threshold, to which all touched tuples belong.
         touched: (n_distinct + 1,) int64: the touched tuples; their number comes last.
         counted: (n_distinct,) Boolean, by place in `touched`: whether it is among the suppressed.
         sums: (1 + n_additive,) float: rows that are suppressed, and what they lose.

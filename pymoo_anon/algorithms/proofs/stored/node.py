@@ -93,32 +93,3 @@ def touch(t, scratch):  # type: ignore[no-untyped-def]
             scratch.env[h, t] = np.inf
         scratch.touched[scratch.touched[-1]] = t
         scratch.touched[-1] += 1
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def lower_top(node, rules, cells, known, scratch):  # type: ignore[no-untyped-def]
-    """Lower what the only threshold of a node cannot be above, after too many tuples were touched.
-
-    That is the smallest value that more rows than the limit have at most. It holds for all specializations, and for
-    those whose members reach less far it may say enough.
-    """
-    low, high = -np.inf, np.inf
-    # Invariant: the touched tuples of at most `low` are within the limit, those of at most `high` are more. A value in
-    # between becomes one of both.
-    while True:
-        middle, held = np.inf, 0
-        for i in range(scratch.touched[-1]):
-            value = scratch.env[0, scratch.touched[i]]
-            if middle == np.inf and low < value < high:
-                middle = value
-        if middle == np.inf:
-            break
-        for i in range(scratch.touched[-1]):
-            t = scratch.touched[i]
-            if scratch.env[0, t] <= middle:
-                held += cells.counts[t]
-        if held > rules.amounts[0]:
-            high = middle
-        else:
-            low = middle
-    known.tops[node, 0] = min(known.tops[node, 0], high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.stored.node import lower_top, touch, write_down
+from pymoo_anon.algorithms.proofs.stored.node import touch, write_down
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import split_class
 
@@ -59,7 +59,6 @@ def by_reading(node, n, rules, cells, known, evidence, scratch, blocks):  # type
                 if scratch.stamps[t] != scratch.stamp[0]:
                     touch(t, scratch)
                     weight += cells.counts[t]
-                scratch.env[0, t] = min(scratch.env[0, t], part)
                 evidence.ids[at] = t
                 evidence.values[at] = part
                 at += 1
@@ -70,7 +69,7 @@ def by_reading(node, n, rules, cells, known, evidence, scratch, blocks):  # type
     if weight <= limit:
         return OPEN
     scratch.work[1] += 1
-    lower_top(node, rules, cells, known, scratch)
+    known.tops[node, 0] = min(known.tops[node, 0], target)
     _keep_refuted(at, rules, evidence, scratch)
     return SETTLED
 

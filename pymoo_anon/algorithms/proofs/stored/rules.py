@@ -212,6 +212,7 @@ class Measures:
 def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
     """Memory for one node at a time; that for evidence grows with it."""
     n_distinct = len(cells.counts)
+    n_listed = n_values if len(rules.first) > 1 else 0
     return Scratch(
         work=np.zeros(5, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
@@ -224,7 +225,7 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
         places=np.zeros(0, dtype=np.int64),
         stamp=np.zeros(1, dtype=np.int64),
         stamps=np.zeros(n_distinct, dtype=np.int64),
-        env=np.empty((n_values, n_distinct)),
+        env=np.empty((n_listed, n_distinct)),
         touched=np.zeros(n_distinct + 1, dtype=np.int64),
         counted=np.zeros(n_distinct, dtype=bool),
         sums=np.zeros(1 + len(rules.terms)),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.stored.covering import add_tuple, furthest_member, is_covered, keeps_limits
 from pymoo_anon.algorithms.proofs.stored.known import SQUARES, named
-from pymoo_anon.algorithms.proofs.stored.node import gather, is_above, lower_top, prepare, touch
+from pymoo_anon.algorithms.proofs.stored.node import gather, is_above, prepare, touch
 from pymoo_anon.algorithms.proofs.stored.reading import NOT_NOW, OPEN, SETTLED, by_reading
 from pymoo_anon.engine.compiled import njit
 
@@ -99,7 +99,7 @@ def _by_single_union(node, n, rules, cells, known, members, evidence, scratch): 
         weight += _read_on(a, above[0], cells, evidence, scratch)
         if weight > limit:
             # No constraint but the limit says so: it holds for all specializations.
-            lower_top(node, rules, cells, known, scratch)
+            known.tops[node, 0] = min(known.tops[node, 0], above[0])
             return SETTLED
     first_new = 0
     # Invariant: all touched tuples, `weight` rows, are suppressed where the threshold is above `above`; `sums` and
@@ -120,7 +120,7 @@ def _by_single_union(node, n, rules, cells, known, members, evidence, scratch): 
         for a in range(n):
             weight += _read_on(a, above[0], cells, evidence, scratch)
             if weight > limit:
-                lower_top(node, rules, cells, known, scratch)
+                known.tops[node, 0] = min(known.tops[node, 0], above[0])
                 return SETTLED
     return OPEN
 
@@ -135,7 +135,6 @@ def _read_on(a, above, cells, evidence, scratch):  # type: ignore[no-untyped-def
         if scratch.stamps[t] != scratch.stamp[0]:
             touch(t, scratch)
             weight += cells.counts[t]
-        scratch.env[0, t] = min(scratch.env[0, t], evidence.values[e])
         e += 1
     scratch.places[a] = e
     scratch.work[3] += e - first
