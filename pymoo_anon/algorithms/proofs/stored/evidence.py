@@ -142,14 +142,12 @@ class Library:
         grows: dict[str, Any] = {}
         if n + 2 >= len(own.levels):
             for name in ("levels", "whole", "tops", "orders", "dense"):
-                old = getattr(own, name)
-                grows[name] = np.concatenate([old, np.empty_like(old)])
+                grows[name] = _with_room(getattr(own, name), len(own.levels))
             grows["reached"] = np.concatenate([own.reached, np.zeros_like(own.reached)], axis=1)
             grows["starts"] = np.concatenate([own.starts, np.zeros(len(own.levels) * self.n_values, dtype=np.int64)])
         if m + n_entries > len(own.ids):
             more = max(len(own.ids), n_entries)
-            grows["ids"] = np.concatenate([own.ids, np.empty(more, dtype=np.int32)])
-            grows["values"] = np.concatenate([own.values, np.empty(more)])
+            grows["ids"], grows["values"] = _with_room(own.ids, more), _with_room(own.values, more)
         self.arrays = own._replace(**grows)
 
     def add(self, x: Ints, top: float, numbers: Ints, ids: Matrix, values: Matrix) -> int:
@@ -179,9 +177,7 @@ class Library:
         if self.n_orders == len(self.arrays.order):
             more = min(max(8, self.n_orders), self.most_orders - self.n_orders)
             for name in ("order", "ends"):
-                old = getattr(self.arrays, name)
-                grown = np.concatenate([old, np.empty((more, old.shape[1]), dtype=np.int32)])
-                self.arrays = self.arrays._replace(**{name: grown})
+                self.arrays = self.arrays._replace(**{name: _with_room(getattr(self.arrays, name), more)})
         row = self.n_orders
         order_by_class(groups, self.arrays.order[row], self.arrays.ends[row], *self.cells)
         self.arrays.orders[place] = row
@@ -193,10 +189,7 @@ class Library:
             return
         if self.n_dense == len(self.arrays.counts):
             more = min(max(64, self.n_dense), self.most_orders - self.n_dense)
-            old = self.arrays.counts
-            self.arrays = self.arrays._replace(
-                counts=np.concatenate([old, np.empty((more, old.shape[1]), dtype=np.uint32)])
-            )
+            self.arrays = self.arrays._replace(counts=_with_room(self.arrays.counts, more))
         row = self.n_dense
         marks = self.entries[1].view(np.uint64)
         _count_entries(
@@ -204,6 +197,13 @@ class Library:
         )
         self.arrays.dense[place] = row
         self.n_dense += 1
+
+
+def _with_room(array: Any, more: int) -> Any:
+    """A copy with room for so many more rows, which are not written: memory that is not touched costs nothing."""
+    grown = np.empty((len(array) + more, *array.shape[1:]), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 @njit(cache=True, nogil=True)
