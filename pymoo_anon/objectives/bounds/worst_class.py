@@ -74,8 +74,8 @@ class FollowsK(Hereditary):
 
     def __init__(self, measure: Any) -> None:
         super().__init__(measure)
-        # What a front needs changes little from one question to the next.
-        self._reaches: dict[tuple[float, int], float] = {}
+        # The negated minimised values of k = 1, 2, ...: they do not fall.
+        self._by_k: Values = np.empty(0)
 
     def values_of(self, classes: EquivalenceClasses) -> Values:
         """The sizes."""
@@ -88,22 +88,10 @@ class FollowsK(Hereditary):
 
     def reach(self, needs: Values, n_rows: int) -> Values:
         """The greatest k: larger k are better."""
-        asked = [(need, n_rows) for need in needs.tolist()]
-        new = [one for one in dict.fromkeys(asked) if one not in self._reaches]
-        if new:
-            found = self._greatest_k(np.array([need for need, _ in new]), n_rows)
-            self._reaches.update(zip(new, found.tolist(), strict=True))
-        return np.array([self._reaches[one] for one in asked], dtype=float)
-
-    def _greatest_k(self, needs: Values, n_rows: int) -> Values:
-        """By bisection; the invariant: with a k of `low` the measure is enough, or it is 0; with `high` it is not."""
-        low, high = np.zeros_like(needs), np.full_like(needs, n_rows + 1)
-        while (high - low > 1).any():
-            # With 1 apart the middle is `low`, which is enough as it was.
-            middle = (low + high) // 2
-            enough = (self.at(np.maximum(middle, 1)) >= needs) | (middle == low)
-            low, high = np.where(enough, middle, low), np.where(enough, high, middle)
-        return np.where(np.isneginf(needs), np.inf, np.where(low > 0, low, -np.inf))
+        if len(self._by_k) != n_rows:
+            self._by_k = -self.at(np.arange(1, n_rows + 1.0))
+        found = np.searchsorted(self._by_k, -needs, side="right").astype(float)
+        return np.where(np.isneginf(needs), np.inf, np.where(found > 0, found, -np.inf))
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The value of the largest k; splitting classes does not raise k."""
