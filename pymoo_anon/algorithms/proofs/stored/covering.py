@@ -220,8 +220,9 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
         if rules.first[h] >= nodes.tops[node, h]:
             return -2
     n = len(members.needs)
-    for i in range(n):
-        m = (hint + i) % n
+    m = hint - 1
+    for _ in range(n):
+        m = m + 1 if m + 1 < n else 0
         stands = True
         for h in range(n_values):
             if members.reaches[m, h] < nodes.tops[node, h]:

@@ -64,13 +64,18 @@ def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, allocates=False)
 def _inherit(node, x, rules, known):  # type: ignore[no-untyped-def]
     """What no generalization can be, a node cannot be either."""
-    for j in range(len(x)):
-        if x[j] < rules.lengths[j]:
-            above = node + rules.strides[j]
-            for h in range(known.tops.shape[1]):
-                known.tops[node, h] = min(known.tops[node, h], known.tops[above, h])
-            for c in range(rules.amounts[3]):
-                known.bounds[node, c] = max(known.bounds[node, c], known.bounds[above, c])
+    for h in range(known.tops.shape[1]):
+        top = known.tops[node, h]
+        for j in range(len(x)):
+            if x[j] < rules.lengths[j]:
+                top = min(top, known.tops[node + rules.strides[j], h])
+        known.tops[node, h] = top
+    for c in range(rules.amounts[3]):
+        bound = known.bounds[node, c]
+        for j in range(len(x)):
+            if x[j] < rules.lengths[j]:
+                bound = max(bound, known.bounds[node + rules.strides[j], c])
+        known.bounds[node, c] = bound
 
 
 @njit(cache=True, nogil=True, allocates=False)

@@ -17,7 +17,7 @@ from pymoo_anon.engine.refuting import split_class
 OPEN, SETTLED, NOT_NOW = range(3)
 
 # Classes of at most this share are far smaller.
-_FAR_SMALLER = 0.5
+_FAR_SMALLER = 0.2
 
 #: The place of an order that there is no memory for.
 NEVER = -2
