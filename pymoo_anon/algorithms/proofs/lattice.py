@@ -13,6 +13,13 @@ from pymoo_anon.problems.lattice import LatticeProblem
 Matrix = NDArray[np.float64]
 
 
+def least_values(problem: LatticeProblem) -> Matrix:
+    """(n_measures,) float array: the least minimised values that the measures of a problem can have."""
+    ranges = np.array([measure.value_range(problem.table.tuples) for measure in problem.measured])
+    least: Matrix = np.where([measure.maximize for measure in problem.measured], -ranges[:, 1], ranges[:, 0])
+    return least
+
+
 class LatticeProof(Proof):
     """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
 

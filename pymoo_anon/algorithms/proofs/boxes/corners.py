@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.lattice import least_values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Bounding
@@ -58,9 +59,7 @@ class Corners:
         # A sum of floats may be too large by such a share; a whole number is not.
         self._rounding = 1e-12 + 1e-15 * len(tuples)
         self._exact = np.array([not own.has_floor or own.measure.whole for own in self._families])
-        ranges = np.array([measure.value_range(tuples) for measure in problem.measured])
-        maximize = np.array([measure.maximize for measure in problem.measured])
-        self._least = np.where(maximize, -ranges[:, 1], ranges[:, 0])
+        self._least = least_values(problem)
         # An attribute that never varies makes the same classes at all levels. Where nothing but k and losses by
         # attribute is measured, its lowest level is as good as any other.
         same = (tuples.codes == tuples.codes[:1]).all(axis=0)

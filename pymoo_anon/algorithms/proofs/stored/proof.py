@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.lattice import LatticeProof
+from pymoo_anon.algorithms.proofs.lattice import LatticeProof, least_values
 from pymoo_anon.algorithms.proofs.stored.evidence import Library, Teacher
 from pymoo_anon.algorithms.proofs.stored.known import Members, Nodes, Scratch
 from pymoo_anon.algorithms.proofs.stored.layers import layer_sizes, screen
@@ -36,6 +37,9 @@ _BATCH_AT_RANDOM = 32
 
 # Nodes of a layer that one thread sifts at a time.
 _SIFTED_TOGETHER = 1024
+
+# Nodes whose bounds are told together.
+_BOUNDED_TOGETHER = 1 << 14
 
 # Projections that are evaluated together.
 _PROJECTIONS = 64
@@ -160,22 +164,28 @@ class StoredLatticeProof(LatticeProof):
         """The bounds of the nodes that are not settled; to bring them down to all layers takes a look at every node."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
-        nodes = self._nodes
-        ahead = np.append(self._ahead[self._position :], self._open)
-        if self.sweeps and self._layer > 0:
-            # Without members that stand for anything all are left.
+        n_obj, nodes = self.problem.n_obj, self._nodes
+        ahead = [np.append(self._ahead[self._position :], self._open)]
+        later = range(0)
+        if self._layer > 0 and self.sweeps:
+            later = range(self._layer - 1, -1, -1)
             nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
-            nobody = Members(np.empty((0, len(self._measures.families))), np.empty((0, nodes.tops.shape[1])))
-            ahead = np.concatenate([ahead, *(self._screen(t, nodes, nobody) for t in range(self._layer - 1, -1, -1))])
         elif self._layer > 0:
-            ahead = np.arange(self.problem.n_nodes)
-        ahead = np.unique(ahead[~nodes.done[ahead]])
-        open_ = self._measures.bounds_of(ahead, nodes)
-        possible = open_[(open_ <= self._measures.rules.limits).all(axis=1), : self.problem.n_obj]
-        # No value is below the least that its objective can have.
-        ranges = np.array([own.value_range(self.problem.table.tuples) for own in self.problem.objectives])
-        raised: Matrix = np.maximum(possible, np.where(self.maximize, -ranges[:, 1], ranges[:, 0]))
-        return raised[first_non_dominated(raised)]
+            ahead = [np.arange(self.problem.n_nodes)]
+        # Without members that stand for anything all are left.
+        nobody = Members(np.empty((0, len(self._measures.families))), np.empty((0, nodes.tops.shape[1])))
+        least = least_values(self.problem)
+        bounds = np.empty((0, n_obj))
+        # Invariant: every open node that was looked at is at least as large as some row. Few nodes at a time: a row for
+        # each would take far more memory than what is known of them.
+        for part in chain(ahead, (self._screen(total, nodes, nobody) for total in later)):
+            for i in range(0, len(part), _BOUNDED_TOGETHER):
+                chosen = part[i : i + _BOUNDED_TOGETHER]
+                own = np.maximum(self._measures.bounds_of(chosen[~nodes.done[chosen]], nodes), least)
+                possible = (own <= self._measures.rules.limits).all(axis=1)
+                bounds = np.concatenate([bounds, own[possible, :n_obj]])
+                bounds = bounds[first_non_dominated(bounds)]
+        return bounds
 
     def _look(self) -> int:
         """Look at nodes until some are open; returns why it ended."""
