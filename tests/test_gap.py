@@ -1,5 +1,7 @@
 """How far off a front can be: tolerances in percent, open bounds, and the gap of a proof that was stopped."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from pymoo.optimize import minimize
 from strategies import tables
 
 from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassificationMetric, ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -90,3 +93,20 @@ def test_one_tolerance_or_one_per_objective():
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
     with pytest.raises(ValueError, match="epsilon must be one number or one per objective: 2, got 3"):
         minimize(problem, BranchAndBound(epsilon=[1, "5%", 2]))
+
+
+@pytest.mark.parametrize("objectives", [[KAnonymity(), GeneralLossMetric()], [ClassificationMetric("salary-class")]])
+def test_the_gap_of_a_stored_lattice_holds_no_row_for_each_node(objectives, monkeypatch):
+    monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 1 << 10)
+    algorithm = BranchAndBound()
+    problem = LatticeProblem(CENSUS, objectives)
+    minimize(problem, algorithm, ("n_eval", 1), seed=1, copy_algorithm=False)
+    assert not algorithm.certified
+    tracemalloc.start()
+    try:
+        algorithm.proof.open_bounds()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Two or three numbers for each: its number, and what is known of it.
+    assert peak < 60 * problem.n_nodes
