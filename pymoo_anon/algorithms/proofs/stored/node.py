@@ -47,21 +47,32 @@ def write_down(e, x, lengths, levels, reached):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def gather(rules, evidence, scratch):  # type: ignore[no-untyped-def]
-    """Gather the evidence of all generalizations of a node, the latest first; returns how much there is."""
-    n_words = (evidence.numbers[0] + 63) // 64
-    words, x = scratch.words[:n_words], scratch.x
-    words[:] = ~np.uint64(0)
+def gather(n_evidence, x, lengths, reached, words, accepted):  # type: ignore[no-untyped-def]
+    """Gather the evidence of all generalizations of a node, the latest first.
+
+    Args:
+        n_evidence: How much evidence there is.
+        x: (n_var,) int64, the levels of the node.
+        lengths: (n_var,) int64, the greatest levels.
+        reached: As in `Evidence`.
+        words: (n_evidence / 64,) uint64 or longer, scratch.
+        accepted: (n_evidence,) int64 or longer, written.
+
+    Returns:
+        How much was gathered.
+    """
+    n_words = (n_evidence + 63) // 64
+    words[:n_words] = ~np.uint64(0)
     step = 0
     for j in range(len(x)):
         if x[j] > 0:
-            row = evidence.reached[step + x[j] - 1]
+            row = reached[step + x[j] - 1]
             for w in range(n_words):
                 words[w] &= row[w]
-        step += rules.lengths[j]
+        step += lengths[j]
     # All nodes have the lowest levels, also those that are not there yet.
-    if evidence.numbers[0] % 64 > 0:
-        words[n_words - 1] &= ~np.uint64(0) << np.uint64(64 - evidence.numbers[0] % 64)
+    if n_evidence % 64 > 0:
+        words[n_words - 1] &= ~np.uint64(0) << np.uint64(64 - n_evidence % 64)
     n = 0
     for w in range(n_words - 1, -1, -1):
         word = words[w]
@@ -69,7 +80,7 @@ def gather(rules, evidence, scratch):  # type: ignore[no-untyped-def]
         while word > 0:
             low = word & (~word + np.uint64(1))
             # The exponent of a power of two is its place among the bits, plus one.
-            scratch.accepted[n] = 64 * w + 64 - math.frexp(np.float64(low))[1]
+            accepted[n] = 64 * w + 64 - math.frexp(np.float64(low))[1]
             n += 1
             word ^= low
     return n
