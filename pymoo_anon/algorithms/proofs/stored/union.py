@@ -66,12 +66,7 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
             if scratch.work[4] <= _PATIENCE * evidence.numbers[0] * len(cells.counts):
                 spent = scratch.work[3]
                 n = gather(
-                    evidence.numbers[0],
-                    scratch.x,
-                    rules.lengths,
-                    evidence.reached,
-                    scratch.words,
-                    scratch.accepted,
+                    evidence.numbers[0], scratch.x, rules.lengths, evidence.reached, scratch.words, scratch.accepted
                 )
                 if len(rules.first) > 1:
                     outcome = _by_union(node, n, rules, cells, known, members, evidence, scratch)
