@@ -50,12 +50,10 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
     n_open = 0
     scratch.work[3] = 0
     for position in range(start, len(nodes)):
-        node = nodes[position]
+        node, n_evidence = nodes[position], evidence.numbers[0]
         if known.done[node]:
             continue
-        if evidence.numbers[0] + 1 >= len(evidence.levels) or evidence.numbers[1] + len(cells.counts) > len(
-            evidence.ids
-        ):
+        if n_evidence + 1 >= len(evidence.levels) or evidence.numbers[1] + len(cells.counts) > len(evidence.ids):
             return position, NO_ROOM, n_open
         if scratch.work[3] > _SLICE:
             return position, SLICE, n_open
@@ -63,11 +61,9 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
         outcome = SETTLED
         if not is_covered(node, rules, cells, known, members, scratch):
             outcome = OPEN
-            if scratch.work[4] <= _PATIENCE * evidence.numbers[0] * len(cells.counts):
+            if scratch.work[4] <= _PATIENCE * n_evidence * len(cells.counts):
                 spent = scratch.work[3]
-                n = gather(
-                    evidence.numbers[0], scratch.x, rules.lengths, evidence.reached, scratch.words, scratch.accepted
-                )
+                n = gather(n_evidence, scratch.x, rules.lengths, evidence.reached, scratch.words, scratch.accepted)
                 if len(rules.first) > 1:
                     outcome = _by_union(node, n, rules, cells, known, members, evidence, scratch)
                 else:
