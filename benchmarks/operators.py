@@ -258,15 +258,18 @@ def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tup
                 "group": group,
                 "name": name,
                 **{
-                    measure: {str(n): values_of(runs, "seen", ("distinct", n), measure).tolist() for n in distinct}
+                    measure: {str(n): _short(values_of(runs, "seen", ("distinct", n), measure)) for n in distinct}
                     for measure in ("RR", "HV")
                 },
-                "own RR": values_of(runs, "own", ("distinct", distinct[-1]), "RR").tolist(),
+                "own RR": _short(values_of(runs, "own", ("distinct", distinct[-1]), "RR")),
                 "evaluations": float(np.median([one["spent"][("distinct", distinct[-1])][1] for one in runs])),
-                "seconds": float(np.median([one["seconds"] for one in runs])),
             }
         )
     return {"front": len(reference), "seeds": seeds, "distinct": list(distinct), "rows": rows}
+
+
+def _short(values: np.ndarray) -> list[float]:
+    return np.round(values, 5).tolist()
 
 
 def marks(values: Sequence[Sequence[float]]) -> list[tuple[float, str]]:
@@ -295,7 +298,7 @@ def table(found: Mapping[str, Any], tested: str) -> str:
                 f"{median(row[tested][last]):.3f} [{low:.3f}, {high:.3f}]",
                 f"{own:.2f}",
                 mark,
-                f"{median(row[other][last]):.3f}",
+                f"{median(row[other][last]):.4f}",
                 f"{median(row['own RR']):.3f}",
                 f"{row['evaluations']:,.0f}",
             ]
