@@ -46,7 +46,7 @@ def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np
     return np.array([np.inf if value is None else value for value in own])
 
 
-def tests(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
+def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
     """Effect size and mark by algorithm, result, budget and measure, all tests of a problem corrected together."""
     rows = problem["rows"]
     if OURS not in rows:
@@ -93,7 +93,7 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     stale = [one for one, row in problem["rows"].items() if row["reference"] != problem["reference"]]
     if stale:
         texts.append(f"Measured against an earlier, smaller set of the best known: {', '.join(stale)}.")
-    compared = tests(problem)
+    compared = marks(problem)
     for budget in problem["budgets"]["main"]:
         kind, number = budget.split()
         for result, words in RESULTS.items():
@@ -148,7 +148,7 @@ def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: str) -> str:
-    compared = {name: tests(one) for name, one in problems.items()}
+    compared = {name: marks(one) for name, one in problems.items()}
     algorithms = list(dict.fromkeys(algorithm for one in problems.values() for algorithm in one["rows"]))
     form = ".3f" if measure == "RR" else ".4f"
     lines = []
@@ -174,7 +174,7 @@ def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
     counts: dict[str, dict[tuple[str, str], dict[str, int]]] = {}
     for found in parts.values():
         for one in found["problems"].values():
-            for (algorithm, result, budget, measure), (_, mark) in tests(one).items() if one["rows"] else ():
+            for (algorithm, result, budget, measure), (_, mark) in marks(one).items() if one["rows"] else ():
                 if measure == "HV":
                     own = counts.setdefault(algorithm, {}).setdefault((budget.split()[0], result), {})
                     own[mark] = own.get(mark, 0) + 1
