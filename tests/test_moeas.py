@@ -89,9 +89,14 @@ def test_a_run_gives_what_steps_by_hand_give(name, kind):
     problem = OURS[kind].fresh_copy()
     budgets = Budgets((4, 9, 15, 21), (5, 10, 30, 45), 60)
     found = run(problem, MADE[name](), 3, budgets)
-    algorithm, own, points = MADE[name](), OURS[kind].fresh_copy(), []
+    algorithm, own, points, values = MADE[name](), OURS[kind].fresh_copy(), [], []
     algorithm.setup(own, termination=NoTermination(), seed=3)
-    algorithm.evaluator.callback = lambda pop: points.extend(one.X.tobytes() for one in pop)
+
+    def look(pop):
+        points.extend(one.X.tobytes() for one in pop)
+        values.extend((one.F, one.feas) for one in pop)
+
+    algorithm.evaluator.callback = look
     results = {budget: np.empty((0, problem.n_obj)) for budget in budgets.all}
     while algorithm.has_next() and len(points) < 60 and (len(set(points)) < 21 or len(points) < 45):
         algorithm.next()
@@ -100,6 +105,9 @@ def test_a_run_gives_what_steps_by_hand_give(name, kind):
         results.update({budget: minimal(front) for budget in budgets.all if used[budget[0]] <= budget[1]})
     for budget in budgets.all:
         assert rows_of(found.own[budget]) == rows_of(results[budget])
+    for n in budgets.total:
+        feasible = np.array([F for F, feas in values[:n] if feas]).reshape(-1, problem.n_obj)
+        assert rows_of(found.seen["total", n]) == rows_of(minimal(feasible))
     assert found.ended == (not algorithm.has_next())
     assert max(spent for _, spent in found.spent.values()) <= 60
     assert check_log(problem, [found]) == 8
@@ -113,6 +121,23 @@ def test_an_own_result_is_never_of_more_than_the_budget():
     assert len(found.seen["total", 5]) > 0
     assert rows_of(found.own["total", 6]) == rows_of(found.own["total", 11])
     assert found.spent["total", 11] == (len(np.unique(found_points(problem, 11), axis=0)), 11)
+
+
+class Population(NSGA2):
+    """What it returns is all of its population, as some of pymoo's do."""
+
+    def _set_optimum(self):
+        self.opt = self.pop
+
+
+def test_an_own_result_has_no_row_that_breaks_a_constraint():
+    problem = OURS["constraints"]
+    algorithm = Population(pop_size=12, **OPERATORS)
+    found = run(problem.fresh_copy(), algorithm, 1, Budgets((1,), (12,), 12))
+    F, G = problem.evaluate(algorithm.opt.get("X"), return_values_of=["F", "G"])
+    feasible = (G <= 0).all(axis=1)
+    assert 0 < feasible.sum() < len(feasible)
+    assert rows_of(found.own["total", 12]) == rows_of(minimal(F[feasible]))
 
 
 def found_points(problem, n):
@@ -229,7 +254,7 @@ def test_the_best_known_set_only_gets_better(tmp_path):
     text = path.read_text(encoding="utf-8")
     assert text.splitlines()[0] == "k,GLM,point"
     BestKnown(path, problem).improve(X[:0], seen[:0])
-    assert path.read_text(encoding="utf-8") == text
+    assert path.read_text(encoding="utf-8") == text  # nothing is lost by writing it anew
     path.write_text(text.replace("\n", "\n1", 1), encoding="utf-8")
     with pytest.raises(ValueError, match=r"own.csv must hold values of this problem, got others"):
         BestKnown(path, problem)
