@@ -276,7 +276,7 @@ def test_the_best_known_strings_come_back(tmp_path):
 
 def row(values, reference="one"):
     own = {"RR": values, "HV": values, "CE": [None] * len(values), "IGD+": [0.5] * len(values)}
-    curves = {measure: {"distinct 10": [0.1, 0.5, 1.0]} for measure in ("RR", "HV")}
+    curves = {measure: [[0.1, 0.2], [0.5, 0.6], [1.0, 1.0]] for measure in ("RR", "HV")}
     return {
         "seeds": len(values),
         "reference": reference,
@@ -294,7 +294,7 @@ def test_pages_mark_what_differs_and_name_what_is_left_out():
         "front": 7,
         "reference": "one",
         "proof": "",
-        "budgets": {"main": ["distinct 10"], "cap": 20},
+        "budgets": {"main": ["distinct 10"], "all": ["distinct 10", "total 20"], "cap": 20},
         "left out": {"MOEA/D": "pymoo's refuses constraints"},
         "rows": {
             "PBG-EA": row((0.5 + rng.random(31) / 10).tolist()),
@@ -314,7 +314,7 @@ def test_pages_mark_what_differs_and_name_what_is_left_out():
     low, high = interval(own)
     assert cells[1:4] == ["13", f"{median(own):.3f} ({low:.3f}–{high:.3f}) +", "1.00"]
     assert cells[6:] == ["inf", "5.0e-01"]
-    budgets, quartiles = course(problem["rows"]["SPEA2"], "own", "HV")
+    budgets, quartiles = course(problem, "SPEA2", "own", "HV")
     assert budgets.tolist() == [10]
     assert quartiles.tolist() == [[0.9, 0.5, LEAST]]
 
