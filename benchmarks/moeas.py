@@ -1,6 +1,6 @@
 """PBG-EA, local search and branch and bound beside the algorithms that pymoo users know, at equal budgets.
 
-    python benchmarks/moeas.py                            the rows that are not in the results yet, 31 seeds
+    python benchmarks/moeas.py                            the rows that the results lack, or have of fewer than 31 seeds
     python benchmarks/moeas.py --only lattice --again     one part anew
     python benchmarks/moeas.py --problem "k, GLM" --algorithm SPEA2 --again
     python benchmarks/moeas.py --quick                    a small problem of every part, of invented rows
@@ -93,13 +93,12 @@ def _size(problem: AnonymizationProblem) -> float:
 
 def summary(task: Task, runs: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
     """What is kept of all runs of one algorithm: quartiles along the way, and every value at the main budgets."""
-    curves: dict[str, Any] = {result: {measure: {} for measure in CURVES} for result in ("own", "seen")}
+    curves: dict[str, Any] = {result: {} for result in ("own", "seen")}
     values: dict[str, Any] = {result: {} for result in ("own", "seen")}
     for result in ("own", "seen"):
-        for budget in task.budgets.all:
-            for measure in CURVES:
-                quartiles = np.quantile(values_of(runs, result, budget, measure), [0.25, 0.5, 0.75])
-                curves[result][measure][key(budget)] = _short(quartiles, 5)
+        for measure in CURVES:
+            found = np.array([values_of(runs, result, budget, measure) for budget in task.budgets.all])
+            curves[result][measure] = [_short(own, 5) for own in np.quantile(found, [0.25, 0.5, 0.75], axis=1)]
         for budget in task.main:
             values[result][key(budget)] = {
                 measure: _short(values_of(runs, result, budget, measure), 7) for measure in MEASURES
@@ -151,14 +150,18 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
             for one in ALGORITHMS
             if asked.algorithm in (None, one)
             and one not in there["left out"]
-            and (asked.again or one not in there["rows"])
+            and (asked.again or one not in there["rows"] or there["rows"][one]["seeds"] < asked.seeds)
         ]
         if wanted:
             made = compare((part, name, asked.quick), wanted, range(1, asked.seeds + 1), each)
             rows = {**there["rows"], **made.pop("rows")}
             there.update(made)
             there["rows"] = {one: rows[one] for one in ALGORITHMS if one in rows}
-            there["budgets"] = {"main": [key(budget) for budget in task.main], "cap": task.budgets.cap}
+            there["budgets"] = {
+                "main": [key(budget) for budget in task.main],
+                "all": [key(budget) for budget in task.budgets.all],
+                "cap": task.budgets.cap,
+            }
             there["proof"] = task.proof
             found["machine"] = record.machine()
         found["problems"] = {one: found["problems"][one] for one in tasks if one in found["problems"]}

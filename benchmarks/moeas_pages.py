@@ -39,6 +39,26 @@ LEGEND = (
     f"{OURS}, − worse, = no significant difference."
 )
 
+SETTINGS = """\
+One setting for all, and none was tuned: populations of 25, the size of Dewri et al. 2010, and of 100 from four \
+objectives on; this package's sampling, crossover (0.8) and mutation (one step a child); as many reference \
+directions as members (Das and Dennis for two objectives, Riesz energy for more). All else is what pymoo 0.6.2 or \
+this package takes by default, but for these:
+
+- MOEA/D has 5 neighbors, as 20 of 25 would be nearly all. pymoo's does not scale objectives, and here they differ by \
+orders of magnitude.
+- R-NSGA-II gets five points at equal distances between the values of the two ends of the space. It serves a decision \
+maker who has some; these are nobody's.
+- SPEA2 gets a survival object of its own. pymoo's default is shared by all SPEA2 of a process, and begins with the \
+ideal point of the run before, or fails where that had another number of objectives.
+- C-TAEA runs with `eliminate_duplicates=False`, without which pymoo's waits for ever; rows of its result that break a \
+constraint do not count. RVEA, whose result holds such rows, too, is not compared.
+- NSGA-III draws past its seed between equally infeasible nodes (pymoo's issue 794): its rows under constraints \
+may not repeat to the digit.
+- Branch and bound counts what it evaluates. Nodes of which it reads some classes only, until they are refuted, do not \
+count. On bit strings neither it nor the local search of k and a loss works by evaluations.
+- Local search is `ParetoLocalSearch`, on bit strings `PairLocalSearch`."""
+
 
 def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np.ndarray:
     """(n_runs,) float array; errors of runs without a result are infinite."""
@@ -46,7 +66,7 @@ def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np
     return np.array([np.inf if value is None else value for value in own])
 
 
-def tests(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
+def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
     """Effect size and mark by algorithm, result, budget and measure, all tests of a problem corrected together."""
     rows = problem["rows"]
     if OURS not in rows:
@@ -93,7 +113,7 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     stale = [one for one, row in problem["rows"].items() if row["reference"] != problem["reference"]]
     if stale:
         texts.append(f"Measured against an earlier, smaller set of the best known: {', '.join(stale)}.")
-    compared = tests(problem)
+    compared = marks(problem)
     for budget in problem["budgets"]["main"]:
         kind, number = budget.split()
         for result, words in RESULTS.items():
@@ -132,7 +152,7 @@ def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], re
 
 def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """The page of all parts: medians at the first main budget of every problem, and how often an algorithm is ahead."""
-    texts = ["# PBG-EA beside other algorithms", LEGEND, "Each part has a page with every table and picture:"]
+    texts = ["# PBG-EA beside other algorithms", LEGEND, SETTINGS, "Each part has a page with every table and picture:"]
     texts.append("\n".join(f"- [{PARTS[part]}](moeas_{part}.md)" for part in parts))
     for measure, words in (("RR", "Representation ratio"), ("HV", "Share of the hypervolume")):
         for part, found in parts.items():
@@ -148,7 +168,7 @@ def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: str) -> str:
-    compared = {name: tests(one) for name, one in problems.items()}
+    compared = {name: marks(one) for name, one in problems.items()}
     algorithms = list(dict.fromkeys(algorithm for one in problems.values() for algorithm in one["rows"]))
     form = ".3f" if measure == "RR" else ".4f"
     lines = []
@@ -174,7 +194,7 @@ def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
     counts: dict[str, dict[tuple[str, str], dict[str, int]]] = {}
     for found in parts.values():
         for one in found["problems"].values():
-            for (algorithm, result, budget, measure), (_, mark) in tests(one).items() if one["rows"] else ():
+            for (algorithm, result, budget, measure), (_, mark) in marks(one).items() if one["rows"] else ():
                 if measure == "HV":
                     own = counts.setdefault(algorithm, {}).setdefault((budget.split()[0], result), {})
                     own[mark] = own.get(mark, 0) + 1

@@ -41,7 +41,7 @@ def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
             axis = axes[row, column]
             for algorithm, look in LOOKS.items():
                 if algorithm in problem["rows"]:
-                    _curve(axis, *course(problem["rows"][algorithm], result, measure), look, algorithm)
+                    _curve(axis, *course(problem, algorithm, result, measure), look, algorithm)
             axis.set_xscale("log")
             axis.grid(alpha=0.3)
         axes[0, column].set_title(words)
@@ -56,11 +56,12 @@ def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=100)
 
 
-def course(row: Mapping[str, Any], result: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
+def course(problem: Mapping[str, Any], algorithm: str, result: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
     """(n,) array of numbers of distinct points, and (n, 3) array of quartiles, as they are drawn."""
-    points = {key: own for key, own in row["curves"][result][measure].items() if key.startswith("distinct")}
-    budgets = np.array([int(key.split()[1]) for key in points])
-    quartiles = np.array(list(points.values()), dtype=float)
+    kinds, numbers = zip(*(key.split() for key in problem["budgets"]["all"]), strict=True)
+    distinct = np.array(kinds) == "distinct"
+    budgets = np.array(numbers, dtype=int)[distinct]
+    quartiles = np.array(problem["rows"][algorithm]["curves"][result][measure]).T[distinct]
     # Missing hypervolume on a logarithmic scale, where nothing is missing at its lower end.
     return budgets, np.maximum(1 - quartiles, LEAST) if measure == "HV" else quartiles
 
@@ -74,8 +75,7 @@ def _curve(axis: Axes, budgets: np.ndarray, quartiles: np.ndarray, look: tuple[s
 
 def _ticks(axis: Axes, problem: Mapping[str, Any]) -> None:
     """Plain numbers, each about twice the one before."""
-    row = next(iter(problem["rows"].values()))
-    budgets, _ = course(row, "own", "RR")
+    budgets, _ = course(problem, next(iter(problem["rows"])), "own", "RR")
     axis.xaxis.set_major_locator(FixedLocator([b for b in (50, 100, 200, 400, 800, 1600, 2400) if b <= budgets[-1]]))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axis.xaxis.set_minor_formatter(NullFormatter())

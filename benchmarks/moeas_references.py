@@ -65,13 +65,10 @@ class BestKnown:
         self.F = F
 
     def improve(self, X: np.ndarray, F: np.ndarray) -> None:
-        """Offer points; the file is written anew where one of them is better."""
-        before = len(self.F), self.F.tobytes()
+        """Offer points, and write the file anew."""
         self.X, self.F = merge_front(self.X, self.F, X, F)
         order = np.lexsort(self.F.T[::-1])
         self.X, self.F = self.X[order], self.F[order]
-        if (len(self.F), self.F.tobytes()) == before:
-            return
         rows = [",".join([*self.problem.objective_names, "point"])]
         for x, values in zip(self.X.astype(int).tolist(), self.problem.natural(self.F).tolist(), strict=True):
             rows.append(",".join([*(f"{value!r}" for value in values), " ".join(map(str, x))]))
