@@ -7,7 +7,7 @@
 One thing is changed at a time. The parts `levels` and `strings` put operators of this package and plain ones of pymoo
 into NSGA-II with a population of 25, the part `pbgea` changes parameters of PBG-EA. Runs are looked at after so many
 distinct points, in *all that they saw*, as an archive without bounds keeps it, since a population of 25 cannot hold the
-fronts. Fronts are proven. One process; half an hour, of which bit strings take most. All but `--quick` needs Adult.
+fronts. Fronts are proven. One process; half an hour. All but `--quick` needs Adult.
 """
 
 from __future__ import annotations
