@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -83,8 +84,9 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write(name: str, figures: dict[str, Any], text: str) -> None:
-    """Write `results/name.json` and `results/name.md`, and print the latter."""
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    plain = re.sub(r"\[[-+\d.eE,\snul]*\]", lambda own: " ".join(own[0].split()), json.dumps(figures, indent=1))
+    (RESULTS / f"{name}.json").write_text(plain + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     print(text, file=sys.stdout)

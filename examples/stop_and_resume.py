@@ -1,4 +1,4 @@
-"""How do I stop a long search and go on later? Pickle the algorithm; table, memory and random state go with it."""
+"""How do I stop a long search and go on later? Pickle the algorithm, or keep a journal, which survives a crash, too."""
 
 import pickle
 from pathlib import Path
@@ -9,7 +9,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems import LatticeProblem, journaled
 
 table = make_census()
 
@@ -18,19 +18,23 @@ def problem():
     return LatticeProblem(table, objectives=[ClassSizeSum(), GeneralLossMetric()], suppression=0.01)
 
 
-algorithm = PBGEA()
-algorithm.setup(problem(), termination=("n_gen", 100), seed=1)
+straight = minimize(problem(), PBGEA(), ("n_gen", 100), seed=1)
+algorithm = PBGEA().setup(problem(), termination=("n_gen", 100), seed=1)
 for _ in range(30):
     algorithm.next()
 
 with TemporaryDirectory() as folder:
-    checkpoint = Path(folder, "search.pickle")
-    checkpoint.write_bytes(pickle.dumps(algorithm))
-    # Only unpickle files that you wrote yourself.
-    resumed = pickle.loads(checkpoint.read_bytes())
-while resumed.has_next():
-    resumed.next()
+    checkpoint, journal = Path(folder, "search.pickle"), Path(folder, "search.journal")
+    checkpoint.write_bytes(pickle.dumps(algorithm))  # table, memory and random state go with it
+    resumed = pickle.loads(checkpoint.read_bytes())  # only unpickle files that you wrote yourself
+    while resumed.has_next():
+        resumed.next()
+    assert (resumed.result().F == straight.F).all()
+    print(f"pickled after 30 generations, resumed to 100: the same {len(straight.F)} members as without a stop")
 
-straight = minimize(problem(), PBGEA(), ("n_gen", 100), seed=1)
-assert (resumed.result().F == straight.F).all()
-print(f"stopped after 30 generations, resumed to 100: the same {len(straight.F)} members as without a stop")
+    killed, again = problem(), problem()
+    with journaled(killed, journal, settings={"seed": 1}):  # what is evaluated is on the disk at once
+        minimize(killed, PBGEA(), ("n_gen", 30), seed=1)
+    with journaled(again, journal, settings={"seed": 1}, resume=True):
+        print(f"a search was killed; {again.n_unique} nodes need not be evaluated again")
+        assert (minimize(again, PBGEA(), ("n_gen", 100), seed=1).F == straight.F).all()

@@ -6,9 +6,12 @@ from multiprocessing.pool import ThreadPool
 import numpy as np
 import pytest
 from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival
+from pymoo.algorithms.moo.spea2 import SPEA2
 from pymoo.core.mixed import MixedVariableGA
+from pymoo.core.population import Population
 from pymoo.operators.crossover.pntx import TwoPointCrossover
 from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.crossover.ux import UX
 from pymoo.operators.mutation.bitflip import BitflipMutation
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
@@ -44,6 +47,47 @@ def test_integer_operators_of_pymoo_work(name):
     exact = problem.pareto_front()
     assert (res.F[:, np.newaxis] == exact).all(axis=2).any(axis=0).mean() > 0.5
     check_algorithm(of_integers(), problem, n_gen=2)
+
+
+CUT = "^SBX without vtype=float cuts levels down to whole ones before they can be rounded, .* LevelCrossover keeps"
+
+
+@pytest.mark.parametrize("vtype", [None, int])
+@pytest.mark.parametrize("made", [NSGA2, SPEA2])
+def test_crossover_that_cuts_levels_down_is_told(made, vtype):
+    rounded = {"vtype": vtype, "repair": RoundingRepair()}
+    own = made(10, sampling=IntegerRandomSampling(), crossover=SBX(**rounded), mutation=PM(repair=RoundingRepair()))
+    with pytest.warns(UserWarning, match=CUT):
+        minimize(LATTICES["two objectives"].fresh_copy(), own, ("n_gen", 2), seed=1)
+
+
+def test_crossover_that_cuts_nothing_is_not_told():
+    """Warnings are errors: swaps of levels, numbers that stay real until they are rounded, and levels held as real."""
+    rounded, problem = RoundingRepair(), LATTICES["two objectives"]
+    mutation = PM(repair=rounded)
+    real = np.random.default_rng(1).permutation(problem.nodes(0, problem.n_nodes))[:10].astype(float)
+    for sampling, crossover in (
+        (IntegerRandomSampling(), UX(repair=rounded)),
+        (IntegerRandomSampling(), SBX(vtype=np.float32, repair=rounded)),
+        (real, SBX()),
+    ):
+        own = NSGA2(10, sampling=sampling, crossover=crossover, mutation=mutation)
+        minimize(problem.fresh_copy(), own, ("n_gen", 1), seed=1)
+
+
+def test_pymoo_cuts_what_its_crossover_makes():
+    """What the warning says: without vtype=float no child is rounded up, and pymoo's mutation needs none of it."""
+    problem = LATTICES["two objectives"]
+    parents = Population.new("X", problem.nodes(0, problem.n_nodes))[np.tile([0, -1], (200, 1))]
+
+    def children(operator):
+        return operator(problem, parents, random_state=np.random.default_rng(1)).get("X").astype(float)
+
+    real = children(SBX(prob=1.0, eta=3.0, vtype=float))
+    assert np.array_equal(children(SBX(prob=1.0, eta=3.0, repair=RoundingRepair())), np.floor(real))
+    rounded = children(SBX(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()))
+    assert np.array_equal(rounded, np.round(real))
+    assert (rounded > np.floor(real)).any()
 
 
 def test_binary_operators_of_pymoo_work():

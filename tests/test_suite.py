@@ -20,6 +20,7 @@ from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
 from pymoo.optimize import minimize
+from suite_features import support
 
 from pymoo_anon import suite
 from pymoo_anon.suite.measures import LARGER_IS_BETTER
@@ -296,12 +297,12 @@ def test_an_instance_is_never_overwritten(capsys):
 
 
 def test_the_types_of_members_are_those_of_the_convex_hull():
-    assert make_suite.support(np.array([[0, 10], [1, 8], [2, 6], [3, 5], [4, 0]])) == ["se", "us", "us", "us", "se"]
-    assert make_suite.support(np.array([[0, 4], [1, 3], [2, 2], [4, 1]])) == ["se", "sne", "se", "se"]
+    assert support(np.array([[0, 10], [1, 8], [2, 6], [3, 5], [4, 0]])) == ["se", "us", "us", "us", "se"]
+    assert support(np.array([[0, 4], [1, 3], [2, 2], [4, 1]])) == ["se", "sne", "se", "se"]
     corner = np.array([[0, 6, 6], [6, 0, 6], [6, 6, 0], [2, 2, 2], [5, 1, 5], [4, 4, 1]])
-    assert make_suite.support(corner) == ["se", "se", "se", "se", "us", "sne"]
+    assert support(corner) == ["se", "se", "se", "se", "us", "sne"]
     flat = np.array([[0, 2, 2], [2, 0, 2], [2, 2, 0], [1, 1, 2]])
-    assert make_suite.support(flat) == ["se", "se", "se", "sne"]
+    assert support(flat) == ["se", "se", "se", "sne"]
 
 
 def test_nothing_of_the_package_is_part_of_an_instance():

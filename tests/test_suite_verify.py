@@ -4,9 +4,9 @@ import json
 import shutil
 from pathlib import Path
 
-import make_suite
 import numpy as np
 import pytest
+from suite_features import support
 
 from pymoo_anon import suite
 from pymoo_anon.suite.verify import digest, faults, main
@@ -53,7 +53,7 @@ class Files:
         self.front.write_text("\n".join([header, *(",".join(map(str, own)) for own in members)]) + "\n")
 
         def follow(read):
-            types = make_suite.support(np.array([[-own[-2], own[-1]] for own in members]))
+            types = support(np.array([[-own[-2], own[-1]] for own in members]))
             read["points"] = [
                 {"z1": own[-2], "z2": own[-1], "type": one} for own, one in zip(members, types, strict=True)
             ]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.roll_up import plan_roll_up
@@ -44,6 +45,9 @@ class LatticeProblem(AnonymizationProblem):
     `pareto_front()` and `pareto_set()` are exact: the first call visits the whole lattice. They are None where it has
     more than 20,000 nodes, or where the visit is not done after 5 seconds of processor time; `max_nodes` of a call asks
     for more.
+
+    pymoo's `SBX` needs `vtype=float` here, beside `RoundingRepair()`: without it pymoo cuts its children down to whole
+    levels before they can be rounded. A search that uses it so is warned.
 
     Args:
         table: The table.
@@ -253,6 +257,22 @@ class LatticeProblem(AnonymizationProblem):
         order = np.lexsort(F.T[::-1])
         return X[order], F[order]
 
+    def evaluate(self, X: ArrayLike, *args: Any, algorithm: Any = None, **kwargs: Any) -> Any:
+        """Evaluate points as pymoo's `Problem` does, and warn where an algorithm's crossover cuts levels down.
+
+        Args:
+            X: (n, n_var) array of levels, or one point.
+            args: What else pymoo's method takes, as `kwargs`.
+            algorithm: Who asks, as pymoo's `Evaluator` says.
+            kwargs: Such as `return_values_of=["F", "G"]`.
+
+        Returns:
+            What pymoo's method returns: F alone, arrays in the order that was asked for, or a dictionary of them.
+        """
+        if np.asarray(X).dtype.kind in "iu":
+            _warn_of_levels_cut_down(algorithm)
+        return super().evaluate(X, *args, **kwargs)
+
     def checked(self, X: ArrayLike) -> Nodes:
         """Nodes as an (n, n_var) int64 array.
 
@@ -315,4 +335,17 @@ def check_visitable(problem: LatticeProblem) -> None:
         raise ValueError(
             f"problem must have at most {_MOST_VISITED:,} nodes to visit all of them, got {problem.n_nodes:,}; PBGEA "
             "and NSGA2 search a part of them"
+        )
+
+
+def _warn_of_levels_cut_down(algorithm: Any) -> None:
+    """Warn where an algorithm on whole levels crosses them in real numbers, which pymoo stores as whole ones."""
+    crossover = getattr(getattr(algorithm, "mating", None), "crossover", None)
+    if isinstance(crossover, SimulatedBinaryCrossover) and (
+        crossover.vtype is None or np.dtype(crossover.vtype).kind != "f"
+    ):
+        warnings.warn(
+            "SBX without vtype=float cuts levels down to whole ones before they can be rounded, so that searches find "
+            "less; SBX(vtype=float, repair=RoundingRepair()) rounds them, and LevelCrossover keeps them whole",
+            stacklevel=2,
         )

@@ -1,0 +1,83 @@
+"""The study of operators: what is changed, what is said of it, and whether page and figures agree."""
+
+import json
+
+import numpy as np
+import operators as study
+import pytest
+import record
+from exact_runs import glm, k
+
+from pymoo_anon import operators
+from pymoo_anon.datasets import make_census
+from pymoo_anon.operators import Neighborhood
+from pymoo_anon.problems import LatticeProblem
+
+PROBLEM = LatticeProblem(make_census(200), [k, glm], suppression=2)
+
+
+def parts_of(algorithm):
+    """The operators within an algorithm, with those of an operator."""
+    mating = getattr(algorithm, "mating", None)
+    found = [
+        getattr(getattr(algorithm, "initialization", None), "sampling", None),
+        getattr(algorithm, "neighborhood", None),
+        *(getattr(mating, name, None) for name in ("selection", "crossover", "mutation", "repair")),
+    ]
+    return {type(one) for one in found}
+
+
+def test_every_operator_of_the_package_is_studied():
+    made = {part for own in study.PARTS.values() for _, _, make in own.settings for part in parts_of(make(PROBLEM))}
+    assert {getattr(operators, name) for name in operators.__all__} - {Neighborhood} <= made
+
+
+@pytest.mark.parametrize("part", study.PARTS)
+def test_one_thing_is_changed(part):
+    """Of the settings of a group, against the first of the part."""
+    _, *others = study.PARTS[part].settings
+    assert len({(group, name) for group, name, _ in others}) == len(others)
+    ours = study.PARTS[part].settings[0][2](PROBLEM)
+    for group, name, make in others:
+        if group in ("crossover", "mutation", "selection"):
+            algorithm = make(PROBLEM)
+            for kept in {"crossover", "mutation", "selection"} - {group}:
+                own, before = (getattr(one.mating, kept) for one in (algorithm, ours))
+                assert (type(own), own.name) == (type(before), before.name), name
+
+
+def test_rates_of_pbgea_are_told_in_variables():
+    own = study.pbgea(PROBLEM, mutation=2.0, crossover=0.4)
+    assert own.mating.mutation.prob_var.value == 2 / 8
+    assert own.mating.crossover.prob.value == 0.4
+
+
+def test_marks_tell_better_from_worse():
+    rng = np.random.default_rng(1)
+    ours = rng.random(31)
+    assert study.marks([ours, ours, ours + 2, ours - 2, ours + 0.01]) == [
+        (0.5, "="), (1.0, "+"), (0.0, "−"), (pytest.approx(0.5, abs=0.1), "="),
+    ]  # fmt: skip
+
+
+def test_quick_runs(monkeypatch, capsys):
+    monkeypatch.setattr(record, "RESULTS", record.RESULTS)
+    study.main(["--quick", "--seeds", "1"])
+    assert "operators-quick" in str(record.RESULTS)
+    found = json.loads((record.RESULTS / "operators.json").read_text(encoding="utf-8"))
+    assert list(found) == list(study.PARTS)
+    for name, part in study.PARTS.items():
+        (problem,) = found[name]["problems"].values()
+        assert [row["name"] for row in problem["rows"]] == [own for _, own, _ in part.settings]
+        for row in problem["rows"]:
+            # What was seen at a budget was seen at the next.
+            assert row["RR"]["50"][0] <= row["RR"]["100"][0] <= 1
+            assert row["HV"]["50"][0] <= row["HV"]["100"][0] <= 1 + 1e-9
+    assert "| ours " in capsys.readouterr().out
+
+
+def test_the_stored_page_is_that_of_the_stored_figures():
+    found = json.loads((record.RESULTS / "operators.json").read_text(encoding="utf-8"))
+    assert list(found) == [part for part in study.PARTS if part in found]
+    assert {one["seeds"] for own in found.values() for one in own["problems"].values()} == {study.SEEDS}
+    assert (record.RESULTS / "operators.md").read_text(encoding="utf-8") == study.page(found) + "\n"

@@ -1,0 +1,98 @@
+"""What goes out: the wheel and the source distribution, what the workflow runs, and how the project is cited."""
+
+import re
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import pymoo_anon.testing
+
+tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
+yaml = pytest.importorskip("yaml")
+
+ROOT = Path(__file__).parents[1]
+GITHUB = ROOT / ".github"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOW = (GITHUB / "workflows" / "tests.yml").read_text(encoding="utf-8")
+CONTRIBUTING = (GITHUB / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def files(*folders):
+    """The files of the project: what git has or would take, without what is deleted or ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("no git checkout: what belongs to the project is not known")
+    return {name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
+
+
+def test_the_wheel_holds_the_package_and_its_data_alone(tmp_path):
+    builders = pytest.importorskip("hatchling.builders.wheel")
+    (path,) = builders.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(path) as wheel:
+        names = set(wheel.namelist())
+        assert (
+            "pymoo-anon = pymoo_anon.cli:main"
+            in wheel.read(next(n for n in names if n.endswith("points.txt"))).decode()
+        )
+    about = {name for name in names if name.startswith(f"pymoo_anon-{PROJECT['version']}.dist-info/")}
+    assert {name.partition("/")[2] for name in about} == {
+        "METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE",
+    }  # fmt: skip
+    assert names - about == files("pymoo_anon")
+    assert {name.split("/")[1] for name in names if "/data/" in name} == {"suite"}
+    assert Path(path).stat().st_size < 2_000_000
+
+
+def test_the_source_distribution_holds_the_project_alone(tmp_path):
+    builders = pytest.importorskip("hatchling.builders.sdist")
+    (path,) = builders.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names == files() | {"PKG-INFO"}
+
+
+def test_the_workflow_tests_what_the_project_promises():
+    jobs = yaml.safe_load(WORKFLOW)["jobs"]
+    matrix = jobs["test"]["strategy"]["matrix"]
+    promised = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if ":: 3." in name]
+    assert matrix["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert jobs["test"]["needs"] == "build"
+
+
+def test_actions_are_pinned_to_major_versions():
+    used = re.findall(r"uses: (\S+)", WORKFLOW)
+    assert used
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", name) for name in used), used
+
+
+def test_the_citation_agrees_with_the_project():
+    cited = yaml.safe_load((GITHUB / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["cff-version"] == "1.2.0"
+    assert (cited["title"], cited["version"]) == (PROJECT["name"], PROJECT["version"])
+    assert (cited["license"], cited["abstract"]) == (PROJECT["license"], PROJECT["description"])
+    assert cited["keywords"] == PROJECT["keywords"]
+    (author,) = cited["authors"]
+    of_the_suite = (ROOT / "pymoo_anon" / "suite" / "data" / "citation.bib").read_text(encoding="utf-8")
+    assert author["name"].replace("_", r"\_") in of_the_suite
+    told = " ".join((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").split()).lower()
+    assert len(cited["references"]) == 4
+    for paper in cited["references"]:
+        names = ", ".join(f"{own['given-names'][0]}. {own['family-names']}" for own in paper["authors"])
+        assert f"{names}: *{paper['title']}*".lower() in told
+
+
+def test_what_contributors_are_told_exists():
+    for name in re.findall(r"`((?:pymoo_anon|tests|benchmarks|examples)/[\w/.]+)`", CONTRIBUTING):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r"\b(check_\w+|small_problems)\b", CONTRIBUTING):
+        assert name in pymoo_anon.testing.__all__
+    assert set(pymoo_anon.testing.__all__) <= set(re.findall(r"\w+", CONTRIBUTING))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert 'pip install -e ".[test]" && pytest\n' in readme
+    assert 'pip install -e ".[test]" && pytest\n' in CONTRIBUTING
