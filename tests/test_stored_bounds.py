@@ -17,14 +17,15 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     MAJORITY,
     SQUARES,
     THRESHOLD,
+    Evidence,
     Members,
     Nodes,
     Rules,
 )
-from pymoo_anon.algorithms.proofs.stored.node import lower_top
+from pymoo_anon.algorithms.proofs.stored.node import lower_top, mask_of
 from pymoo_anon.algorithms.proofs.stored.rules import scratch_for
-from pymoo_anon.algorithms.proofs.stored.union import _lowers_sums
-from pymoo_anon.engine.refuting import Cells
+from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, settle
+from pymoo_anon.engine.refuting import Cells, blocks_for
 from pymoo_anon.objectives import ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
@@ -69,7 +70,7 @@ def drawn(seed):
     cells = Cells(places, counts, np.arange(N_VAR + 1) * N_TUPLES, np.zeros(N_VAR * N_TUPLES, dtype=np.uint64))
     bounds = rng.integers(0, 6, (1, len(own))).astype(float)
     bounds[0, columns[kinds == SQUARES]] -= 25
-    nodes = Nodes(rng.integers(1, 5, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
+    nodes = Nodes(rng.integers(1, 6, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
     scratch = scratch_for(rules, cells, 2)
     scratch.x[:] = rng.integers(0, 2, N_VAR)
     scratch.floors[:] = rng.integers(0, 6, 2)
@@ -86,15 +87,16 @@ def drawn(seed):
 
 def members_for(rng, rules, cells, nodes, scratch):
     """Members that just stand for some values of the thresholds, or just do not."""
-    needs, reaches = np.empty((N_MEMBERS, len(rules.kinds))), np.empty((N_MEMBERS, 2))
+    n_values = len(scratch.env)
+    needs, reaches = np.empty((N_MEMBERS, len(rules.kinds))), np.empty((N_MEMBERS, n_values))
     for m in range(N_MEMBERS):
-        values = rng.integers(1, 5, 2)
+        values = rng.integers(1, 5, n_values)
         gone = gone_at(values, scratch)
         n_more = int(rng.integers(0, 3)) if (rules.kinds == SQUARES).any() else 0
         bounds = bounds_at(values, n_more, gone, rules, cells, nodes, scratch)
         bounds[rules.kinds == SQUARES] -= (cells.counts[gone].sum() + n_more) ** 2
         needs[m] = np.ceil(bounds) + rng.choice([0, 0, 0, 1], len(bounds))
-        reaches[m] = values + rng.choice([0, 0, 1, np.inf], 2)
+        reaches[m] = values + rng.choice([0, 0, 1, np.inf], n_values)
     # Of few measures a case says more than of all.
     needs[:, (rng.random(len(rules.kinds)) < rng.choice([0.3, 0.6, 0.8])) | (rules.kinds == THRESHOLD)] = -np.inf
     furthest = np.argsort(-reaches[:, 0], kind="stable")
@@ -185,6 +187,80 @@ def test_the_top_of_a_node_is_the_least_value_that_too_many_rows_have_at_most():
         too_many = [v for v, rows in held.items() if rows > rules.amounts[0]]
         lower_top(0, rules, cells, nodes, scratch)
         assert nodes.tops[0, 0] == min([before, *too_many]), seed
+
+
+def with_evidence(seed):
+    """The same of four nodes with lists of tuples instead of touched ones, and what all of these lists say of one."""
+    rng = np.random.default_rng(seed)
+    rules, cells, nodes, _, scratch = drawn(seed)
+    n_values = 1 if len(rules.first) == 2 else 2
+    rules.terms[:, 0] = scratch.floors[:, np.newaxis]
+    if n_values == 1:
+        left = np.arange(len(rules.kinds)) != np.flatnonzero(rules.kinds == THRESHOLD)[1]
+        named = {name: getattr(rules, name)[left] for name in ("kinds", "places", "columns", "limits")}
+        rules = rules._replace(first=rules.first[:1].copy(), **named)
+    n_sums, n = len(rules.segments) - 1, int(rng.integers(1, 6))
+    rules = rules._replace(
+        weights=rng.integers(1, 4, n_sums * N_TUPLES), segments=np.arange(n_sums + 1, dtype=np.int64) * N_TUPLES
+    )
+    nodes = Nodes(nodes.tops[[0] * 4, :n_values].copy(), nodes.bounds[[0] * 4].copy(), np.zeros(4, dtype=bool))
+    x, levels = scratch.x, rng.integers(0, 2, (n + 2, N_VAR))
+    speaks = (levels[:n] >= x).all(axis=1)
+    env, lists, starts = np.full((n_values, N_TUPLES), np.inf), [], [0]
+    for e, h in product(range(n), range(n_values)):
+        ids = rng.permutation(N_TUPLES)[: rng.integers(0, N_TUPLES + 1)]
+        lists += sorted(zip(rng.choice([1.0, 2.0, 3.0, 4.0], len(ids)).tolist(), ids.tolist(), strict=True))
+        starts.append(len(lists))
+        for value, t in lists[starts[-2] :]:
+            env[h, t] = min(env[h, t], value if speaks[e] else np.inf)
+    counts = rng.integers(1, 4, (n, n_sums * N_TUPLES)).astype(np.uint32)
+    filled = [*lists, *[(0.0, 0)] * N_TUPLES]
+    evidence = Evidence(
+        numbers=np.array([n, len(lists)]),
+        levels=levels,
+        masks=np.array([mask_of(own, rules.lengths) for own in levels], dtype=np.uint64),
+        whole=np.zeros(n + 2, dtype=bool),
+        tops=np.zeros(n + 2),
+        starts=np.append(starts, np.zeros(2 * n_values, dtype=np.int64)),
+        ids=np.array([t for _, t in filled], dtype=np.int32),
+        values=np.array([value for value, _ in filled]),
+        orders=np.full(n + 2, -1, dtype=np.int32),
+        dense=np.append(np.arange(n), [-1, -1]).astype(np.int32),
+        order=np.empty((0, N_TUPLES), dtype=np.int32),
+        ends=np.empty((0, N_TUPLES), dtype=np.int32),
+        counts=counts,
+    )
+    memory = scratch_for(rules, cells, n_values)
+    memory = memory._replace(accepted=np.zeros(n + 2, dtype=np.int64), places=np.zeros(n + 2, dtype=np.int64))
+    # What all of it says: every tuple touched, the fewest rows of each entry.
+    scratch = scratch._replace(env=env, squares=scratch.squares.copy())
+    scratch.touched[:] = [*range(N_TUPLES), N_TUPLES]
+    fewest = counts[speaks].min(axis=0, initial=2**32 - 1) * rules.weights
+    scratch.squares[:] = np.minimum(scratch.squares, fewest.reshape(n_sums, N_TUPLES).sum(axis=1))
+    members = members_for(rng, rules, cells, nodes, scratch)
+    return (rules, cells, nodes, members, evidence, memory), scratch
+
+
+def test_lists_settle_what_they_say_together():
+    """The slow twin has one list: the least value of every tuple."""
+    answers = []
+    # In the last one the threshold rises twice, and what was lost before must not be lost again.
+    for seed in [*range(1500), 3900]:
+        (rules, cells, nodes, members, evidence, memory), scratch = with_evidence(seed)
+        node, sums = int(scratch.x @ rules.strides), rules.columns[rules.kinds == SQUARES]
+        every = nodes._replace(bounds=nodes.bounds.copy(), tops=nodes.tops.copy())
+        every.bounds[0, sums] = -scratch.squares
+        expected = stand_for_all(rules, cells, every, members, scratch)
+        groups = (rules, cells, nodes, members, evidence, memory, blocks_for(N_TUPLES))
+        arrays = [array for group in groups for array in group]
+        _, why, n_open = settle(np.array([node]), 0, np.empty(2, dtype=np.int64), False, *arrays)
+        assert (why, n_open) == (FINISHED, 0 if expected else 1), seed
+        # What is noted for specializations is no more than all lists say.
+        assert (nodes.bounds[node, sums] <= every.bounds[0, sums]).all(), seed
+        lower_top(0, rules, cells, every, scratch)
+        assert nodes.tops[node, 0] >= every.tops[0, 0], seed
+        answers.append(expected)
+    assert 0.1 < np.mean(answers) < 0.9
 
 
 def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound():
