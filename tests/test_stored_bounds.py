@@ -23,6 +23,7 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Rules,
 )
 from pymoo_anon.algorithms.proofs.stored.node import lower_top, mask_of
+from pymoo_anon.algorithms.proofs.stored.reading import _keep_refuted
 from pymoo_anon.algorithms.proofs.stored.rules import scratch_for
 from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, settle
 from pymoo_anon.engine.refuting import Cells, blocks_for
@@ -261,6 +262,18 @@ def test_lists_settle_what_they_say_together():
         assert nodes.tops[node, 0] >= every.tops[0, 0], seed
         answers.append(expected)
     assert 0.1 < np.mean(answers) < 0.9
+
+
+def test_what_reading_teaches_is_kept_in_order_of_values():
+    (_, _, _, _, evidence, memory), _ = with_evidence(3)
+    e, first = evidence.numbers.tolist()
+    evidence.ids[first : first + 4], evidence.values[first : first + 4] = [2, 0, 3, 1], [3, 1, 4, 2]
+    memory.x[:], memory.mask[0] = [1, 0], 1
+    _keep_refuted(first + 4, evidence, memory)
+    assert evidence.ids[first : first + 4].tolist() == [0, 1, 2, 3]
+    assert evidence.values[first : first + 4].tolist() == [1, 2, 3, 4]
+    assert (evidence.numbers.tolist(), evidence.starts[e + 1]) == ([e + 1, first + 4], first + 4)
+    assert (evidence.levels[e].tolist(), evidence.masks[e], evidence.whole[e]) == ([1, 0], 1, False)
 
 
 def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound():
