@@ -22,12 +22,14 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Nodes,
     Rules,
 )
+from pymoo_anon.algorithms.proofs.stored.members import members_of
 from pymoo_anon.algorithms.proofs.stored.node import lower_top, mask_of
 from pymoo_anon.algorithms.proofs.stored.reading import _keep_refuted
-from pymoo_anon.algorithms.proofs.stored.rules import scratch_for
+from pymoo_anon.algorithms.proofs.stored.rules import Measures, scratch_for
 from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, settle
-from pymoo_anon.engine.refuting import Cells, blocks_for
-from pymoo_anon.objectives import ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.algorithms.proofs.tolerance import tolerance
+from pymoo_anon.engine.refuting import Cells, blocks_for, cells_of
+from pymoo_anon.objectives import ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity, MaximumRisk
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -318,3 +320,17 @@ def test_levels_are_compared_where_they_are_more_than_bits_of_a_mask(goals):
         problem = LatticeProblem(tall(seed), goals, suppression=15)
         res = minimize(problem, BranchAndBound(), seed=seed)
         np.testing.assert_array_equal(found(res, problem), sorted_rows(problem.pareto_front()))
+
+
+def test_rules_and_members_say_what_table_and_front_allow():
+    table = tall(0)
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[MaximumRisk() <= 0.5])
+    own, offsets = Measures(problem, cells_of(table.tuples)), table.tuples.offsets
+    for j, level in product(range(3), range(len(own.rules.groups))):
+        assert own.rules.least[0, j, level] == own.rules.left[0, level, offsets[j] : offsets[j + 1]].min()
+    assert own.first_tops().tolist() == [150]
+    # A constraint limits no member, whatever else is a function of k.
+    F, maximize = np.array([[-3.0, 5.0], [-4.0, 7.0]]), np.array([True, False])
+    members = members_of(F, tolerance(None, 2), maximize, own.families, own.thresholds)
+    assert members.reaches.tolist() == [[4], [3]]
+    assert members.needs.tolist() == [[-4, 7, -np.inf], [-3, 5, -np.inf]]
