@@ -11,7 +11,10 @@ from strategies import tables
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.stored import proof as stored
+from pymoo_anon.algorithms.proofs.stored.members import least_bounds
+from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import ClassificationMetric, ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
@@ -110,3 +113,21 @@ def test_the_gap_of_a_stored_lattice_holds_no_row_for_each_node(objectives, monk
         tracemalloc.stop()
     # Two or three numbers for each: its number, and what is known of it.
     assert peak < 60 * problem.n_nodes
+
+
+@pytest.mark.parametrize("epsilon", ["1%", "60%", 2.5, [0, "10%"], ["50%", 3], [0.1, 7]], ids=str)
+def test_a_member_stands_for_values_from_its_least_bounds_on_and_for_no_smaller_ones(epsilon):
+    own, maximize = tolerance(epsilon, 2), np.array([True, False])
+    rng = np.random.default_rng(0)
+    F = np.concatenate([rng.integers(-9, 9, (40, 2)), rng.normal(0, 100, (40, 2)), [[0.1, -0.3], [-7.5, 21.0]]])
+    sides = own.absolute
+
+    def stands(values):
+        if sides.all():
+            return boxes(values, sides, maximize) >= boxes(F, sides, maximize)
+        return own.widened(values) >= F
+
+    least = least_bounds(F, own, maximize)
+    for more in (0, 1e-12, 0.5, 100):
+        assert stands(least + more).all()
+    assert not stands(least - 1e-9 * np.abs(least) - 1e-12).any()

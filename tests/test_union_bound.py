@@ -13,6 +13,7 @@ from pymoo_anon.objectives import (
     ClassificationMetric,
     ClassSizeSum,
     DistinctLDiversity,
+    EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
     SensitiveCountSum,
@@ -37,6 +38,7 @@ GOALS = {
     "S_k, S_l, GLM": [ClassSizeSum(), SensitiveCountSum("s0"), GeneralLossMetric()],
     "k, S_k, GLM": [KAnonymity(), ClassSizeSum(), GeneralLossMetric()],
     "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("s0")],
+    "entropy l, GLM": [EntropyLDiversity("s0"), GeneralLossMetric()],
     "persons, GLM": [KAnonymity(person="s1"), KAnonymity(), GeneralLossMetric()],
 }
 
