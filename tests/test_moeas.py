@@ -306,6 +306,10 @@ def test_pages_mark_what_differs_and_name_what_is_left_out():
     found = {where[0]: mark for where, (_, mark) in marks(problem).items()}
     assert found == {"NSGA-II": "=", "SPEA2": "+", "random search": "−"}
     page = part_page("lattice", {"problems": {"k, GLM": problem}})
+    few = {"PBG-EA": row([0.5] * 3), "SPEA2": row([0.8] * 3)}
+    assert [mark for _, mark in marks({**problem, "rows": few}).values()] == [""] * 4
+    assert "no difference could be significant" in part_page("lattice", {"problems": {"k": {**problem, "rows": few}}})
+    assert "no difference could be significant" not in page
     assert "MOEA/D: pymoo's refuses constraints." in page
     assert "Measured against an earlier, smaller set of the best known: SPEA2." in page
     (spea2, _) = [line for line in page.splitlines() if line.startswith("| SPEA2")]
