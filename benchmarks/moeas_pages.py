@@ -107,11 +107,10 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     left_out = [f"{one}: {why}" for one, why in problem["left out"].items()]
     if not problem["rows"]:
         return texts
-    seeds = sorted({row["seeds"] for row in problem["rows"].values()})
     compared = marks(problem)
     texts.append(
         f"{_count(problem['size'])} points; reference front of {problem['front']:,}, {PROOFS[problem['proof']]}. "
-        f"{', '.join(map(str, seeds))} seeds. A run ends after {problem['budgets']['cap']:,} evaluations at the latest."
+        f"{_seeds(problem)} seeds. A run ends after {problem['budgets']['cap']:,} evaluations at the latest."
     )
     if left_out:
         texts.append("Left out: " + "; ".join(left_out) + ".")
@@ -130,6 +129,11 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     picture = f"moeas_{part}_{slug(name)}.png"
     texts.append(f"![{name}: quality over distinct points]({picture})")
     return texts
+
+
+def _seeds(problem: Mapping[str, Any]) -> str:
+    """How many runs the algorithms had."""
+    return ", ".join(str(n) for n in sorted({row["seeds"] for row in problem["rows"].values()}))
 
 
 def _count(size: float) -> str:
@@ -182,7 +186,7 @@ def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: st
     compared = {name: marks(one) for name, one in problems.items()}
     algorithms = list(dict.fromkeys(algorithm for one in problems.values() for algorithm in one["rows"]))
     form = ".3f" if measure == "RR" else ".4f"
-    lines = []
+    lines = [["seeds", *(_seeds(one) for one in problems.values())]]
     for algorithm in algorithms:
         line = [algorithm]
         for name, one in problems.items():
