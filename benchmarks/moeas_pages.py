@@ -67,7 +67,10 @@ def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np
 
 
 def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
-    """Effect size and mark by algorithm, result, budget and measure, all tests of a problem corrected together."""
+    """Effect size and mark by algorithm, result, budget and measure, all tests of a problem corrected together.
+
+    There is no mark where so few runs are compared that no difference whatever would be significant.
+    """
     rows = problem["rows"]
     if OURS not in rows:
         return {}
@@ -83,8 +86,9 @@ def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[f
     corrected = holm([p_value(*pair) for pair in pairs])
     found = {}
     for where, pair, p in zip(asked, pairs, corrected, strict=True):
-        size = effect(*pair)
-        found[where] = size, "=" if p > LEVEL else "+" if size > 0.5 else "−"
+        size, (n, m) = effect(*pair), map(len, pair)
+        clearest = p_value(np.arange(n), np.arange(n, n + m)) * len(asked)
+        found[where] = size, "" if clearest > LEVEL else "=" if p > LEVEL else "+" if size > 0.5 else "−"
     return found
 
 
@@ -103,17 +107,18 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     left_out = [f"{one}: {why}" for one, why in problem["left out"].items()]
     if not problem["rows"]:
         return texts
-    seeds = sorted({row["seeds"] for row in problem["rows"].values()})
+    compared = marks(problem)
     texts.append(
-        f"{problem['size']:,.4g} points; reference front of {problem['front']:,}, {PROOFS[problem['proof']]}. "
-        f"{', '.join(map(str, seeds))} seeds. A run ends after {problem['budgets']['cap']:,} evaluations at the latest."
+        f"{_count(problem['size'])} points; reference front of {problem['front']:,}, {PROOFS[problem['proof']]}. "
+        f"{_seeds(problem)} seeds. A run ends after {problem['budgets']['cap']:,} evaluations at the latest."
     )
     if left_out:
         texts.append("Left out: " + "; ".join(left_out) + ".")
     stale = [one for one, row in problem["rows"].items() if row["reference"] != problem["reference"]]
     if stale:
         texts.append(f"Measured against an earlier, smaller set of the best known: {', '.join(stale)}.")
-    compared = marks(problem)
+    if any(not mark for _, mark in compared.values()):
+        texts.append("Where there is no mark, so few seeds were run that no difference could be significant.")
     for budget in problem["budgets"]["main"]:
         kind, number = budget.split()
         for result, words in RESULTS.items():
@@ -124,6 +129,16 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     picture = f"moeas_{part}_{slug(name)}.png"
     texts.append(f"![{name}: quality over distinct points]({picture})")
     return texts
+
+
+def _seeds(problem: Mapping[str, Any]) -> str:
+    """How many runs the algorithms had."""
+    return ", ".join(str(n) for n in sorted({row["seeds"] for row in problem["rows"].values()}))
+
+
+def _count(size: float) -> str:
+    """A number of points as a person writes it."""
+    return f"{size:,.0f}" if size < 1e9 else f"{size:.1e}"
 
 
 def slug(name: str) -> str:
@@ -171,7 +186,7 @@ def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: st
     compared = {name: marks(one) for name, one in problems.items()}
     algorithms = list(dict.fromkeys(algorithm for one in problems.values() for algorithm in one["rows"]))
     form = ".3f" if measure == "RR" else ".4f"
-    lines = []
+    lines = [["seeds", *(_seeds(one) for one in problems.values())]]
     for algorithm in algorithms:
         line = [algorithm]
         for name, one in problems.items():

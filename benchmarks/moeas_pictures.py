@@ -53,7 +53,7 @@ def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False)
     figure.suptitle(f"{name}: medians and quartiles of the runs")
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=80)
 
 
 def course(problem: Mapping[str, Any], algorithm: str, result: str, measure: str) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,7 @@ from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.objectives import BasicBetaLikeness, TCloseness
 from pymoo_anon.operators import (
+    ClosestValidRepair,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
@@ -169,11 +170,13 @@ def population_of(problem: AnonymizationProblem) -> int:
 def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
     """This package's operators of the search space."""
     if isinstance(problem, PartitionProblem):
-        return {
+        own = {
             "sampling": ValidSampling(),
             "crossover": PartitionCrossover(),
             "mutation": PerAttributeBitMutation(),
         }
+        # Flipped bits need not be a cut of a taxonomy.
+        return {**own, "repair": ClosestValidRepair()} if problem.taxonomies else own
     return {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
 
 

@@ -5,6 +5,7 @@ from itertools import product
 
 import moeas
 import numpy as np
+import pandas as pd
 import pytest
 import record
 from hypothesis import given
@@ -20,8 +21,10 @@ from pymoo.core.termination import NoTermination
 from tasks import minimal
 
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 from pymoo_anon.testing import small_problems
 
 OURS = small_problems(LatticeProblem)
@@ -306,6 +309,10 @@ def test_pages_mark_what_differs_and_name_what_is_left_out():
     found = {where[0]: mark for where, (_, mark) in marks(problem).items()}
     assert found == {"NSGA-II": "=", "SPEA2": "+", "random search": "−"}
     page = part_page("lattice", {"problems": {"k, GLM": problem}})
+    few = {"PBG-EA": row([0.5] * 3), "SPEA2": row([0.8] * 3)}
+    assert [mark for _, mark in marks({**problem, "rows": few}).values()] == [""] * 4
+    assert "no difference could be significant" in part_page("lattice", {"problems": {"k": {**problem, "rows": few}}})
+    assert "no difference could be significant" not in page
     assert "MOEA/D: pymoo's refuses constraints." in page
     assert "Measured against an earlier, smaller set of the best known: SPEA2." in page
     (spea2, _) = [line for line in page.splitlines() if line.startswith("| SPEA2")]
@@ -336,6 +343,20 @@ def test_what_cannot_be_compared_is_left_out_with_a_reason():
     assert "evaluations do not measure it" in refusal("local search", strings["two objectives"])
     assert refusal("local search", strings["four objectives"]) is None
     assert [one for one in ALGORITHMS if refusal(one, OURS["two objectives"])] == []
+
+
+def test_all_algorithms_search_strings_of_taxonomies():
+    parts = [{"name": part, "children": [{"name": leaf} for leaf in part]} for part in ("01", "23", "456")]
+    leaves = Taxonomy({"name": "*", "children": parts})
+    frame = pd.DataFrame({"q": list("0123456" * 9), "r": list("012345665" * 7), "s": list("xyz" * 21)})
+    table = Microdata.from_frame(frame, {name: Hierarchy.from_taxonomy(leaves) for name in "qr"}, sensitive="s")
+    objectives = [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()]
+    problem = PartitionProblem(table, objectives, taxonomies=dict.fromkeys("qr", leaves))
+    for name, make in ALGORITHMS.items():
+        if not refusal(name, problem):
+            found = run(problem.fresh_copy(), make(problem), 1, Budgets((20,), (30,), 30))
+            assert problem.is_valid(found.X).all()
+            assert len(found.F) > 0
 
 
 # As a user runs it.
