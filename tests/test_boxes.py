@@ -67,6 +67,26 @@ def test_the_front_is_exact(task):
         np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
 
 
+class CheaperAbove(GeneralLossMetric.bounding):
+    """Floors of a loss by attribute where a higher level may cost less."""
+
+    def attribute_floors(self, tuples, groups):
+        own = super().attribute_floors(tuples, groups)
+        drawn = np.random.default_rng(0).integers(0, 99, own.shape).astype(float)
+        # Beyond the greatest level of an attribute nothing changes.
+        return np.where(own < own[-1], drawn, drawn[-1])
+
+
+def test_a_floor_of_all_generalizations_is_below_each_of_them(monkeypatch):
+    monkeypatch.setattr(GeneralLossMetric, "bounding", CheaperAbove)
+    problem = LatticeProblem(CENSUS, [GeneralLossMetric()])
+    terms = CheaperAbove(GeneralLossMetric()).attribute_floors(CENSUS.tuples, problem.groups)
+    nodes, columns = problem.nodes(0, problem.n_nodes), np.arange(problem.n_var)
+    losses, corners = terms[nodes, columns].sum(axis=1), Corners(problem)
+    for x in nodes[:: problem.n_nodes // 50]:
+        assert corners.floors_of(x).tolist() == [losses[(nodes >= x).all(axis=1)].min()]
+
+
 @st.composite
 def tolerances(draw, n):
     """Shares and sides, one for each objective, not all of them sides."""
