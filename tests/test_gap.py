@@ -10,6 +10,7 @@ from pymoo.optimize import minimize
 from strategies import tables
 
 from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs.base import gap
 from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.algorithms.proofs.stored.members import least_bounds
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
@@ -33,6 +34,15 @@ def true_gap(F, front):
                 if all(point[o] <= member[o] for o in range(F.shape[1]) if o != j):
                     widest[i, j] = max(widest[i, j], member[j] - point[j])
     return widest
+
+
+@pytest.mark.parametrize("n_obj", [1, 2, 3])
+def test_the_gap_is_what_bounds_leave_open(n_obj):
+    rng = np.random.default_rng(n_obj)
+    for _ in range(50):
+        # Small whole numbers, so that equality is common.
+        F, bounds = rng.integers(-3, 4, (5, n_obj)).astype(float), rng.integers(-3, 4, (4, n_obj)).astype(float)
+        np.testing.assert_array_equal(gap(F, bounds), true_gap(F, bounds))
 
 
 @st.composite
