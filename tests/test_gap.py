@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
 from strategies import tables
+from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import gap
@@ -15,7 +16,7 @@ from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.algorithms.proofs.stored.members import least_bounds
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.datasets import make_census
-from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.fronts.archive import boxes, first_non_dominated
 from pymoo_anon.objectives import ClassificationMetric, ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
@@ -141,3 +142,30 @@ def test_a_member_stands_for_values_from_its_least_bounds_on_and_for_no_smaller_
     for more in (0, 1e-12, 0.5, 100):
         assert stands(least + more).all()
     assert not stands(least - 1e-9 * np.abs(least) - 1e-12).any()
+
+
+def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch):
+    """The slow twin brings bounds down on a grid of all nodes."""
+    monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 7)
+    monkeypatch.setattr(stored, "_NODES_A_SLICE", 1)
+    problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=5)
+    algorithm = BranchAndBound().setup(problem, seed=1)
+    sums, most = problem.nodes(0, problem.n_nodes).sum(axis=1), problem.lengths.sum()
+    n_compared = 0
+    while algorithm.has_next():
+        algorithm.next()
+        proof = algorithm.proof
+        if not 0 <= proof._layer <= most:
+            continue
+        is_open = sums < proof._layer
+        is_open[proof._ahead[proof._position :]] = is_open[proof._open] = True
+        is_open[proof._nodes.done] = False
+        tops = proof._nodes.tops[:, 0].reshape(problem.lengths + 1)
+        for axis in range(problem.n_var):
+            tops = np.flip(np.minimum.accumulate(np.flip(tops, axis), axis=axis), axis)
+        floors = proof._measures.first_floors(np.arange(problem.n_nodes))
+        bounds = np.column_stack([-tops.ravel(), floors])[is_open]
+        bounds = bounds[first_non_dominated(bounds)]
+        np.testing.assert_array_equal(sorted_rows(proof.open_bounds()), sorted_rows(bounds))
+        n_compared += 1
+    assert n_compared > 5
