@@ -22,16 +22,21 @@ def proven(task: Task, problem: AnonymizationProblem) -> np.ndarray | None:
     """
     if task.proof == "visit":
         return problem.pareto_front(max_nodes=problem.n_nodes)
-    if task.proof == "branch and bound":
-        own = problem.fresh_copy()
-        own.n_threads = 2
-        res = minimize(own, BranchAndBound(), seed=1)
-        if not res.algorithm.certified:
-            raise RuntimeError(
-                f"the front of {task.name} must be proven, got {res.algorithm.n_undecided} nodes undecided"
-            )
-        return res.F
-    return None
+    return by_branch_and_bound(problem) if task.proof == "branch and bound" else None
+
+
+def by_branch_and_bound(problem: AnonymizationProblem) -> np.ndarray:
+    """(n, n_obj) float array: the whole front of a problem; what the problem remembers stays as it was.
+
+    Raises:
+        RuntimeError: The proof did not end.
+    """
+    own = problem.fresh_copy()
+    own.n_threads = 2
+    res = minimize(own, BranchAndBound(), seed=1)
+    if not res.algorithm.certified:
+        raise RuntimeError(f"the front of {problem!r} must be proven, got {res.algorithm.n_undecided} nodes undecided")
+    return res.F
 
 
 class BestKnown:

@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 import record
-from exact_runs import SETS, glm, k
+from exact_runs import glm, k
+from moeas_problems import QUICK_TASKS, TASKS
+from moeas_references import by_branch_and_bound
 from moeas_runs import Budgets, Judge, judged, run, values_of
 from moeas_statistics import LEVEL, effect, holm, interval, median, p_value
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -37,11 +39,10 @@ from pymoo.operators.mutation.nom import NoMutation
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
-from pymoo.optimize import minimize
 from tables import crossover_problem
 
-from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
-from pymoo_anon.datasets import fetch_adult, load_taxonomy, make_census
+from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
+from pymoo_anon.datasets import load_taxonomy, make_census
 from pymoo_anon.datasets.adult import TAXONOMIES
 from pymoo_anon.operators import (
     ClosestValidRepair,
@@ -57,7 +58,7 @@ from pymoo_anon.operators import (
     SingleStepMutation,
     ValidSampling,
 )
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem
+from pymoo_anon.problems import AnonymizationProblem, PartitionProblem
 
 SEEDS, QUICK_SEEDS = 31, 3
 POPULATION = 25
@@ -196,14 +197,6 @@ PBGEAS: list[Setting] = [
 ]
 
 
-def _adult(name: str) -> LatticeProblem:
-    return LatticeProblem(fetch_adult(), SETS[name][0], suppression=301)
-
-
-def _invented() -> LatticeProblem:
-    return LatticeProblem(make_census(500), [k, glm], suppression=5)
-
-
 def _invented_strings() -> PartitionProblem:
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
     return PartitionProblem(make_census(60), [k, glm], taxonomies=taxonomies)
@@ -213,10 +206,10 @@ PARTS = {
     "levels": Part(
         "Levels",
         LEVELS,
-        {name: partial(_adult, name) for name in ("k, GLM", "k, l, GLM")},
+        {name: TASKS["lattice"][name].make for name in ("k, GLM", "k, l, GLM")},
         (200, 400, 800),
         "RR",
-        {"k, GLM": _invented},
+        {"k, GLM": QUICK_TASKS["lattice"]["k, GLM"].make},
     ),
     "strings": Part(
         "Bit strings",
@@ -229,24 +222,17 @@ PARTS = {
     "pbgea": Part(
         "Parameters of PBG-EA",
         PBGEAS,
-        {name: partial(_adult, name) for name in ("k, GLM", "S_k, GLM")},
+        {name: TASKS["lattice"][name].make for name in ("k, GLM", "S_k, GLM")},
         (200, 400, 800),
         "RR",
-        {"k, GLM": _invented},
+        {"k, GLM": QUICK_TASKS["lattice"]["k, GLM"].make},
     ),
 }
 
 
-def proven(problem: AnonymizationProblem) -> np.ndarray:
-    """(n, n_obj) float array: the exact front."""
-    res = minimize(problem.fresh_copy(), BranchAndBound(), seed=1)
-    assert res.algorithm.certified
-    return res.F
-
-
 def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tuple[int, ...]) -> dict[str, Any]:
     """All settings of a part on one problem: by budget and measure the values of all seeds."""
-    reference = proven(problem)
+    reference = by_branch_and_bound(problem)
     judge = Judge(problem, reference)
     # A run that meets the same points again and again ends after five times as many evaluations.
     budgets = Budgets(distinct, (distinct[0],), 5 * distinct[-1])

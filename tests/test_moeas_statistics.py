@@ -1,0 +1,54 @@
+"""Statistics of the comparison of algorithms, each beside its definition."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from moeas_statistics import effect, holm, interval, median, p_value
+
+SAMPLES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, np.inf]), min_size=1, max_size=12)
+
+
+@given(SAMPLES, SAMPLES)
+def test_the_effect_size_is_that_of_all_pairs(ours, theirs):
+    wins = sum((a > b) + 0.5 * (a == b) for a, b in product(ours, theirs))
+    assert effect(ours, theirs) == pytest.approx(wins / (len(ours) * len(theirs)))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_corrected_p_values_reject_what_the_procedure_of_holm_rejects(p):
+    """Step by step: the least is compared with level / n, the next with level / (n - 1), until one is too large."""
+    corrected = holm(p)
+    for level in (0.01, 0.05, 0.3, 0.9):
+        rejected = set()
+        for step, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+            if p[i] * (len(p) - step) > level:
+                break
+            rejected.add(i)
+        assert rejected == set(np.flatnonzero(corrected <= level))
+
+
+@pytest.mark.parametrize("n", [6, 7, 12, 15])
+def test_intervals_hold_the_median_as_often_as_they_say(n):
+    """Whether a value is below the median is a toss of a coin: all tosses are counted."""
+    low, high = interval(range(n))
+    assert low + high == n - 1
+    below = [bin(tosses).count("1") for tosses in range(2**n)]
+    # With r of the least values left out, the interval misses where fewer than r + 1 lie on one side.
+    missed = [np.mean([not r < own < n - r for own in below]) for r in (int(low), int(low) + 1)]
+    assert missed[0] <= 0.05 < missed[1]
+
+
+def test_intervals_of_few_values_and_medians():
+    assert interval([3, 1, 2]) == (1, 3)
+    assert interval([7.0]) == (7, 7)
+    assert (median([3, 1, np.inf]), median([4, 1, 2, 3])) == (3, 2)
+    assert interval(range(31)) == (9, 21)
+
+
+def test_p_values():
+    assert p_value([1.0, 1.0], [1.0]) == 1
+    assert p_value(range(20), range(20, 40)) < 1e-6
+    assert p_value([0.5] * 10, [0.5] * 9 + [1.0]) > 0.1
