@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from exact_runs import SETS, cm, glm, k, l, s_k
-from moeas_runs import Budgets
+from moeas_runs import Budget, Budgets
 from pymoo.algorithms.moo.age2 import AGEMOEA2
 from pymoo.algorithms.moo.ctaea import CTAEA
 from pymoo.algorithms.moo.moead import MOEAD
@@ -45,6 +45,9 @@ t, beta = TCloseness("occupation"), BasicBetaLikeness("occupation")
 POPULATION, LARGE_POPULATION = 25, 100
 
 
+Main = tuple[Budget, Budget]
+
+
 @dataclass(frozen=True)
 class Task:
     """One problem of the comparison.
@@ -62,13 +65,25 @@ class Task:
     name: str
     make: Callable[[], AnonymizationProblem]
     budgets: Budgets
-    main: tuple[tuple[str, int], tuple[str, int]]
+    main: Main
     proof: str
 
 
 STORED = Budgets((50, 75, 100, 150, 200, 300, 400, 600, 800, 1000), (50, 100, 250, 500, 1000, 1500, 2500), 5000)
 LARGER = Budgets((100, 200, 400, 600, 800, 1200, 1600), (100, 250, 500, 1000, 1500, 2500), 5000)
+# A million million times as many points as a lattice has: after 2,500 evaluations no population has begun to converge.
+STRINGS = Budgets((250, 500, 1000, 2000, 4000, 8000), (250, 500, 1000, 2500, 5000, 10000), 12000)
 QUICK = Budgets((100, 150, 200), (100, 250, 400), 400)
+
+
+#: Where the runs of a part are looked at, and the budgets that its tables show.
+BUDGETS: Mapping[str, tuple[Budgets, Main]] = {
+    "lattice": (STORED, (("distinct", 800), ("total", 2500))),
+    "large": (LARGER, (("distinct", 1600), ("total", 2500))),
+    "constrained": (STORED, (("distinct", 800), ("total", 2500))),
+    "strings": (STRINGS, (("distinct", 8000), ("total", 10000))),
+    "many": (LARGER, (("distinct", 1600), ("total", 2500))),
+}
 
 
 def _adult(objectives: list[Any], **others: Any) -> LatticeProblem:
@@ -106,10 +121,7 @@ def _tasks() -> dict[str, dict[str, Task]]:
     ]
     found: dict[str, dict[str, Task]] = {}
     for part, name, make, proof in wanted:
-        stored = part in ("lattice", "constrained")
-        budgets = STORED if stored else LARGER
-        main = (("distinct", 800), ("total", 2500)) if stored else (("distinct", 1600), ("total", 2500))
-        found.setdefault(part, {})[name] = Task(part, name, make, budgets, main, proof)
+        found.setdefault(part, {})[name] = Task(part, name, make, *BUDGETS[part], proof)
     return found
 
 
