@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, MAJORITY, SQUARES
+from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, MAJORITY, SQUARES, THRESHOLD
 from pymoo_anon.engine.compiled import njit
 
 
@@ -228,18 +228,25 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
             if members.reaches[m, h] < nodes.tops[node, h]:
                 stands = False
                 break
-        for o in range(len(rules.kinds)):
-            if not stands:
-                break
-            kind = rules.kinds[o]
-            if kind == ADDITIVE:
-                stands = members.needs[m, o] <= scratch.floors[rules.places[o]]
-            elif kind <= MAJORITY:
-                bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
-                stands = members.needs[m, o] <= bound
-            elif kind == SQUARES:
-                bound = nodes.bounds[node, rules.columns[o]] - np.float64(rules.amounts[0]) ** 2
-                stands = members.needs[m, o] <= bound
-        if stands:
+        if stands and stands_beside(m, node, rules, nodes, members, scratch):
             return m
     return -1
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+    """Whether a member is no worse than the bounds of a node in all that is no threshold."""
+    for o in range(len(rules.kinds)):
+        kind = rules.kinds[o]
+        if kind == THRESHOLD:
+            continue
+        bound = -np.inf
+        if kind == ADDITIVE:
+            bound = scratch.floors[rules.places[o]]
+        elif rules.columns[o] >= 0:
+            bound = nodes.bounds[node, rules.columns[o]]
+        if kind == SQUARES:
+            bound -= np.float64(rules.amounts[0]) ** 2
+        if members.needs[m, o] > bound:
+            return False
+    return True

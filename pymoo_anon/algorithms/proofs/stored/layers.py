@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.stored.covering import is_plainly_covered
+from pymoo_anon.algorithms.proofs.stored.covering import is_plainly_covered, stands_beside
 from pymoo_anon.algorithms.proofs.stored.known import named
 from pymoo_anon.engine.compiled import njit
 
@@ -47,10 +47,10 @@ def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
                 # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
                 floors[a, j + 1] = term if j == 0 else floors[a, j] + term
         node = numbers[n_var]
-        _inherit(node, x, rules, known)
+        for a in range(n_additive):
+            scratch.floors[a] = floors[a, n_var]
+        _inherit(node, x, hint, rules, known, members, scratch)
         if not known.done[node]:
-            for a in range(n_additive):
-                scratch.floors[a] = floors[a, n_var]
             stands = is_plainly_covered(node, hint, rules, known, members, scratch)
             if stands >= 0:
                 hint = stands
@@ -62,20 +62,28 @@ def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _inherit(node, x, rules, known):  # type: ignore[no-untyped-def]
-    """What no generalization can be, a node cannot be either."""
-    for h in range(known.tops.shape[1]):
-        top = known.tops[node, h]
-        for j in range(len(x)):
-            if x[j] < rules.lengths[j]:
-                top = min(top, known.tops[node + rules.strides[j], h])
-        known.tops[node, h] = top
+def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+    """What no generalization can be, a node cannot be either.
+
+    Its generalizations lie far apart in memory, and to read them is most of the work. So no more of them are read once
+    the member of the hint stands for the node: the node's bounds are then true, but not the best.
+    """
     for c in range(rules.amounts[3]):
         bound = known.bounds[node, c]
         for j in range(len(x)):
             if x[j] < rules.lengths[j]:
                 bound = max(bound, known.bounds[node + rules.strides[j], c])
         known.bounds[node, c] = bound
+    stands = hint < len(members.needs) and stands_beside(hint, node, rules, known, members, scratch)
+    for h in range(known.tops.shape[1]):
+        top, enough = known.tops[node, h], members.reaches[hint, h] if stands else -np.inf
+        # Generalizations by the last attributes come first: they are the nearest.
+        for j in range(len(x) - 1, -1, -1):
+            if top <= enough:
+                break
+            if x[j] < rules.lengths[j]:
+                top = min(top, known.tops[node + rules.strides[j], h])
+        known.tops[node, h] = top
 
 
 @njit(cache=True, nogil=True, allocates=False)

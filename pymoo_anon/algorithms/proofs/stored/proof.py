@@ -166,14 +166,17 @@ class StoredLatticeProof(LatticeProof):
             return np.empty((0, self.problem.n_obj))
         n_obj, nodes = self.problem.n_obj, self._nodes
         ahead = [np.append(self._ahead[self._position :], self._open)]
-        later = range(0)
-        if self._layer > 0 and self.sweeps:
-            later = range(self._layer - 1, -1, -1)
-            nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
-        elif self._layer > 0:
-            ahead = [np.arange(self.problem.n_nodes)]
         # Without members that stand for anything all are left.
         nobody = Members(np.empty((0, len(self._measures.families))), np.empty((0, nodes.tops.shape[1])))
+        later = range(0)
+        if self._layer > 0 and self.sweeps:
+            nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
+            later = range(self._layer - 1, -1, -1)
+            # While members stood for nodes, not all bounds came down to these.
+            for total in range(len(self._n_done) - 1, self._layer - 1, -1):
+                self._screen(total, nodes, nobody)
+        elif self._layer > 0:
+            ahead = [np.arange(self.problem.n_nodes)]
         least = least_values(self.problem)
         bounds = np.empty((0, n_obj))
         # Invariant: every open node that was looked at is at least as large as some row. Few nodes at a time: a row for
