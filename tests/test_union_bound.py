@@ -8,6 +8,7 @@ from pymoo.optimize import minimize
 from tasks import BOUNDED, Task, found, invented, tasks
 
 from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -44,10 +45,12 @@ GOALS = {
 
 
 @pytest.mark.parametrize("goals", GOALS.values(), ids=list(GOALS))
-def test_larger_lattices_where_projections_come_first(goals):
+def test_larger_lattices_where_projections_come_first(goals, monkeypatch):
     """625 nodes: most of them are neither projections nor in the front."""
     pruned = 0
     for seed in range(8):
+        # Layers are sifted, or not.
+        monkeypatch.setattr(stored, "_SIFTED_TOGETHER", 7 if seed < 4 else 1024)
         limit, below = [(0, 0), (3, 0), (12, 0), (0, 4)][seed % 4]
         task = Task(invented(seed), goals, [], limit, below=below)
         res = minimize(task.problem, BranchAndBound(), seed=seed)
@@ -66,8 +69,9 @@ def test_reading_refutes_nodes_and_nothing_else_is_counted():
 
 
 @pytest.mark.parametrize("goals", [GOALS["k, GLM"], GOALS["k, GLM, CM"]], ids=["sweep", "at random"])
-def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals):
+def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals, monkeypatch):
     """Rows in another order are tuples in another order."""
+    monkeypatch.setattr(stored, "_SIFTED_TOGETHER", 7)
     table = invented(3)
     fronts, numbers = [], []
     for n_threads in (1, 2):

@@ -237,26 +237,28 @@ class StoredLatticeProof(LatticeProof):
         self._position = 0
 
     def _sift(self) -> None:
-        """Settle nodes of a layer in the order of their numbers, in which neighbours are settled by the same evidence.
+        """Settle nodes of a large layer in the order of their numbers, in which the same evidence settles neighbours.
 
-        What is left open is looked at again, by floors: those of little loss are most likely to be in the front.
+        What is left open is looked at by floors: nodes of little loss are most likely to be in the front.
         """
-        self._make_room()
-        members, in_vain = self._front(), self._scratches[0].work[4]
-        spent = []
-
-        def sift(part: Ints, scratch: Scratch) -> Ints:
-            found = np.empty(len(part), dtype=np.int64)
-            scratch.work[4] = in_vain
-            end, _, n_open = settle(part, 0, found, False, *self._arrays(self._nodes, members, scratch))
-            spent.append(scratch.work[4] - in_vain)
-            return np.append(found[:n_open], part[end:])
-
         # Parts that do not depend on the number of threads: the result does not either.
         parts = [self._ahead[i : i + _SIFTED_TOGETHER] for i in range(0, len(self._ahead), _SIFTED_TOGETHER)]
-        left = np.concatenate([*self._by_threads(sift, parts), self._ahead[:0]])
-        self._scratches[0].work[4] = in_vain + sum(spent)
-        self._ahead = left[np.argsort(self._measures.first_floors(left), kind="stable")]
+        # In a single part there is nothing to share among threads, and what is left open would be looked at twice.
+        if len(parts) > 1:
+            self._make_room()
+            members, in_vain = self._front(), self._scratches[0].work[4]
+            spent = []
+
+            def sift(part: Ints, scratch: Scratch) -> Ints:
+                found = np.empty(len(part), dtype=np.int64)
+                scratch.work[4] = in_vain
+                end, _, n_open = settle(part, 0, found, False, *self._arrays(self._nodes, members, scratch))
+                spent.append(scratch.work[4] - in_vain)
+                return np.append(found[:n_open], part[end:])
+
+            self._ahead = np.concatenate(self._by_threads(sift, parts))
+            self._scratches[0].work[4] = in_vain + sum(spent)
+        self._ahead = self._ahead[np.argsort(self._measures.first_floors(self._ahead), kind="stable")]
         self._is_sifted = True
 
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
