@@ -19,6 +19,10 @@ from pymoo_anon.objectives.bounds.cases import suppressible, surely_gone
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import AtMost
 
+# Room for so many tuples and orders comes first: what is not used takes no memory, and need not be copied.
+_TUPLES_AT_FIRST = 1 << 16
+_ORDERS_AT_FIRST = 32
+
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
@@ -125,8 +129,8 @@ class Library:
             whole=np.empty(256, dtype=bool),
             tops=np.empty(256),
             starts=np.zeros(256 * n_values + 1, dtype=np.int64),
-            ids=np.empty(1 << 14, dtype=np.int32),
-            values=np.empty(1 << 14),
+            ids=np.empty(_TUPLES_AT_FIRST, dtype=np.int32),
+            values=np.empty(_TUPLES_AT_FIRST),
             orders=np.empty(256, dtype=np.int32),
             dense=np.empty(256, dtype=np.int32),
             order=np.empty((0, n_distinct), dtype=np.int32),
@@ -175,7 +179,7 @@ class Library:
             self.arrays.orders[place] = NEVER
             return
         if self.n_orders == len(self.arrays.order):
-            more = min(max(8, self.n_orders), self.most_orders - self.n_orders)
+            more = min(max(_ORDERS_AT_FIRST, self.n_orders), self.most_orders - self.n_orders)
             for name in ("order", "ends"):
                 self.arrays = self.arrays._replace(**{name: _with_room(getattr(self.arrays, name), more)})
         row = self.n_orders

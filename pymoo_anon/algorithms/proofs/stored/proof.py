@@ -297,13 +297,15 @@ class StoredLatticeProof(LatticeProof):
         X = nodes[:, np.newaxis] // self._measures.rules.strides % (self.problem.lengths + 1)
         F, G, lessons = self._lessons(X)
         self.take(X, F, G)
-        for node, x, lesson in zip(nodes.tolist(), X, lessons, strict=True):
-            self._learn(node, x, lesson)
+        totals = X.sum(axis=1).tolist()
+        full = ((self.problem.lengths > X).sum(axis=1) > self._depth).tolist()
+        for i, node in enumerate(nodes.tolist()):
+            self._learn(node, X[i], lessons[i])
             # Last, so that a node whose evaluation is interrupted stays open.
             self._nodes.done[node] = True
-            self._n_done[x.sum()] += 1
+            self._n_done[totals[i]] += 1
             self.n_evaluated += 1
-            self.n_full += int(np.count_nonzero(x < self.problem.lengths) > self._depth)
+            self.n_full += full[i]
 
     def _lessons(self, X: Ints) -> tuple[Matrix, Matrix, list[Matrix]]:
         """F and G of nodes, and what their classes say about others: both may stand in a journal."""
