@@ -34,7 +34,7 @@ class Instance:
         sizes: Per attribute the number of its values, from 0 to one less.
         levels: Per attribute an (n_levels, n_values) int64 array, the group of every value at every level; empty for
             bits.
-        nodes: Per attribute with a taxonomy its place, and the runs of values that may be one group; empty for levels.
+        nodes: By the place of every attribute that has a taxonomy, the first and the last value of each of its nodes.
         codes: (n, n_attributes) int64 array, the values of every row.
         columns: Per other column an (n,) int64 array, its values.
         counts: (n,) int64 array, how many persons every row stands for.

@@ -99,7 +99,7 @@ class Space:
         return prod(own[0] for own in ways)
 
     def ends(self, j: int, start: int) -> list[int]:
-        """Where the next group may begin: with bits anywhere, in a taxonomy after the value or one of its nodes."""
+        """What may begin the next group: any later value, or in a taxonomy those after this value and its nodes."""
         if (nodes := self.nodes[j]) is None:
             return list(range(start + 1, self.sizes[j] + 1))
         return [start + 1, *(last + 1 for first, last in nodes if first == start)]
