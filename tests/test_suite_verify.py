@@ -224,6 +224,7 @@ def no_cut(members):
 GROWN_FRONTS = {
     "a member left out": (lambda members: members.pop(1), "the front lacks a point with the values"),
     "a value too good": (better_by_one, "has the values"),
+    "a bit of two": (put(1, 8, value=2), "is no point"),
     "a string that is no cut": (no_cut, "is no point: no cut of the taxonomy of goods"),
 }
 
