@@ -1,7 +1,7 @@
 """Make the instances of the suite, prove their fronts, and run the algorithms whose results are stored beside them.
 
     python benchmarks/make_suite.py [NAME ...]     the instances that are not there yet, or those that are named
-    python benchmarks/make_suite.py --baselines    the stored results, anew
+    python benchmarks/make_suite.py --baselines [NAME ...]    the stored results, anew: all, or those of the named
 
 An instance is never edited, only succeeded: the program refuses to write one that is there. Whoever wants it otherwise
 adds one with the next version.
@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from math import lcm
+from math import lcm, prod
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -24,21 +24,12 @@ from moocore import is_nondominated
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 from suite_features import features, support
+from suite_package import in_whole_numbers, of_package
 from suite_tables import TABLES, Table
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
-from pymoo_anon.objectives import (
-    AverageClassSize,
-    ClassificationMetric,
-    ClassSizeSum,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    Objective,
-    SensitiveCountSum,
-)
 from pymoo_anon.operators import (
+    ClosestValidRepair,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
@@ -46,10 +37,10 @@ from pymoo_anon.operators import (
     SingleStepMutation,
     ValidSampling,
 )
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem
+from pymoo_anon.problems import AnonymizationProblem, PartitionProblem
 from pymoo_anon.suite import Instance, load, names
 from pymoo_anon.suite.files import CONTRIBUTION, certificate_file, front_file, instance_file, result_file
-from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
+from pymoo_anon.suite.trees import n_cuts
 
 DATA = Path(__file__).parents[1] / "pymoo_anon" / "suite" / "data"
 ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
@@ -73,7 +64,7 @@ want("census-k-GLM-s40-v1", "census", "k GLM", limit=40)
 want("census-k-l-GLM-v1", "census", "k l:occupation GLM")
 want("census-Sk-GLM-v1", "census", "S_k GLM")
 want("census-Sk-Sl-GLM-v1", "census", "S_k S_l:occupation GLM")
-want("census-l-GLM-DM-k5-s40-v1", "census", "l:occupation GLM DM", limit=40, at_least=5)
+want("census-l-GLM-DM-k5-s40-v1", "census", "l:occupation GLM DM", limit=40, constraints={"k": 5})
 want("earners-k-GLM-CM-v1", "earners", "k GLM CM:salary-class")
 want("earners-k-l-GLM-CM-s40-v1", "earners", "k l:occupation GLM CM:salary-class", limit=40)
 want("noise-k-GLM-v1", "noise", "k GLM")
@@ -98,6 +89,13 @@ want("clinic-bits-k-l-GLM-CM-s20-v1", "clinic", "k l:diagnosis GLM CM:outcome", 
 want("school-bits-k-GLM-CM-v1", "school", "k GLM CM:stays", space="bits")
 want("school-bits-k-l-Sl-GLM-CM-v1", "school", "k l:grade S_l:grade GLM CM:stays", space="bits")
 want("residents-bits-k-GLM-v1", "residents", "k GLM", space="bits")
+want("pharmacy-trees-k-l-GLM-CM-s20-v1", "pharmacy", "k l:reason GLM CM:refill", space="bits", limit=20)
+want("citizens-trees-k-GLM-s30-v1", "citizens", "k GLM", space="bits", limit=30)
+# Here classes are suppressed that break these constraints.
+violating = {"rule": "violating", "limit": 80, "constraints": {"k": 5, "l:diagnosis": 3}}
+want("patients-k-GLM-CM-k5-l3-x80-v1", "patients", "k GLM CM:outcome", **violating)
+violating = {"rule": "violating", "limit": 120, "constraints": {"k": 5, "l:purpose": 3}}
+want("trips-k-l-GLM-k5-l3-x120-v1", "trips", "k l:purpose GLM", **violating)
 
 
 def definition(name: str) -> str:
@@ -106,25 +104,34 @@ def definition(name: str) -> str:
     table: Table = TABLES[wanted["table"]]()
     attributes = wanted.get("attributes", tuple(table.levels))
     objectives = [_named(word) for word in wanted["objectives"]]
-    columns = sorted({own["column"] for own in objectives if "column" in own})
+    constraints = [{**_named(word), "at least": bound} for word, bound in wanted.get("constraints", {}).items()]
+    columns = sorted({own["column"] for own in (*objectives, *constraints) if "column" in own})
     matrix = np.column_stack([table.rows[own] for own in (*attributes, *columns)])
     rows, counts = np.unique(matrix, axis=0, return_counts=True)
     sizes = {own: len(table.levels[own][0]) for own in attributes}
     own_rows = dict(zip((*attributes, *columns), rows.T.tolist(), strict=True))
     bits = wanted["space"] == "bits"
-    n_points = np.prod([2.0 ** (sizes[own] - 1) if bits else len(table.levels[own]) for own in attributes])
-    short = int(np.clip(round(4 * n_points**0.5, -1), 120, 4000))
+    nodes = table.nodes if bits else {}
+    ways = {own: 2 ** (sizes[own] - 1) if bits else len(table.levels[own]) for own in attributes}
+    ways.update({own: n_cuts(tuple(map(tuple, tree)), 0, sizes[own] - 1) for own, tree in nodes.items()})
+    short = int(np.clip(round(4 * float(prod(ways.values())) ** 0.5, -1), 120, 4000))
     about = " ".join((TABLES[wanted["table"]].__doc__ or "").split())
     parts = {
         "name": name,
         "about": about,
         "space": wanted["space"],
         "attributes": [
-            {"name": own, "values": sizes[own], **({} if bits else {"levels": table.levels[own]})} for own in attributes
+            {
+                "name": own,
+                "values": sizes[own],
+                **({} if bits else {"levels": table.levels[own]}),
+                **({"nodes": nodes[own]} if own in nodes else {}),
+            }
+            for own in attributes
         ],
         "objectives": objectives,
-        "constraints": [{"measure": "k", "at least": wanted["at_least"]}] if "at_least" in wanted else [],
-        "suppression": {"rule": "at most", "limit": wanted["limit"]},
+        "constraints": constraints,
+        "suppression": {"rule": wanted.get("rule", "at most"), "limit": wanted["limit"]},
         "unit": lcm(*[max(size - 1, 1) for size in sizes.values()]),
         "budgets": [short, 4 * short],
         "rows": {own: own_rows[own] for own in attributes},
@@ -154,56 +161,11 @@ def _lines(parts: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(texts) + "\n}\n"
 
 
-def of_package(instance: Instance) -> AnonymizationProblem:
-    """The instance as a problem of this package, whose engine and proofs are quicker."""
-    hierarchies = {}
-    for j, (name, size) in enumerate(zip(instance.attributes, instance.sizes, strict=True)):
-        values = [f"{value}" for value in range(size)]
-        if instance.space == "bits":
-            hierarchies[name] = Hierarchy.flat(values)
-        else:
-            above = [[f"level {i}: {g}" for g in own] for i, own in enumerate(instance.levels[j].tolist()) if i]
-            hierarchies[name] = Hierarchy.from_levels([values, *above])
-    read = {own["column"]: own["measure"] for own in (*instance.objectives, *instance.constraints) if "column" in own}
-    labels = [column for column, measure in read.items() if measure == "CM"]
-    table = Microdata.from_codes(
-        hierarchies,
-        list(instance.codes.T),
-        instance.counts,
-        {name: instance.columns[name] for name in read},
-        {name: list(range(int(instance.columns[name].max()) + 1)) for name in read},
-        [column for column in read if column not in labels],
-        labels[0] if labels else None,
-    )
-    suppression = AtMost(instance.limit) if instance.rule == "at most" else Below(instance.limit)
-    constraints = [
-        _objective(own) >= own["at least"] if "at least" in own else _objective(own) <= own["at most"]
-        for own in instance.constraints
-    ]
-    kind = PartitionProblem if instance.space == "bits" else LatticeProblem
-    return kind(table, [_objective(own) for own in instance.objectives], suppression, constraints)
-
-
-def _objective(wanted: dict[str, Any]) -> Objective:
-    """The objective of this package that a measure of the suite is; its order is the same."""
-    kinds = {
-        "k": KAnonymity,
-        "l": DistinctLDiversity,
-        "S_k": ClassSizeSum,
-        "S_l": SensitiveCountSum,
-        "classes": AverageClassSize,
-        "GLM": GeneralLossMetric,
-        "CM": ClassificationMetric,
-        "DM": Discernibility,
-    }
-    kind = kinds[wanted["measure"]]
-    return kind(wanted["column"]) if "column" in wanted else kind()
-
-
 def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
     """Points of the whole front, how many points were evaluated, and how it is proven.
 
-    Bit strings of more than two objectives are all visited; everything else is proven by branch and bound.
+    Bit strings of more than two objectives are all visited, of those with taxonomies all cuts; everything else is
+    proven by branch and bound.
     """
     if isinstance(problem, PartitionProblem) and problem.n_obj > 2:
         n = 2**problem.n_var
@@ -211,11 +173,11 @@ def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
         for start in range(0, n, 4096):
             numbers = np.arange(start, min(start + 4096, n))
             batch = (numbers[:, np.newaxis] >> np.arange(problem.n_var)) & 1 == 1
-            batch, values = problem.compute_feasible(batch)
+            batch, values = problem.compute_feasible(batch[problem.is_valid(batch)])
             X, F = np.concatenate([X, batch]), np.concatenate([F, values])
             best = is_nondominated(F, keep_weakly=False)
             X, F = X[best], F[best]
-        return X, n, "exhaustive"
+        return X, problem.n_strings, "exhaustive"
     res = minimize(problem, BranchAndBound(), seed=1)
     assert res.algorithm.certified
     return np.atleast_2d(res.X), res.algorithm.n_evaluated, "branch and bound"
@@ -315,17 +277,6 @@ def places(name: str) -> list[tuple[str, ...]]:
     return [instance_file(name), front_file(name), result_file(name), certificate_file(name)]
 
 
-def in_whole_numbers(instance: Instance, problem: AnonymizationProblem, F: np.ndarray | None) -> np.ndarray:
-    """(n, n_obj) array: values of the package's problem as the instance has them, minimised."""
-    values = problem.natural(np.empty((0, problem.n_obj)) if F is None else np.atleast_2d(F))
-    for j, own in enumerate(instance.objectives):
-        if own["measure"] == "GLM":
-            values[:, j] *= instance.unit
-        elif own["measure"] == "classes":
-            values[:, j] = problem.table.n_rows / values[:, j]
-    return np.rint(values) * instance.signs
-
-
 def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
     """The best of so many random points, all equally likely."""
     rng = np.random.default_rng(seed)
@@ -347,15 +298,22 @@ def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int
             "sampling": ValidSampling(),
             "crossover": PartitionCrossover(),
             "mutation": PerAttributeBitMutation(),
+            # Without a taxonomy every string is valid, and no repair draws random numbers.
+            **({"repair": ClosestValidRepair()} if problem.taxonomies else {}),
         }
     kind = NSGA2(pop_size=40, **operators) if algorithm == "NSGA-II" else PBGEA(pop_size=25, **operators)
     return minimize(problem, kind, ("n_eval", budget), seed=seed).F
 
 
-def run_baselines() -> None:
-    """Run every algorithm on every instance, once per seed, and write what it reaches within the short budget."""
-    rows = ["instance,algorithm,budget,seed,hypervolume,found"]
-    for name in names():
+def run_baselines(wanted: Sequence[str]) -> None:
+    """Run every algorithm on instances, once per seed, and write what it reaches within the short budget.
+
+    The stored rows of all other instances stay as they are.
+    """
+    path = DATA / "baselines.csv"
+    header, *stored = path.read_text(encoding="utf-8").splitlines()
+    rows = [row for row in stored if row.partition(",")[0] not in wanted]
+    for name in wanted:
         suite_problem = load(name)
         problem = of_package(suite_problem.instance)
         budget = suite_problem.budgets[0]
@@ -367,7 +325,9 @@ def run_baselines() -> None:
                 shares = f"{suite_problem.hypervolume_share(F):.6f},{suite_problem.found_share(F):.6f}"
                 rows.append(f"{name},{algorithm},{budget},{seed},{shares}")
         print(f"{name}: {process_time() - began:.1f} s", flush=True)
-    (DATA / "baselines.csv").write_text("\n".join(rows) + "\n", encoding="utf-8", newline="\n")
+    # Sorting keeps the order of equal names: that of algorithms and seeds.
+    rows.sort(key=lambda row: row.partition(",")[0])
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8", newline="\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -377,14 +337,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")
     given = parser.parse_args(arguments)
     missing = [name for name in WANTED if not DATA.joinpath(*front_file(name)).exists()]
-    for name in given.names or ([] if given.baselines else missing):
+    for name in [] if given.baselines else given.names or missing:
         began = process_time()
         write(name)
         certificate = json.loads(DATA.joinpath(*certificate_file(name)).read_text(encoding="utf-8"))
         told = ", ".join(f"{key} {certificate[key]}" for key in ("points", "evaluated", "proof", "members"))
         print(f"{name}: {told}, {process_time() - began:.1f} s", flush=True)
     if given.baselines:
-        run_baselines()
+        run_baselines(given.names or names())
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ too. Values are whole numbers from 0; columns depend on one another through a fe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from pymoo_anon.datasets import census_rows, make_census
+from pymoo_anon.datasets import census_rows, load_taxonomy, make_census
 
 
 @dataclass
@@ -22,11 +22,13 @@ class Table:
         levels: Per attribute that is generalized, the group of every value at every level.
         rows: Per attribute and other column, the value of every person.
         columns: The other columns.
+        nodes: Per attribute with a taxonomy the first and the last value of all nodes that are no leaves.
     """
 
     levels: dict[str, list[list[int]]]
     rows: dict[str, np.ndarray]
     columns: tuple[str, ...]
+    nodes: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
 def widths(n_values: int, *steps: int) -> list[list[int]]:
@@ -215,9 +217,45 @@ def residents() -> Table:
     return Table({name: widths(size) for name, size in sizes.items()}, rows, ("income",))
 
 
+def pharmacy() -> Table:
+    """Prescriptions: drug and region are leaves of invented taxonomies, age in six bands and sex are not."""
+    rng, n = np.random.default_rng(112), 3000
+    drug = skewed(rng, n, 9, 0.5)
+    nodes = {
+        "drug": [[0, 8], [0, 3], [0, 1], [4, 8], [4, 5], [6, 8]],
+        "region": [[0, 9], [0, 4], [0, 1], [2, 4], [5, 9], [5, 6], [7, 9]],
+    }
+    rows = {
+        "drug": drug,
+        "region": (skewed(rng, n, 10, 0.7) + 3 * (drug // 4)) % 10,
+        "age": around(rng, 1 + 0.4 * drug, 1.2, 6),
+        "sex": rng.integers(0, 2, n),
+        "reason": (drug // 2 + skewed(rng, n, 8, 1.0)) % 8,
+        "refill": (rng.random(n) < 0.1 + 0.08 * drug).astype(np.int64),
+    }
+    sizes = {"drug": 9, "region": 10, "age": 6, "sex": 2}
+    return Table({name: widths(size) for name, size in sizes.items()}, rows, ("reason", "refill"), nodes)
+
+
+def citizens() -> Table:
+    """6,000 rows of the invented census, age in decades; four attributes are leaves of packaged taxonomies."""
+    (frame,) = census_rows(6000, seed=113)
+    rows, levels, nodes = {"age": frame["age"].to_numpy() // 10 - 1}, {"age": widths(9)}, {}
+    for name in ("workclass", "education", "marital-status", "native-country"):
+        taxonomy = load_taxonomy(name)
+        places = {leaf: place for place, leaf in enumerate(taxonomy.leaves)}
+        rows[name], levels[name] = frame[name].map(places).to_numpy(), widths(len(places))
+        nodes[name] = [[first, last - 1] for first, last, _ in taxonomy.spans.tolist() if last - first > 1]
+    for name in ("race", "sex"):
+        rows[name] = np.unique(frame[name], return_inverse=True)[1]
+        levels[name] = widths(int(rows[name].max()) + 1)
+    return Table(levels, rows, (), nodes)
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     own.__name__: own
     for own in (
         patients, census, earners, noise, survey, trips, registry, claims, ledger, clinic, school, residents,
+        pharmacy, citizens,
     )
 }  # fmt: skip

@@ -21,6 +21,7 @@ from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
 from pymoo.optimize import minimize
 from suite_features import support
+from suite_package import in_whole_numbers, of_package
 
 from pymoo_anon import suite
 from pymoo_anon.suite.measures import LARGER_IS_BETTER
@@ -35,6 +36,16 @@ def told(name):
     return json.loads((DATA / "instances" / "json" / f"PymooAnon26_{name}.json").read_text(encoding="utf-8"))
 
 
+def random_nodes(rng, first, last):
+    """A tree over at least two values: the whole, and perhaps trees over its parts."""
+    nodes = [[first, last]]
+    middle = int(rng.integers(first, last))
+    for begin, end in ((first, middle), (middle + 1, last)):
+        if begin < end and rng.random() < 0.7:
+            nodes += random_nodes(rng, begin, end)
+    return nodes
+
+
 def random_instance(rng):
     """A small instance of any kind, with all measures as objectives and two constraints."""
     bits = rng.random() < 0.4
@@ -45,6 +56,9 @@ def random_instance(rng):
     for own in [] if bits else attributes:
         n = own["values"]
         own["levels"] = [list(range(n)), [value // 2 for value in range(n)], [0] * n]
+    for own in attributes if bits else []:
+        if own["values"] > 1 and rng.random() < 0.5:
+            own["nodes"] = random_nodes(rng, 0, own["values"] - 1)
     read = {"l": "s", "S_l": "s", "CM": "t"}
     counts = rng.integers(1, 5, len(rows))
     return {
@@ -55,9 +69,13 @@ def random_instance(rng):
         "objectives": [
             {"measure": own, "column": read[own]} if own in read else {"measure": own} for own in LARGER_IS_BETTER
         ],
-        "constraints": [{"measure": "k", "at least": 3}, {"measure": "l", "column": "s", "at most": 2}],
+        "constraints": [
+            {"measure": "k", "at least": 3},
+            {"measure": "l", "column": "s", "at least": 2},
+            {"measure": "l", "column": "s", "at most": 2},
+        ],
         "suppression": {
-            "rule": str(rng.choice(["at most", "below"])),
+            "rule": str(rng.choice(["at most", "below", "violating"])),
             "limit": int(rng.choice([0, 1, 4, counts.sum() // 2, counts.sum()])),
         },
         "unit": 840,
@@ -68,6 +86,20 @@ def random_instance(rng):
     }
 
 
+def is_cut(told, x):
+    """By the definition: every group of an attribute with a taxonomy is one value, or all those of one node."""
+    bits = iter(x)
+    for own in told["attributes"]:
+        groups = [[0]]
+        for value in range(1, own["values"]):
+            groups += [[value]] if next(bits) else []
+            groups[-1] += [value] if groups[-1] != [value] else []
+        nodes = [list(range(first, last + 1)) for first, last in own.get("nodes", [])]
+        if "nodes" in own and not all(len(group) == 1 or group in nodes for group in groups):
+            return False
+    return True
+
+
 def points(upper, n, rng):
     return np.vstack([0 * upper, upper, rng.integers(0, upper + 1, (n, len(upper)))])
 
@@ -75,18 +107,27 @@ def points(upper, n, rng):
 def test_the_suite_and_its_verifier_count_alike():
     """Whatever is suppressed, even all; on random instances with every measure and constraint."""
     rng = np.random.default_rng(1)
-    all_lost = 0
+    all_lost = invalid = 0
     for _ in range(150):
         made = random_instance(rng)
         instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
         X = points(instance.upper, 4, rng)
         values, excess = instance.evaluate(X)
-        assert [(own.tolist(), over.tolist()) for own, over in zip(values, excess, strict=True)] == [
-            tuple(map(list, space.at(x))) for x in X.tolist()
-        ]
+        assert excess.shape == (len(X), instance.n_constraints)
+        for x, own, over in zip(X.tolist(), values.tolist(), excess.tolist(), strict=True):
+            # The last constraint is that of taxonomies, which the verifier does not count: what is no cut is no point.
+            valid = not instance.nodes or is_cut(made, x)
+            assert not instance.nodes or (over.pop() <= 0) == valid
+            invalid += not valid
+            if not valid:
+                with pytest.raises(ValueError, match="is no point: no cut of the taxonomy of a"):
+                    space.at(x)
+            else:
+                assert space.at(x) == (own, over)
         assert instance.n_points == space.n_points
         all_lost += sum(not instance.released(x).kept.any() for x in X)
     assert all_lost > 10
+    assert invalid > 10
 
 
 def test_more_combinations_than_a_number_holds_are_counted():
@@ -114,21 +155,58 @@ def test_a_walk_of_the_verifier_meets_every_point():
         space = Space(random_instance(rng))
         upper = suite.Instance.from_json(json.dumps(space.told)).upper
         every = np.stack(np.meshgrid(*[np.arange(top + 1) for top in upper], indexing="ij"), -1).reshape(-1, len(upper))
-        assert sorted(map(str, space.walk())) == sorted(str(space.at(x)) for x in every.tolist())
+        cuts = [x for x in every.tolist() if not space.bits or is_cut(space.told, x)]
+        assert len(cuts) == space.n_points
+        assert sorted(map(str, space.walk())) == sorted(str(space.at(x)) for x in cuts)
+
+
+def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
+    """Three classes: 2 persons, 6 persons of one value, 4 persons of two. Smallest first would keep the second."""
+    made = {
+        **random_instance(np.random.default_rng(0)),
+        "space": "levels",
+        "attributes": [{"name": "a", "values": 3, "levels": [[0, 1, 2], [0, 0, 0]]}],
+        "rows": {"a": [0, 0, 1, 2, 2]},
+        "columns": {"s": [0, 1, 0, 0, 1], "t": [0, 0, 0, 0, 1]},
+        "counts": [1, 1, 6, 1, 3],
+        "objectives": [{"measure": "k"}, {"measure": "GLM"}, {"measure": "CM", "column": "t"}],
+        "constraints": [{"measure": "k", "at least": 3}, {"measure": "l", "column": "s", "at least": 2}],
+        "suppression": {"rule": "violating", "limit": 7},
+        "unit": 2,
+    }
+    values, excess = suite.Instance.from_json(json.dumps(made)).evaluate([[0], [1]])
+    assert values.tolist() == [[4, 16, 9], [12, 24, 3]]
+    assert excess.tolist() == [[-1, 0, 1], [-9, 0, -7]]
+    assert [Space(made).at([level]) for level in (0, 1)] == [([4, 16, 9], [-1, 0, 1]), ([12, 24, 3], [-9, 0, -7])]
+
+
+def test_strings_that_are_no_cuts_break_a_constraint():
+    """Of the nine drugs, 0 to 3 and 4 to 8 are nodes, and 6 to 8 within the second."""
+    problem = suite.load("pharmacy-trees-k-l-GLM-CM-s20-v1")
+    strings = np.zeros((4, problem.n_var))
+    strings[1, 3] = strings[2, 4] = strings[3, [0, 5]] = 1
+    assert problem.n_ieq_constr == 1
+    assert problem.evaluate(strings, return_values_of=["G"]).tolist() == [[0], [0], [2], [1]]
 
 
 @pytest.mark.parametrize("name", suite.names())
 def test_three_programs_agree(name):
     """The suite's plain numpy, the verifier, and the package's engine; at random points and at members of the front."""
     problem, space = suite.load(name), Space(told(name))
-    instance = problem.instance
-    members = problem.pareto_set()[:: len(problem.pareto_set()) // 2]
-    X = np.vstack([points(instance.upper, 2, np.random.default_rng(3)), members.astype(np.int64)])
+    instance, engine = problem.instance, of_package(problem.instance)
+    members, rng = problem.pareto_set()[:: len(problem.pareto_set()) // 2], np.random.default_rng(3)
+    drawn = engine.sample(4, rng) if instance.nodes else points(instance.upper, 2, rng)
+    X = np.vstack([drawn, members]).astype(np.int64)
     values, excess = instance.evaluate(X)
-    assert [own.tolist() for own in values] == [space.at(x)[0] for x in X.tolist()]
-    engine = make_suite.of_package(instance)
+    if instance.nodes:
+        excess, strays = excess[:, :-1], excess[:, -1]
+        assert (strays == 0).all()
+        assert instance.n_points == space.n_points == engine.n_strings
+    assert [(own, over) for own, over in zip(values.tolist(), excess.tolist(), strict=True)] == [
+        space.at(x) for x in X.tolist()
+    ]
     F = engine.evaluate(X.astype(engine.vtype), return_values_of=["F", "G"])
-    assert np.array_equal(make_suite.in_whole_numbers(instance, engine, F[0]), values * instance.signs)
+    assert np.array_equal(in_whole_numbers(instance, engine, F[0]), values * instance.signs)
     assert np.array_equal(F[1] <= 0, excess <= 0)
 
 
@@ -163,6 +241,9 @@ def test_the_suite_is_as_wide_as_it_says():
     assert min(own.n_points for own in levels) < 10**3
     assert max(own.n_points for own in levels) > 10**8
     assert len(levels) < len(problems)
+    trees = [problem.instance for problem in problems if problem.instance.nodes]
+    assert min(own.n_points for own in trees) < 10**5 < 10**11 < max(own.n_points for own in trees)
+    assert {problem.instance.rule for problem in problems} == {"at most", "violating"}
     assert sum(path.stat().st_size for path in DATA.rglob("*.*")) < 5 * 2**20
 
 
@@ -280,11 +361,36 @@ def test_every_instance_has_stored_results():
     assert stored[["hypervolume", "found"]].apply(pd.Series.between, left=0, right=1).all(axis=None)
 
 
-@pytest.mark.parametrize("name", ["patients-k-l-GLM-v1", "noise-k-GLM-v1", "trips-k-classes-v1"])
+def test_stored_results_of_others_stay(tmp_path, monkeypatch):
+    name = "patients-k-GLM-CM-k5-l3-x80-v1"
+    before = (DATA / "baselines.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "baselines.csv").write_text("\n".join(before) + "\n", encoding="utf-8")
+    monkeypatch.setattr(make_suite, "DATA", tmp_path)
+    monkeypatch.setattr(make_suite, "ALGORITHMS", ["random search"])
+    make_suite.main(["--baselines", name])
+    after = (tmp_path / "baselines.csv").read_text(encoding="utf-8").splitlines()
+    others = [row for row in before if not row.startswith(f"{name},")]
+    assert [row for row in after if not row.startswith(f"{name},")] == others
+    assert [row for row in after if row.startswith(f"{name},")] == [
+        row for row in before if row.startswith(f"{name},random search,")
+    ]
+    assert after[1:] == sorted(after[1:], key=lambda row: row.partition(",")[0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "patients-k-l-GLM-v1",
+        "noise-k-GLM-v1",
+        "trips-k-classes-v1",
+        "patients-k-GLM-CM-k5-l3-x80-v1",
+        "pharmacy-trees-k-l-GLM-CM-s20-v1",
+    ],
+)
 def test_proofs_give_the_stored_fronts(name):
     """In `noise` many losses are equal, and differ in the last bit of their floats."""
     problem = suite.load(name)
-    X, n_evaluated, proof = make_suite.prove(make_suite.of_package(problem.instance))
+    X, n_evaluated, proof = make_suite.prove(of_package(problem.instance))
     made = make_suite.exact_front(problem.instance, X)[:, problem.n_var :] * problem.instance.signs
     assert np.array_equal(made, problem.pareto_front())
     assert proof == problem.certificate["proof"]

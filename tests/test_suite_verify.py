@@ -1,12 +1,15 @@
 """The verifier finds what was damaged on purpose, in instances, fronts, results and certificates."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
+import make_suite
 import numpy as np
 import pytest
 from suite_features import support
+from suite_tables import Table, skewed, widths
 
 from pymoo_anon import suite
 from pymoo_anon.suite.verify import digest, faults, main
@@ -14,12 +17,13 @@ from pymoo_anon.suite.verify import digest, faults, main
 DATA = Path(suite.__file__).parent / "data"
 NAME = "patients-k-GLM-v1"
 CONSTRAINED = "census-l-GLM-DM-k5-s40-v1"
+GROWN = "shops-trees-k-GLM-k3-l2-x11-v1"
 
 
 class Files:
     """A copy of one instance's files, which may be damaged."""
 
-    def __init__(self, folder, name=NAME):
+    def __init__(self, folder, name=NAME, made=None):
         self.folder, self.name = folder, name
         self.instance = folder / "instances" / "json" / f"PymooAnon26_{name}.json"
         self.front = folder / "fronts" / f"{name}.csv"
@@ -27,7 +31,10 @@ class Files:
         self.certificate = folder / "certificates" / f"{name}.json"
         for path in (self.instance, self.front, self.result, self.certificate):
             path.parent.mkdir(parents=True)
-            shutil.copy(DATA / path.relative_to(folder), path)
+            if made is None:
+                shutil.copy(DATA / path.relative_to(folder), path)
+        for parts, text in made or ():
+            folder.joinpath(*parts).write_text(text, encoding="utf-8", newline="\n")
 
     def edit(self, path, change):
         """Change what a JSON file holds."""
@@ -74,6 +81,30 @@ class Files:
 @pytest.fixture
 def files(tmp_path):
     return Files(tmp_path)
+
+
+def shops():
+    """Goods and town have taxonomies, that of the town without a node below its root; age has none."""
+    rng, n = np.random.default_rng(2), 200
+    rows = {"goods": skewed(rng, n, 6, 0.5), "town": skewed(rng, n, 3), "age": rng.integers(0, 4, n)}
+    rows["reason"] = (rows["goods"] + skewed(rng, n, 4, 2)) % 4
+    levels = {"goods": widths(6), "town": widths(3), "age": widths(4)}
+    return Table(levels, rows, ("reason",), {"goods": [[0, 5], [0, 3], [0, 1], [4, 5]], "town": [[0, 2]]})
+
+
+@pytest.fixture(scope="module")
+def made():
+    """What the files of a small instance hold that has taxonomies and suppresses what violates constraints."""
+    wanted = {"table": "shops", "objectives": ["k", "GLM"], "space": "bits", "limit": 11, "rule": "violating"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(make_suite.TABLES, "shops", shops)
+        patch.setitem(make_suite.WANTED, GROWN, {**wanted, "constraints": {"k": 3, "l:reason": 2}})
+        return list(make_suite.files_of(GROWN))
+
+
+@pytest.fixture
+def grown(tmp_path, made):
+    return Files(tmp_path, GROWN, made)
 
 
 def put(*path, value):
@@ -161,6 +192,43 @@ RESULTS = {
 }
 
 
+NO_TREE = "the nodes of goods are no tree over its values"
+GROWN_INSTANCES = {
+    "a node less": (
+        lambda read: read["attributes"][0]["nodes"].remove([4, 5]),
+        "is no point: no cut of the taxonomy of goods",
+    ),
+    "a node more": (lambda read: read["attributes"][0]["nodes"].append([2, 3]), "the certificate's points must be 176"),
+    "no taxonomy": (lambda read: read["attributes"][1].pop("nodes"), "the certificate's points must be 224"),
+    "nodes that cross": (put("attributes", 0, "nodes", 1, value=[1, 4]), NO_TREE),
+    "no root": (lambda read: read["attributes"][0]["nodes"].pop(0), NO_TREE),
+    "a node twice": (put("attributes", 0, "nodes", 2, value=[0, 3]), NO_TREE),
+    "a node of one value": (put("attributes", 0, "nodes", 2, value=[1, 1]), NO_TREE),
+    "a node that ends before it begins": (put("attributes", 0, "nodes", 2, value=[3, 1]), NO_TREE),
+    "a node outside": (put("attributes", 0, "nodes", 2, value=[0, 6]), NO_TREE),
+    "another k": (put("constraints", 0, "at least", value=4), "has the values"),
+    "another l": (put("constraints", 1, "at least", value=3), "has the values"),
+    "fewer may be suppressed": (put("suppression", "limit", value=0), "breaks a constraint"),
+    "more may be suppressed": (put("suppression", "limit", value=12), "the front lacks a point with the values"),
+    "another rule": (put("suppression", "rule", value="at most"), "has the values"),
+    "no rule": (put("suppression", "rule", value="none"), "no rule of suppression is called 'none'"),
+    "no constraint on classes": (put("constraints", value=[]), "has the values"),
+}
+
+
+def no_cut(members):
+    """Bits of goods that part 0 from 1 to 3: no node."""
+    members[2][:5] = [1, 0, 0, 1, 0]
+
+
+GROWN_FRONTS = {
+    "a member left out": (lambda members: members.pop(1), "the front lacks a point with the values"),
+    "a value too good": (better_by_one, "has the values"),
+    "a bit of two": (put(1, 8, value=2), "is no point"),
+    "a string that is no cut": (no_cut, "is no point: no cut of the taxonomy of goods"),
+}
+
+
 def test_what_is_whole_holds(files):
     assert faults(files.folder, NAME) == ([], "14 members and all 960 points recounted")
     files.renew()
@@ -188,6 +256,32 @@ def test_damaged_fronts_are_found(files, damage):
     files.edit_front(change)
     assert any(message in found for found in files.found())
     assert not any("hash" in found for found in files.found())
+
+
+def test_taxonomies_and_violated_constraints_hold(grown):
+    sentences, recounted = faults(grown.folder, GROWN)
+    assert sentences == []
+    assert re.fullmatch(r"\d+ members and all 112 points recounted", recounted)
+
+
+@pytest.mark.parametrize("damage", GROWN_INSTANCES)
+def test_damaged_taxonomies_and_rules_are_found(grown, damage):
+    change, message = GROWN_INSTANCES[damage]
+    grown.edit_instance(change)
+    assert any(message in found for found in grown.found())
+    assert not any("hash" in found for found in grown.found())
+
+
+@pytest.mark.parametrize("damage", GROWN_FRONTS)
+def test_damaged_fronts_of_taxonomies_are_found(grown, damage):
+    change, message = GROWN_FRONTS[damage]
+    grown.edit_front(change)
+    assert any(message in found for found in grown.found())
+
+
+def test_taxonomies_beside_levels_are_found(files):
+    files.edit_instance(lambda read: read["attributes"][0].update(nodes=[[0, 89]]))
+    assert "the nodes of age are no tree over its values" in files.found()
 
 
 @pytest.mark.parametrize("damage", CERTIFICATES)

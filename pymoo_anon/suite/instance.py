@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.suite.measures import LARGER_IS_BETTER, Released, measured, whole_sums
+from pymoo_anon.suite.measures import LARGER_IS_BETTER, OF_CLASSES, Released, measured, whole_sums
+from pymoo_anon.suite.trees import Nodes, n_cuts, n_strays
 
 Ints = NDArray[np.int64]
 
@@ -33,13 +34,14 @@ class Instance:
         sizes: Per attribute the number of its values, from 0 to one less.
         levels: Per attribute an (n_levels, n_values) int64 array, the group of every value at every level; empty for
             bits.
+        nodes: By the place of every attribute that has a taxonomy, the first and the last value of each of its nodes.
         codes: (n, n_attributes) int64 array, the values of every row.
         columns: Per other column an (n,) int64 array, its values.
         counts: (n,) int64 array, how many persons every row stands for.
         unit: GLM counts loss in so many parts of a cell, which makes it whole.
         objectives: What is measured, each a mapping with "measure" and perhaps "column".
         constraints: What must hold, each such a mapping with "at least" or "at most".
-        rule: The rule of suppression: "at most" or "below".
+        rule: The rule of suppression: "at most", "below" or "violating".
         limit: Its number.
         budgets: Recommended numbers of evaluations, a short and a long one.
     """
@@ -50,6 +52,7 @@ class Instance:
     attributes: tuple[str, ...]
     sizes: tuple[int, ...]
     levels: tuple[Ints, ...]
+    nodes: Mapping[int, Nodes]
     codes: Ints
     columns: Mapping[str, Ints]
     counts: Ints
@@ -72,6 +75,7 @@ class Instance:
             attributes=tuple(own["name"] for own in attributes),
             sizes=tuple(own["values"] for own in attributes),
             levels=tuple(np.array(own["levels"], dtype=np.int64) for own in attributes if "levels" in own),
+            nodes={j: tuple(map(tuple, own["nodes"])) for j, own in enumerate(attributes) if "nodes" in own},
             codes=np.array([read["rows"][own["name"]] for own in attributes], dtype=np.int64).T,
             columns={name: np.array(values, dtype=np.int64) for name, values in read["columns"].items()},
             counts=np.array(read["counts"], dtype=np.int64),
@@ -92,8 +96,18 @@ class Instance:
 
     @property
     def n_points(self) -> int:
-        """Number of points of the search space."""
+        """Number of points of the search space; where there are taxonomies, of those that are cuts of all."""
+        if self.space == "bits":
+            return prod(
+                n_cuts(self.nodes[j], 0, size - 1) if j in self.nodes else 2 ** (size - 1)
+                for j, size in enumerate(self.sizes)
+            )
         return prod(int(top) + 1 for top in self.upper)
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of the constraints that are told, of the rule of suppression, and of the taxonomies."""
+        return len(self.constraints) + (self.rule == "violating") + (len(self.nodes) > 0)
 
     @property
     def signs(self) -> Ints:
@@ -135,18 +149,26 @@ class Instance:
 
         Returns:
             (n, n_obj) int64 array of the objectives with their natural signs, k and not -k; and (n, n_constraints)
-            int64 array, at most 0 where a constraint holds.
+            int64 array, at most 0 where a constraint holds. After those that are told comes, for the rule "violating",
+            the number of suppressed persons less its limit; then, for taxonomies, the number of groups that are none
+            of their nodes.
 
         Raises:
             ValueError: X has another shape, or holds a number that is not whole or out of range.
         """
         points = self.checked(X)
         values = np.empty((len(points), len(self.objectives)), dtype=np.int64)
-        excess = np.empty((len(points), len(self.constraints)), dtype=np.int64)
+        excess = np.empty((len(points), self.n_constraints), dtype=np.int64)
         for i, x in enumerate(points):
             released = self.released(x)
             values[i] = [measured(released, own) for own in self.objectives]
-            excess[i] = [_excess(measured(released, own), own) for own in self.constraints]
+            over = [_excess(measured(released, own), own) for own in self.constraints]
+            if self.rule == "violating":
+                over.append(released.n_suppressed - self.limit)
+            if self.nodes:
+                groups = self._groups(x)
+                over.append(sum(n_strays(own, groups[j]) for j, own in self.nodes.items()))
+            excess[i] = over
         return values, excess
 
     def released(self, x: Sequence[int] | Ints) -> Released:
@@ -168,8 +190,9 @@ class Instance:
             costs += (extents * (self.unit // max(size - 1, 1)))[own]
         _, class_of = np.unique(keys, return_inverse=True)
         sizes = whole_sums(class_of, self.counts, int(class_of.max()) + 1)
-        full_cost = len(self.sizes) * self.unit
-        return Released(class_of, sizes, self._kept(sizes), costs, full_cost, self.counts, self.columns)
+        full_cost, every = len(self.sizes) * self.unit, np.ones(len(sizes), dtype=bool)
+        released = Released(class_of, sizes, every, costs, full_cost, self.counts, self.columns)
+        return replace(released, kept=self._kept(released))
 
     def _groups(self, x: Ints) -> list[Ints]:
         """Per attribute the group of every value."""
@@ -178,14 +201,22 @@ class Instance:
         parts = np.split(x, np.cumsum([size - 1 for size in self.sizes])[:-1])
         return [np.concatenate([[0], np.cumsum(part)]) for part in parts]
 
-    def _kept(self, sizes: Ints) -> NDArray[np.bool_]:
-        """Which classes of these sizes are kept.
+    def _kept(self, released: Released) -> NDArray[np.bool_]:
+        """Which classes are kept.
 
-        The rule "below" suppresses every class with fewer persons than its limit. The rule "at most" suppresses the
-        smallest classes first, those of one size together, while they hold at most so many persons together.
+        The rule "below" suppresses every class with fewer persons than its limit. The rule "violating" suppresses every
+        class that has too few persons, or too few values of a column, for a constraint; its limit is a constraint of
+        its own. The rule "at most" suppresses the smallest classes first, those of one size together, while they hold
+        at most so many persons together.
         """
+        sizes, kept = released.sizes, released.kept
         if self.rule == "below":
             return sizes >= self.limit
+        if self.rule == "violating":
+            for own in self.constraints:
+                if "at least" in own and own["measure"] in OF_CLASSES:
+                    kept = kept & (OF_CLASSES[own["measure"]](released, own.get("column")) >= own["at least"])
+            return kept
         order = np.sort(sizes)
         up_to = np.cumsum(order)[np.searchsorted(order, sizes, side="right") - 1]
         return up_to > self.limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,13 +40,11 @@ class Released:
 
     def l(self, column: str) -> int:  # noqa: E743
         """Fewest different values in a class that is kept; all values of the column where none is."""
-        classes, values, _ = self._table(column)
-        different = np.bincount(classes, minlength=len(self.sizes))
-        return int(different[self.kept].min(initial=len(np.unique(values))))
+        return int(self.different(column)[self.kept].min(initial=len(np.unique(self.columns[column]))))
 
     def S_k(self, column: str | None) -> int:
         """Sum of the squared class sizes; all suppressed persons are one class."""
-        return int((self.sizes[self.kept] ** 2).sum() + self._n_suppressed**2)
+        return int((self.sizes[self.kept] ** 2).sum() + self.n_suppressed**2)
 
     def S_l(self, column: str) -> int:
         """Sum of the squared counts of values in classes; all suppressed persons are one class."""
@@ -68,15 +66,20 @@ class Released:
 
     def DM(self, column: str | None) -> int:
         """Discernibility: the square of every kept class, and for every suppressed person the number of all."""
-        return int((self.sizes[self.kept] ** 2).sum() + self._n_suppressed * self.counts.sum())
+        return int((self.sizes[self.kept] ** 2).sum() + self.n_suppressed * self.counts.sum())
 
     def classes(self, column: str | None) -> int:
         """Number of classes; all suppressed persons are one."""
-        return int(self.kept.sum() + (self._n_suppressed > 0))
+        return int(self.kept.sum() + (self.n_suppressed > 0))
 
     @property
-    def _n_suppressed(self) -> int:
+    def n_suppressed(self) -> int:
+        """Number of suppressed persons."""
         return int(self.sizes[~self.kept].sum())
+
+    def different(self, column: str) -> Ints:
+        """(n_classes,) int64 array: how many different values of a column each class has."""
+        return np.bincount(self._table(column)[0], minlength=len(self.sizes))
 
     def _table(self, column: str) -> tuple[Ints, Ints, Ints]:
         """How often every value of a column occurs in every class: classes, values and counts, those above 0."""
@@ -96,6 +99,12 @@ LARGER_IS_BETTER = {
     "GLM": False,
     "CM": False,
     "DM": False,
+}
+
+#: The measures that the worst class decides, and what they are of every class.
+OF_CLASSES: dict[str, Callable[[Released, Any], Ints]] = {
+    "k": lambda released, column: released.sizes,
+    "l": Released.different,
 }
 
 

@@ -49,7 +49,7 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         super().__init__(
             n_var=len(upper),
             n_obj=len(instance.objectives),
-            n_ieq_constr=len(instance.constraints),
+            n_ieq_constr=instance.n_constraints,
             xl=np.zeros(len(upper)),
             xu=upper.astype(float),
             vtype=bool if instance.space == "bits" else int,

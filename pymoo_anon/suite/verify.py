@@ -6,7 +6,7 @@ FOLDER holds `instances`, `fronts`, `results` and `certificates`. Nothing of the
 instance the program checks that
 
 - the certificate's hashes are those of the instance and the front (line ends do not count), and its numbers are right;
-- the instance is well formed: values in their domains, no row twice, levels that only merge;
+- the instance is well formed: values in their domains, no row twice, levels that only merge, taxonomies that are trees;
 - every member of the front has the values that it is said to have, satisfies all constraints, and is dominated by none;
 - the front in MOrepo's format is the same;
 - no point of the search space is missing, where it has at most so many points (a million unless told otherwise).
@@ -22,7 +22,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,36 +78,41 @@ class Space:
             self.n_rests.insert(0, len(keys))
             rest = now.reshape(-1)
         self.start = State(0 * rest, rest, 0 * rest, self.counts)
-
-    @property
-    def bits(self) -> bool:
-        """Whether points are bit strings."""
-        return bool(self.told["space"] == "bits")
-
-    @property
-    def n_var(self) -> int:
-        """Numbers in a point."""
-        return sum(self.sizes) - len(self.sizes) if self.bits else len(self.sizes)
+        self.bits = told["space"] == "bits"
+        self.rule, self.limit = told["suppression"]["rule"], told["suppression"]["limit"]
+        self.n_var = sum(self.sizes) - len(self.sizes) if self.bits else len(self.sizes)
+        # 1 for every objective that is minimised, -1 for the others.
+        self.signs = np.array([-1 if own["measure"] in _LARGER_IS_BETTER else 1 for own in told["objectives"]])
+        # Per attribute the first and the last value of all nodes of its taxonomy; None where every run is a group.
+        self.nodes = [own.get("nodes") for own in told["attributes"]]
 
     @property
     def n_points(self) -> int:
         """Number of points."""
-        if self.bits:
-            return int(2**self.n_var)
-        return prod(len(list(own["levels"])) for own in self.told["attributes"])
+        if not self.bits:
+            return prod(len(list(own["levels"])) for own in self.told["attributes"])
+        # How many ways there are to group the values from each one to the end, from the last value on.
+        ways = [[1] * (size + 1) for size in self.sizes]
+        for j, own in enumerate(ways):
+            for start in reversed(range(self.sizes[j])):
+                own[start] = sum(own[end] for end in self.ends(j, start))
+        return prod(own[0] for own in ways)
 
-    @property
-    def signs(self) -> Ints:
-        """1 for every objective that is minimised, -1 for the others."""
-        return np.array([-1 if own["measure"] in _LARGER_IS_BETTER else 1 for own in self.told["objectives"]])
+    def ends(self, j: int, start: int) -> list[int]:
+        """What may begin the next group: any later value, or in a taxonomy those after this value and its nodes."""
+        if (nodes := self.nodes[j]) is None:
+            return list(range(start + 1, self.sizes[j] + 1))
+        return [start + 1, *(last + 1 for first, last in nodes if first == start)]
 
-    def choices(self, j: int) -> Iterator[Ints]:
-        """All ways to group the values of attribute j."""
-        if self.bits:
-            for bits in product((0, 1), repeat=self.sizes[j] - 1):
-                yield np.concatenate([[0], np.cumsum(bits, dtype=np.int64)])
-        else:
+    def choices(self, j: int, start: int = 0) -> Iterator[Ints]:
+        """All ways to group the values of attribute j, with bits those from one value to the end."""
+        if not self.bits:
             yield from (np.array(level) for level in self.told["attributes"][j]["levels"])
+        elif start == self.sizes[j]:
+            yield np.empty(0, dtype=np.int64)
+        else:
+            for end in self.ends(j, start):
+                yield from (np.append([0] * (end - start), 1 + own) for own in self.choices(j, end))
 
     def groups(self, x: Sequence[int]) -> list[Ints]:
         """How a point groups the values of every attribute.
@@ -115,14 +120,16 @@ class Space:
         Raises:
             ValueError: It is no point of the space.
         """
-        if len(x) != self.n_var or min(x) < 0:
+        if len(x) != self.n_var or min(x) < 0 or (self.bits and max(x) > 1):
             raise ValueError(f"{list(x)} is no point")
         if not self.bits:
             return [np.array(own["levels"][level]) for own, level in zip(self.told["attributes"], x, strict=True)]
-        if max(x) > 1:
-            raise ValueError(f"{list(x)} is no point")
-        ends = np.cumsum([size - 1 for size in self.sizes])
-        return [np.concatenate([[0], np.cumsum(part)]) for part in np.split(np.array(x), ends[:-1])]
+        parts = np.split(np.array(x), np.cumsum([size - 1 for size in self.sizes])[:-1])
+        for j, part in enumerate(parts):
+            starts = [0, *(np.flatnonzero(part) + 1).tolist(), self.sizes[j]]
+            if any(end not in self.ends(j, start) for start, end in pairwise(starts)):
+                raise ValueError(f"{list(x)} is no point: no cut of the taxonomy of {self.attributes[j]}")
+        return [np.concatenate([[0], np.cumsum(part)]) for part in parts]
 
     def step(self, state: State, j: int, groups: Ints) -> State:
         """The rows once attribute j is generalized, those that are alike as one."""
@@ -162,13 +169,7 @@ class Space:
         """
         starts = np.flatnonzero(np.concatenate([[True], state.part[1:] != state.part[:-1]]))
         sizes, costs = np.add.reduceat(state.persons, starts), state.cost[starts]
-        rule, limit = self.told["suppression"]["rule"], self.told["suppression"]["limit"]
-        if rule == "below":
-            kept = sizes >= limit
-        else:
-            # The smallest classes go first, all of one size together, while they hold no more persons than the limit.
-            different, place, number = np.unique(sizes, return_inverse=True, return_counts=True)
-            kept = (np.cumsum(different * number) > limit)[place]
+        kept = self.kept(state, sizes)
         lost = int(sizes[~kept].sum())
 
         def value(wanted: dict[str, Any]) -> int:
@@ -196,7 +197,22 @@ class Space:
             own["at least"] - value(own) if "at least" in own else value(own) - own["at most"]
             for own in self.told["constraints"]
         ]
+        over += [lost - self.limit] if self.rule == "violating" else []
         return [value(own) for own in self.told["objectives"]], over
+
+    def kept(self, state: State, sizes: Ints) -> NDArray[np.bool_]:
+        """The classes that are not suppressed."""
+        kept: NDArray[np.bool_] = sizes >= (self.limit if self.rule == "below" else 1)
+        if self.rule == "at most":
+            # The smallest classes go first, all of one size together, while they hold no more persons than the limit.
+            different, place, number = np.unique(sizes, return_inverse=True, return_counts=True)
+            kept = (np.cumsum(different * number) > self.limit)[place]
+        for own in self.told["constraints"] if self.rule == "violating" else []:
+            if own["measure"] == "k" and "at least" in own:
+                kept &= sizes >= own["at least"]
+            if own["measure"] == "l" and "at least" in own:
+                kept &= (self._table(state, own["column"], len(sizes)) > 0).sum(axis=1) >= own["at least"]
+        return kept
 
     def _table(self, state: State, column: str, n_classes: int) -> Ints:
         """(n_classes, n_values) array: how often every class has every value of a column."""
@@ -207,15 +223,9 @@ class Space:
 
 
 def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
-    """What is wrong with one instance, its front or its certificate.
+    """What is wrong with one instance, its front or its certificate, none where all holds; and what was recounted.
 
-    Args:
-        folder: Where the files are.
-        name: The instance.
-        most: Visit all points where there are no more.
-
-    Returns:
-        Sentences, none where all holds; and what was recounted.
+    All points are visited where there are no more than `most`.
     """
     try:
         certificate = json.loads((folder / "certificates" / f"{name}.json").read_text(encoding="utf-8"))
@@ -241,9 +251,8 @@ def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
         found += wrong_result(json.loads(result.read_text(encoding="utf-8")), instance.stem, space, values)
         if found or space.n_points > most:
             return found, f"{len(members)} members recounted"
-        return missing(
-            space, values * space.signs
-        ), f"{len(members)} members and all {space.n_points:,} points recounted"
+        found = missing(space, values * space.signs)
+        return found, f"{len(members)} members and all {space.n_points:,} points recounted"
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         return [f"its files cannot be read: {type(error).__name__}: {error}"], ""
 
@@ -263,16 +272,27 @@ def malformed(space: Space, name: str) -> list[str]:
     rows = np.stack([*space.codes, *space.columns.values()])
     if np.unique(rows, axis=1).shape[1] < len(space.counts):
         found.append("a row is there twice")
-    for own in [] if space.bits else space.told["attributes"]:
-        levels = [np.array(level) for level in own["levels"]]
+    for own in space.told["attributes"]:
+        if "nodes" in own and (not space.bits or not is_tree(own["nodes"], own["values"])):
+            found.append(f"the nodes of {own['name']} are no tree over its values")
+        levels = [np.arange(own["values"])] if space.bits else [np.array(level) for level in own["levels"]]
         if any(len(level) != own["values"] for level in levels) or len(np.unique(levels[0])) != own["values"]:
             found.append(f"the first level of {own['name']} is not its values")
         for below, above in pairwise(levels):
             if len(set(zip(below.tolist(), above.tolist(), strict=True))) != len(np.unique(below)):
                 found.append(f"a level of {own['name']} does not merge the groups of the level below")
+    if space.rule not in ("at most", "below", "violating"):
+        found.append(f"no rule of suppression is called {space.rule!r}")
     if any(space.told["unit"] % max(size - 1, 1) for size in space.sizes):
         found.append("the unit does not make the loss whole")
     return found
+
+
+def is_tree(nodes: list[list[int]], size: int) -> bool:
+    """Whether runs of values, each there once, lie side by side or within one another, and one holds all values."""
+    runs = all(0 <= first < last < size for first, last in nodes) and [0, size - 1] in nodes
+    crossing = any(a < c <= b < d for a, b in nodes for c, d in nodes)
+    return runs and not crossing and len(set(map(tuple, nodes))) == len(nodes)
 
 
 def wrong_numbers(certificate: dict[str, Any], space: Space, n_members: int, name: str) -> list[str]:
@@ -357,14 +377,7 @@ def missing(space: Space, F: Ints) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what is asked for, and say what was found.
-
-    Args:
-        arguments: Those of the command line; None reads them.
-
-    Returns:
-        0, or 1 where there is a fault.
-    """
+    """Check what is asked for, say what was found, and return 0, or 1 where there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")

@@ -1,0 +1,94 @@
+"""The suite's instances as problems of this package, whose engine and proofs are quicker than plain numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pymoo_anon.objectives import (
+    AverageClassSize,
+    ClassificationMetric,
+    ClassSizeSum,
+    Discernibility,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    SensitiveCountSum,
+)
+from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem
+from pymoo_anon.suite import Instance
+from pymoo_anon.suite.trees import Nodes
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
+
+
+def of_package(instance: Instance) -> AnonymizationProblem:
+    """The instance as a problem of this package."""
+    hierarchies, taxonomies = {}, {}
+    for j, (name, size) in enumerate(zip(instance.attributes, instance.sizes, strict=True)):
+        values = [f"{value}" for value in range(size)]
+        if instance.space == "bits":
+            hierarchies[name] = Hierarchy.flat(values)
+            if j in instance.nodes:
+                taxonomies[name] = _taxonomy(instance.nodes[j], 0, size - 1)
+        else:
+            above = [[f"level {i}: {g}" for g in own] for i, own in enumerate(instance.levels[j].tolist()) if i]
+            hierarchies[name] = Hierarchy.from_levels([values, *above])
+    read = {own["column"]: own["measure"] for own in (*instance.objectives, *instance.constraints) if "column" in own}
+    labels = [column for column, measure in read.items() if measure == "CM"]
+    table = Microdata.from_codes(
+        hierarchies,
+        list(instance.codes.T),
+        instance.counts,
+        {name: instance.columns[name] for name in read},
+        {name: list(range(int(instance.columns[name].max()) + 1)) for name in read},
+        [column for column in read if column not in labels],
+        labels[0] if labels else None,
+    )
+    suppression = {"at most": AtMost, "below": Below, "violating": Violating}[instance.rule](instance.limit)
+    constraints = [
+        _objective(own) >= own["at least"] if "at least" in own else _objective(own) <= own["at most"]
+        for own in instance.constraints
+    ]
+    objectives = [_objective(own) for own in instance.objectives]
+    if instance.space == "bits":
+        return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
+    return LatticeProblem(table, objectives, suppression, constraints)
+
+
+def _taxonomy(nodes: Nodes, first: int, last: int) -> Taxonomy:
+    """The tree of these nodes, a value being called by its number; the children of each lie side by side within it."""
+    tree = {(value, value): {"name": f"{value}"} for value in range(first, last + 1)}
+    # Small ones first, so that what lies within a node is there before it.
+    for begin, end in sorted(nodes, key=lambda node: node[1] - node[0]):
+        within = [own for own in sorted(tree) if begin <= own[0] and own[1] <= end]
+        tree[begin, end] = {"name": f"{begin} to {end}", "children": [tree.pop(own) for own in within]}
+    return Taxonomy.from_nested(tree[first, last])
+
+
+def _objective(wanted: dict[str, Any]) -> Objective:
+    """The objective of this package that a measure of the suite is; its order is the same."""
+    kinds = {
+        "k": KAnonymity,
+        "l": DistinctLDiversity,
+        "S_k": ClassSizeSum,
+        "S_l": SensitiveCountSum,
+        "classes": AverageClassSize,
+        "GLM": GeneralLossMetric,
+        "CM": ClassificationMetric,
+        "DM": Discernibility,
+    }
+    kind = kinds[wanted["measure"]]
+    return kind(wanted["column"]) if "column" in wanted else kind()
+
+
+def in_whole_numbers(instance: Instance, problem: AnonymizationProblem, F: np.ndarray | None) -> np.ndarray:
+    """(n, n_obj) array: values of the package's problem as the instance has them, minimised."""
+    values = problem.natural(np.empty((0, problem.n_obj)) if F is None else np.atleast_2d(F))
+    for j, own in enumerate(instance.objectives):
+        if own["measure"] == "GLM":
+            values[:, j] *= instance.unit
+        elif own["measure"] == "classes":
+            values[:, j] = problem.table.n_rows / values[:, j]
+    return np.rint(values) * instance.signs
