@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from tasks import BOUNDED, minimal, sorted_rows, tasks
+from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import share_off
@@ -22,14 +22,17 @@ from pymoo_anon.objectives import (
     ClassificationMetric,
     ClassSizeSum,
     Discernibility,
+    DistinctLDiversity,
+    EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
     MaximumRisk,
     Objective,
+    Precision,
     SensitiveCountSum,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -130,9 +133,53 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
         assert (bounds[np.newaxis] <= between[:, np.newaxis]).all(axis=2).any(axis=1).all()
 
 
+@pytest.mark.parametrize(
+    ("objectives", "constraints"),
+    [
+        ([GeneralLossMetric()], []),
+        ([Discernibility(), KAnonymity()], []),
+        ([DistinctLDiversity("s0"), Precision()], [MaximumRisk() <= 0.5]),
+        ([EntropyLDiversity("s0"), ClassificationMetric("s1")], [DistinctLDiversity("s0") >= 2]),
+    ],
+    ids=str,
+)
+def test_the_corners_of_a_box_bound_all_of_its_nodes_where_much_is_suppressed(objectives, constraints):
+    """More rows and larger limits, so that there are many cases; what is bounded alone is bounded among others."""
+    rules = [AtMost(12), AtMost(40), Below(4), *([Violating(30)] if constraints else [])]
+    rng = np.random.default_rng(0)
+    for rule in rules:
+        problem = LatticeProblem(invented(0), objectives, suppression=rule, constraints=constraints)
+        own, X = Corners(problem), problem.nodes(0, problem.n_nodes)
+        F, G = problem.evaluate(X, return_values_of=["F", "G"])
+        feasible = (G <= 0).all(axis=1)
+        found, every = [], []
+        for _ in range(25):
+            low, high = np.sort(X[rng.choice(len(X), 2)], axis=0)
+            (floors, _), (_, tops) = problem.study(np.array([low, high]), own.lesson)
+            every.append(Box(low, high, np.maximum(floors, own.floors_of(low)), tops))
+            found.append(own.bounds(every[-1:]))
+            bounds = found[-1][:, : problem.n_obj]
+            between = F[feasible & (low <= X).all(axis=1) & (high >= X).all(axis=1)]
+            assert (bounds[np.newaxis] <= between[:, np.newaxis]).all(axis=2).any(axis=1).all()
+        np.testing.assert_array_equal(own.bounds(every), np.concatenate(found))
+
+
+def test_what_states_no_bounds_may_be_a_constraint():
+    class Largest(Objective):
+        name, maximize = "largest", True
+
+        def evaluate_one(self, classes):
+            return float(classes.sizes.max())
+
+    problem = LatticeProblem(invented(0), [GeneralLossMetric()], constraints=[Largest() >= 20], suppression=3)
+    np.testing.assert_array_equal(solved(problem).F, problem.pareto_front())
+
+
 def test_bounds_are_exact_where_nothing_is_suppressed():
     """No rounding of a floor keeps the last box open: members with the same loss stand for it."""
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    # Before anything is evaluated, values are in their ranges.
+    assert begun(problem).open_bounds.tolist() == [[-1000, 0]]
     own = Corners(problem)
     X = problem.nodes(0, problem.n_nodes)[::97]
     floors = np.array([own.floors_of(x) for x in X])

@@ -91,6 +91,8 @@ def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
     np.testing.assert_array_equal(bounds[:, 3], LatticeProblem(TABLE, [GeneralLossMetric()]).compute(nodes)[:, 0])
     F = problem.compute(nodes)
     assert (bounds <= F).all()
+    # What an evaluated node says of its specializations, it says of itself.
+    assert np.isfinite(bounds[known.done]).all()
     # Suppressed rows may add up to more than they did in their classes.
     assert (F[:, 2] - bounds[:, 2]).min() < 5**2
 
