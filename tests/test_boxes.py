@@ -26,6 +26,7 @@ from pymoo_anon.objectives import (
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
+    KLDivergence,
     MaximumRisk,
     Objective,
     Precision,
@@ -88,6 +89,21 @@ def test_a_floor_of_all_generalizations_is_below_each_of_them(monkeypatch):
     losses, corners = terms[nodes, columns].sum(axis=1), Corners(problem)
     for x in nodes[:: problem.n_nodes // 50]:
         assert corners.floors_of(x).tolist() == [losses[(nodes >= x).all(axis=1)].min()]
+
+
+def test_an_attribute_that_never_varies_stays_lowest_where_no_higher_level_is_cheaper(monkeypatch):
+    table = Microdata.from_frame(
+        pd.DataFrame({"a": [0, 0, 0, 0], "b": [0, 1, 2, 3], "c": [0, 0, 0, 0]}),
+        {name: Hierarchy.intervals(0, 16, widths=[2, 4, 8]) for name in "abc"},
+    )
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()])
+    assert Corners(problem).highest.tolist() == [0, 4, 0]
+    # Other measures may tell levels apart.
+    assert Corners(LatticeProblem(table, [KAnonymity(), KLDivergence()])).highest.tolist() == [4, 4, 4]
+    monkeypatch.setattr(GeneralLossMetric, "bounding", CheaperAbove)
+    terms = CheaperAbove(GeneralLossMetric()).attribute_floors(table.tuples, problem.groups)
+    assert (terms[0] > terms.min(axis=0))[[0, 2]].any()
+    assert Corners(problem).highest.tolist() == np.where(terms[0] > terms.min(axis=0), 4, [0, 4, 0]).tolist()
 
 
 @st.composite
