@@ -9,10 +9,13 @@ import pytest
 from pymoo.core.evaluator import Evaluator
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
+from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
+from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof
+from pymoo_anon.algorithms.proofs.stored.union import FINISHED, SLICE
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
@@ -118,6 +121,31 @@ def test_a_history_holds_no_bounds_and_copies_go_on():
     assert np.array_equal(algorithm.result().F, twin.result().F)
     assert algorithm.n_evaluated == twin.n_evaluated
     assert algorithm.proof is not twin.proof
+
+
+@pytest.mark.parametrize("other", [DistinctLDiversity("occupation"), ClassificationMetric("sex")], ids=repr)
+def test_a_slice_may_end_at_any_node(monkeypatch, other):
+    """Where little is looked at in one slice, nothing is passed over, and open bounds hold all that is left."""
+    objectives = [KAnonymity(), GeneralLossMetric(), other]
+    own = LatticeProblem(CENSUS, objectives, suppression=0.01)
+    front, right = own.pareto_front(max_nodes=own.n_nodes), stored.settle
+
+    def settle(nodes, start, open_nodes, *arguments):
+        end = min(start + 7, len(nodes))
+        position, why, n_open = right(nodes[:end], start, open_nodes, *arguments)
+        return position, SLICE if why == FINISHED and end < len(nodes) else why, n_open
+
+    monkeypatch.setattr(stored, "settle", settle)
+    monkeypatch.setattr(stored, "_SIFTED_TOGETHER", 10)
+    proof, n_advanced = BranchAndBound().setup(own, seed=1).proof, 0
+    while not proof.certified:
+        proof.advance()
+        n_advanced += 1
+        if n_advanced % 10 == 0:
+            settled = (proof.F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+            left = (proof.open_bounds()[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+            assert (settled | left).all()
+    np.testing.assert_array_equal(sorted_rows(proof.F), sorted_rows(front))
 
 
 def test_ask_says_what_to_do():

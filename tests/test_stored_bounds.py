@@ -156,7 +156,8 @@ def stand_for_all(rules, cells, nodes, members, scratch):
 
 def test_a_node_is_covered_where_members_stand_for_all_that_it_can_be():
     answers = []
-    for seed in range(2500):
+    # In the last one a member just fails to stand for the node without any row.
+    for seed in [*range(2500), 2672]:
         rules, cells, nodes, members, scratch = drawn(seed)
         expected = stand_for_all(rules, cells, nodes, members, scratch)
         assert is_covered(0, rules, cells, nodes, members, scratch) == expected, seed

@@ -153,8 +153,11 @@ def test_a_tolerance_is_kept(seed):
         assert proof.certified
         np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
         # Every point of the whole front has a member that stands for it.
-        allowed = tolerance(epsilon, problem.n_obj).widened(expected)
+        own, column = tolerance(epsilon, problem.n_obj), proof._goal.loss
+        allowed = own.widened(expected)
         assert (proof.F[None] <= allowed[:, None] + 1e-9).all(axis=2).any(axis=1).all()
+        # The least loss that a member of 7 stands for.
+        assert own.widened(np.full((1, problem.n_obj), proof._settled_from(7.0)))[0, column] == pytest.approx(7)
 
 
 def test_a_wide_tolerance_of_k_passes_over_thresholds():
