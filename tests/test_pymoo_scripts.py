@@ -165,10 +165,10 @@ def test_parallelization_of_pymoo_works():
     assert np.array_equal(minimize(threaded, of_integers(), ("n_gen", 3), seed=1).F, expected.F)
 
 
-def test_joblib_works():
-    pytest.importorskip("joblib")
+@pytest.mark.parametrize("options", [{}, {"prefer": "threads"}], ids=["processes", "threads"])
+def test_joblib_works(options):
     plain = LATTICES["constraints"]
-    runner = JoblibParallelization(n_jobs=2, prefer="threads")
+    runner = JoblibParallelization(n_jobs=2, **options)
     own = LatticeProblem(plain.table, plain.objectives, plain.suppression, plain.constraints, elementwise_runner=runner)
     expected = minimize(plain, of_integers(), ("n_gen", 3), seed=1)
     assert np.array_equal(minimize(own, of_integers(), ("n_gen", 3), seed=1).F, expected.F)
