@@ -210,14 +210,14 @@ def long_strings() -> dict:
     _compile()
     found = {}
     _, found["k and GLM, at most 301 suppressed"] = proof(
-        crossover_problem([k, glm], rows=None, suppression=301), 600, THREADS
+        crossover_problem([k, glm], rows=None, suppression=301), 300, THREADS
     )
     for metric, label in ((Discernibility(), None), (cm, "salary-class")):
         for least in (5, 25, 100):
             own = crossover_problem([metric], Below(least), rows=None, label=label)
             found[f"{metric.name}, below {least} suppressed"] = _optimum(own, 120)
     found["PREF, GLM, 105 bits, below 15 suppressed"] = _optimum(
-        PartitionProblem(preference_table(), [glm], BELOW_15), 300
+        PartitionProblem(preference_table(), [glm], BELOW_15), 180
     )
     return {"strings": str(crossover_problem().n_strings), "runs": found}
 
