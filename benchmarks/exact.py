@@ -118,16 +118,20 @@ def strings_text(part: dict) -> str:
     )
 
 
+# matplotlib has ten colors.
+LINES = ("-", "--")
+
+
 def draw(runs: dict[str, dict]) -> None:
     """The gap over time of every proof that takes its time."""
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
-    for name, one in runs.items():
+    for i, (name, one) in enumerate(runs.items()):
         seconds = [point["seconds"] for point in one["course"]]
         gaps = [100 * min(point["gap"], 1.0) for point in one["course"]]
         if len(seconds) > 1:
-            axis.step(np.maximum(seconds, 0.1), gaps, where="post", label=name)
+            axis.step(np.maximum(seconds, 0.1), gaps, where="post", label=name, color=f"C{i}", linestyle=LINES[i // 10])
     axis.set_xscale("log")
     axis.set_xlabel("seconds")
     axis.set_ylabel("largest gap (% of the loss)")
