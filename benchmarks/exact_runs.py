@@ -99,7 +99,7 @@ def stored() -> dict:
 def _numpy_program() -> tuple[ByNumpy, np.ndarray]:
     """The numpy program, and random nodes for it, as in `engine.py`."""
     problem = LatticeProblem(fetch_adult(), [k, glm], suppression=301)
-    X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(200, problem.n_var))
+    X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(REPEATS * NUMPY_NODES, problem.n_var))
     return ByNumpy(fetch_adult(), 301), X
 
 

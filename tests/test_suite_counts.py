@@ -1,0 +1,163 @@
+"""The suite and its verifier on invented instances of every kind: both count alike, and as the definitions say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pymoo_anon import suite
+from pymoo_anon.suite.measures import LARGER_IS_BETTER
+from pymoo_anon.suite.verify import Space
+
+
+def random_nodes(rng, first, last):
+    """A tree over at least two values: the whole, and perhaps trees over its parts."""
+    nodes = [[first, last]]
+    middle = int(rng.integers(first, last))
+    for begin, end in ((first, middle), (middle + 1, last)):
+        if begin < end and rng.random() < 0.7:
+            nodes += random_nodes(rng, begin, end)
+    return nodes
+
+
+def random_instance(rng):
+    """A small instance of any kind, with all measures as objectives and two constraints."""
+    bits = rng.random() < 0.4
+    sizes = rng.integers(1, 5, 3) if bits else rng.integers(1, 9, 3)
+    sizes[0] = max(sizes[0], 2)
+    rows = np.unique(rng.integers(0, [*sizes, 3, 2], (rng.integers(1, 40), 5)), axis=0)
+    attributes = [{"name": f"a{j}", "values": int(size)} for j, size in enumerate(sizes)]
+    for own in [] if bits else attributes:
+        n = own["values"]
+        own["levels"] = [list(range(n)), [value // 2 for value in range(n)], [0] * n]
+    for own in attributes if bits else []:
+        if own["values"] > 1 and rng.random() < 0.5:
+            own["nodes"] = random_nodes(rng, 0, own["values"] - 1)
+    read = {"l": "s", "S_l": "s", "CM": "t"}
+    counts = rng.integers(1, 5, len(rows))
+    return {
+        "name": "random",
+        "about": "",
+        "space": "bits" if bits else "levels",
+        "attributes": attributes,
+        "objectives": [
+            {"measure": own, "column": read[own]} if own in read else {"measure": own} for own in LARGER_IS_BETTER
+        ],
+        "constraints": [
+            {"measure": "k", "at least": 3},
+            {"measure": "l", "column": "s", "at least": 2},
+            {"measure": "l", "column": "s", "at most": 2},
+        ],
+        "suppression": {
+            "rule": str(rng.choice(["at most", "below", "violating"])),
+            "limit": int(rng.choice([0, 1, 4, counts.sum() // 2, counts.sum()])),
+        },
+        "unit": 840,
+        "budgets": [10, 40],
+        "rows": {f"a{j}": rows[:, j].tolist() for j in range(3)},
+        "columns": {"s": rows[:, 3].tolist(), "t": rows[:, 4].tolist()},
+        "counts": counts.tolist(),
+    }
+
+
+def is_cut(told, x):
+    """By the definition: every group of an attribute with a taxonomy is one value, or all those of one node."""
+    bits = iter(x)
+    for own in told["attributes"]:
+        groups = [[0]]
+        for value in range(1, own["values"]):
+            groups += [[value]] if next(bits) else []
+            groups[-1] += [value] if groups[-1] != [value] else []
+        nodes = [list(range(first, last + 1)) for first, last in own.get("nodes", [])]
+        if "nodes" in own and not all(len(group) == 1 or group in nodes for group in groups):
+            return False
+    return True
+
+
+def points(upper, n, rng):
+    return np.vstack([0 * upper, upper, rng.integers(0, upper + 1, (n, len(upper)))])
+
+
+def test_the_suite_and_its_verifier_count_alike():
+    """Whatever is suppressed, even all; on random instances with every measure and constraint."""
+    rng = np.random.default_rng(1)
+    all_lost = invalid = 0
+    for _ in range(150):
+        made = random_instance(rng)
+        instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
+        X = points(instance.upper, 4, rng)
+        values, excess = instance.evaluate(X)
+        assert excess.shape == (len(X), instance.n_constraints)
+        for x, own, over in zip(X.tolist(), values.tolist(), excess.tolist(), strict=True):
+            # The last constraint is that of taxonomies, which the verifier does not count: what is no cut is no point.
+            valid = not instance.nodes or is_cut(made, x)
+            assert not instance.nodes or (over.pop() <= 0) == valid
+            invalid += not valid
+            if not valid:
+                with pytest.raises(ValueError, match="is no point: no cut of the taxonomy of a"):
+                    space.at(x)
+            else:
+                assert space.at(x) == (own, over)
+        assert instance.n_points == space.n_points
+        all_lost += sum(not instance.released(x).kept.any() for x in X)
+    assert all_lost > 10
+    assert invalid > 10
+
+
+def test_more_combinations_than_a_number_holds_are_counted():
+    """Nine attributes of 256 values: the first would be shifted out of 64 bits."""
+    rng = np.random.default_rng(4)
+    made = random_instance(rng)
+    levels = [list(range(256)), [value // 128 for value in range(256)]]
+    made.update(
+        space="levels",
+        attributes=[{"name": f"a{j}", "values": 256, "levels": levels} for j in range(9)],
+        rows={f"a{j}": rng.choice([0, 42, 255], 500).tolist() for j in range(9)},
+        columns={name: rng.integers(0, 3, 500).tolist() for name in "st"},
+        counts=[1] * 500,
+        unit=255,
+        suppression={"rule": "at most", "limit": 0},
+    )
+    instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
+    for x in ([0] * 9, [0, 1, 1, 1, 1, 1, 1, 1, 1], [1] * 9):
+        assert instance.evaluate([x])[0][0].tolist() == space.at(x)[0]
+
+
+def test_a_walk_of_the_verifier_meets_every_point():
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        space = Space(random_instance(rng))
+        upper = suite.Instance.from_json(json.dumps(space.told)).upper
+        every = np.stack(np.meshgrid(*[np.arange(top + 1) for top in upper], indexing="ij"), -1).reshape(-1, len(upper))
+        cuts = [x for x in every.tolist() if not space.bits or is_cut(space.told, x)]
+        assert len(cuts) == space.n_points
+        assert sorted(map(str, space.walk())) == sorted(str(space.at(x)) for x in cuts)
+
+
+def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
+    """Three classes: 2 persons, 6 persons of one value, 4 persons of two. Smallest first would keep the second."""
+    made = {
+        **random_instance(np.random.default_rng(0)),
+        "space": "levels",
+        "attributes": [{"name": "a", "values": 3, "levels": [[0, 1, 2], [0, 0, 0]]}],
+        "rows": {"a": [0, 0, 1, 2, 2]},
+        "columns": {"s": [0, 1, 0, 0, 1], "t": [0, 0, 0, 0, 1]},
+        "counts": [1, 1, 6, 1, 3],
+        "objectives": [{"measure": "k"}, {"measure": "GLM"}, {"measure": "CM", "column": "t"}],
+        "constraints": [{"measure": "k", "at least": 3}, {"measure": "l", "column": "s", "at least": 2}],
+        "suppression": {"rule": "violating", "limit": 7},
+        "unit": 2,
+    }
+    values, excess = suite.Instance.from_json(json.dumps(made)).evaluate([[0], [1]])
+    assert values.tolist() == [[4, 16, 9], [12, 24, 3]]
+    assert excess.tolist() == [[-1, 0, 1], [-9, 0, -7]]
+    assert [Space(made).at([level]) for level in (0, 1)] == [([4, 16, 9], [-1, 0, 1]), ([12, 24, 3], [-9, 0, -7])]
+
+
+def test_strings_that_are_no_cuts_break_a_constraint():
+    """Of the nine drugs, 0 to 3 and 4 to 8 are nodes, and 6 to 8 within the second."""
+    problem = suite.load("pharmacy-trees-k-l-GLM-CM-s20-v1")
+    strings = np.zeros((4, problem.n_var))
+    strings[1, 3] = strings[2, 4] = strings[3, [0, 5]] = 1
+    assert problem.n_ieq_constr == 1
+    assert problem.evaluate(strings, return_values_of=["G"]).tolist() == [[0], [0], [2], [1]]
