@@ -26,7 +26,7 @@ from pymoo_anon.algorithms.proofs.stored.members import members_of
 from pymoo_anon.algorithms.proofs.stored.node import gather, write_down
 from pymoo_anon.algorithms.proofs.stored.reading import _keep_refuted
 from pymoo_anon.algorithms.proofs.stored.rules import Measures, scratch_for
-from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, settle
+from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, _read_on, settle
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.engine.refuting import Cells, blocks_for, cells_of
 from pymoo_anon.objectives import ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity, MaximumRisk
@@ -238,7 +238,7 @@ def with_evidence(seed):
     memory = memory._replace(words=np.zeros(1, dtype=np.uint64), accepted=places[0], places=places[1])
     # What all of it says: every tuple touched, the fewest rows of each entry.
     scratch = scratch._replace(env=env, squares=scratch.squares.copy())
-    scratch.touched[:] = [*range(N_TUPLES), N_TUPLES]
+    scratch.touched[:] = [*range(N_TUPLES), 0, N_TUPLES]
     fewest = counts[speaks].min(axis=0, initial=2**32 - 1) * rules.weights
     scratch.squares[:] = np.minimum(scratch.squares, fewest.reshape(n_sums, N_TUPLES).sum(axis=1))
     members = members_for(rng, rules, cells, nodes, scratch)
@@ -277,6 +277,30 @@ def test_what_reading_teaches_is_kept_in_order_of_values():
     assert (evidence.numbers.tolist(), evidence.starts[e + 1]) == ([e + 1, first + 4], first + 4)
     assert (evidence.levels[e].tolist(), evidence.whole[e]) == ([1, 0], False)
     assert (evidence.reached[:, 0] >> np.uint64(63 - e) & np.uint64(1)).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 130])
+def test_lists_are_read_up_to_a_rising_value_and_every_tuple_counts_once(n):
+    rng = np.random.default_rng(n)
+    (rules, cells, _, _, evidence, _), _ = with_evidence(3)
+    cells = cells._replace(counts=rng.integers(1, 4, n))
+    # The last list is of all tuples: no room is left.
+    lists = [rng.permutation(n)[: rng.integers(0, n + 1)] for _ in range(4)] + [rng.permutation(n)]
+    values = [np.sort(rng.integers(1, 9, len(own)).astype(float)) for own in lists]
+    starts = np.cumsum([0, *map(len, lists)])
+    ids = np.concatenate(lists).astype(np.int32)
+    evidence = evidence._replace(starts=starts, ids=ids, values=np.concatenate(values))
+    scratch = scratch_for(rules, cells, 1)
+    scratch = scratch._replace(accepted=np.arange(5)[::-1].copy(), places=starts[:-1][::-1].copy())
+    seen, weight = set(), 0
+    for above in (0.0, 3.0, 3.5, 7.0, 8.0):
+        for a, (own, of) in enumerate(zip(lists[::-1], values[::-1], strict=True)):
+            weight += _read_on(a, above, cells, evidence, scratch)
+            seen |= set(own[of <= above].tolist())
+            assert weight == cells.counts[sorted(seen)].sum()
+            assert sorted(scratch.touched[: scratch.touched[-1]].tolist()) == sorted(seen)
+    assert len(seen) == n
+    assert scratch.work[3] == len(ids)
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 127, 128, 200])

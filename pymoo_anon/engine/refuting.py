@@ -335,7 +335,7 @@ def blocks_for(n_distinct: int) -> Blocks:
     )
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def split_class(members, levels, groups, split, cells, blocks):  # type: ignore[no-untyped-def]
     """Group the tuples of one class of a generalization by a specialization.
 

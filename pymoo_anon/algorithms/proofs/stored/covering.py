@@ -16,7 +16,7 @@ from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, MAJORITY, SQUARE
 from pymoo_anon.engine.compiled import njit
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Whether the members stand for all that a node can be, or it breaks a constraint.
 
@@ -67,7 +67,7 @@ def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-
         is_new = True
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def _are_possible(node, above, rules, nodes):  # type: ignore[no-untyped-def]
     """Whether the thresholds can be above these at all."""
     n_values = nodes.tops.shape[1]
@@ -79,7 +79,7 @@ def _are_possible(node, above, rules, nodes):  # type: ignore[no-untyped-def]
     return len(above) == n_values or above[n_values] < rules.amounts[0]
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def add_suppressed(above, is_new, rules, cells, scratch):  # type: ignore[no-untyped-def]
     """Add up the touched tuples that are suppressed; those that were added before stay so while thresholds rise."""
     sums, tally, n_touched = scratch.sums, scratch.tally, scratch.touched[-1]
@@ -101,7 +101,7 @@ def add_suppressed(above, is_new, rules, cells, scratch):  # type: ignore[no-unt
                 return
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def add_tuple(t, rules, cells, scratch):  # type: ignore[no-untyped-def]
     """Add what a tuple's suppression costs."""
     sums, tally = scratch.sums, scratch.tally
@@ -116,7 +116,7 @@ def add_tuple(t, rules, cells, scratch):  # type: ignore[no-untyped-def]
             tally[c, label] += rules.labels[c, t, label]
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """The least minimised value of a measure that is no threshold, above the thresholds."""
     kind, place = rules.kinds[o], rules.places[o]
@@ -145,7 +145,7 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
     return bound
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """Whether the bounds allow for the constraints; exactly on a limit a node keeps it."""
     for o in range(len(rules.kinds)):
@@ -161,7 +161,7 @@ def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     """Up to which value of a threshold a member stands for a node, as far as that one goes."""
     if d < members.reaches.shape[1]:
@@ -178,7 +178,7 @@ def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     return reach
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """The member that stands for the node up to the highest first threshold, or -1; members come in that order."""
     bounds = scratch.bounds
@@ -203,7 +203,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """The member that stands for all that a node can be at once, or -1; -2 where it breaks a constraint.
 
@@ -233,7 +233,7 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Whether a member is no worse than the bounds of a node in all that is no threshold."""
     for o in range(len(rules.kinds)):

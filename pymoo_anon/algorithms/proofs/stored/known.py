@@ -2,6 +2,9 @@
 
 A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
 tuple, and `named` gives them their names back.
+
+One compiled function passes a group to another by copying all that is known of every array in it, hundreds of words.
+That takes longer than most of what is done with one node. So what is called for every node is inlined by force.
 """
 
 from __future__ import annotations
@@ -141,11 +144,11 @@ class Scratch(NamedTuple):
         words: (room / 64,) uint64, the bits of the evidence that speaks of it.
         accepted: (room,) int64, the same as numbers, the latest first.
         places: (room,) int64, how far each of them was read.
-        stamp: (1,) int64.
-        stamps: (n_distinct,) int64: equal to the stamp where a tuple was touched.
+        marked: (n_distinct / 64,) uint64: a bit for each tuple, whether it was touched.
         env: (n_values, n_distinct) float, the least value of a touched tuple's classes; without rows where there is one
             threshold, to which all touched tuples belong.
-        touched: (n_distinct + 1,) int64: the touched tuples; their number comes last.
+        touched: (n_distinct + 2,) int64: the touched tuples, and room for one that may turn out to be there already;
+            their number comes last.
         counted: (n_distinct,) Boolean, by place in `touched`: whether it is among the suppressed.
         sums: (1 + n_additive,) float: rows that are suppressed, and what they lose.
         tally: (n_majority, n_labels) int64, their labels.
@@ -164,8 +167,7 @@ class Scratch(NamedTuple):
     words: Words
     accepted: Ints
     places: Ints
-    stamp: Ints
-    stamps: Ints
+    marked: Words
     env: Matrix
     touched: Ints
     counted: Flags

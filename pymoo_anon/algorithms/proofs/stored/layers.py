@@ -61,7 +61,7 @@ def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
     return n_found
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """What no generalization can be, a node cannot be either.
 

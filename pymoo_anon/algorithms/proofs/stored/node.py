@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from pymoo_anon.algorithms.proofs.stored.known import SQUARES
 from pymoo_anon.engine.compiled import njit
 
+# An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end.
+_U = np.uint64
 
-@njit(cache=True, nogil=True, allocates=False)
+
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     """Write the levels and floors of a node, and forget the touched tuples."""
     rest = node
@@ -26,7 +27,7 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     for o in range(len(rules.kinds)):
         if rules.kinds[o] == SQUARES:
             scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
-    scratch.stamp[0] += 1
+    scratch.marked[:] = 0
     scratch.touched[-1] = 0
 
 
@@ -46,7 +47,7 @@ def write_down(e, x, lengths, levels, reached):  # type: ignore[no-untyped-def]
             step += 1
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def gather(n_evidence, x, lengths, reached, words, accepted):  # type: ignore[no-untyped-def]
     """Gather the evidence of all generalizations of a node, the latest first.
 
@@ -79,8 +80,9 @@ def gather(n_evidence, x, lengths, reached, words, accepted):  # type: ignore[no
         # Invariant: the bits of the nodes that are gathered are cleared in `word`.
         while word > 0:
             low = word & (~word + np.uint64(1))
-            # The exponent of a power of two is its place among the bits, plus one.
-            accepted[n] = 64 * w + 64 - math.frexp(np.float64(low))[1]
+            # The exponent of a power of two is its place among the bits. A float holds it, plus 1023, behind 52 bits.
+            place = (np.float64(low).view(np.int64) >> 52) - 1023
+            accepted[n] = 64 * w + 63 - place
             n += 1
             word ^= low
     return n
@@ -95,12 +97,15 @@ def is_above(one, other):  # type: ignore[no-untyped-def]
     return j == len(one)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def touch(t, scratch):  # type: ignore[no-untyped-def]
-    """Make room for what is known of a tuple's classes."""
-    if scratch.stamps[t] != scratch.stamp[0]:
-        scratch.stamps[t] = scratch.stamp[0]
-        for h in range(len(scratch.env)):
-            scratch.env[h, t] = np.inf
-        scratch.touched[scratch.touched[-1]] = t
-        scratch.touched[-1] += 1
+    """Make room for what is known of a tuple's classes; returns whether there was none."""
+    word, bit = _U(t) >> _U(6), _U(1) << (_U(t) & _U(63))
+    if scratch.marked[word] & bit > _U(0):
+        return False
+    scratch.marked[word] |= bit
+    for h in range(len(scratch.env)):
+        scratch.env[h, t] = np.inf
+    scratch.touched[scratch.touched[-1]] = t
+    scratch.touched[-1] += 1
+    return True

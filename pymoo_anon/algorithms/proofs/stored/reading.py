@@ -23,7 +23,7 @@ _FAR_SMALLER = 0.2
 NEVER = -2
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def by_reading(node, n, rules, cells, known, evidence, scratch, blocks):  # type: ignore[no-untyped-def]
     """Split classes of the best generalization until too many tuples are in parts of at most the target."""
     base = _best_base(n, evidence, scratch)
@@ -56,8 +56,7 @@ def by_reading(node, n, rules, cells, known, evidence, scratch, blocks):  # type
         for i in range(len(members)):
             t, part = members[i], blocks.sizes[blocks.slots[i]]
             if part <= target:
-                if scratch.stamps[t] != scratch.stamp[0]:
-                    touch(t, scratch)
+                if touch(t, scratch):
                     weight += cells.counts[t]
                 evidence.ids[at] = t
                 evidence.values[at] = part
@@ -74,7 +73,7 @@ def by_reading(node, n, rules, cells, known, evidence, scratch, blocks):  # type
     return SETTLED
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def _best_base(n, evidence, scratch):  # type: ignore[no-untyped-def]
     """The evidence whose classes are split: that with the smallest classes that are kept, or -1.
 
