@@ -152,7 +152,8 @@ class Library:
         if m + n_entries > len(own.ids):
             more = max(len(own.ids), n_entries)
             grows["ids"], grows["values"] = _with_room(own.ids, more), _with_room(own.values, more)
-        self.arrays = own._replace(**grows)
+        if grows:
+            self.arrays = own._replace(**grows)
 
     def add(self, x: Ints, top: float, numbers: Ints, ids: Matrix, values: Matrix) -> int:
         """Keep the tuples in small classes of an evaluated node; returns the number of this evidence."""

@@ -21,12 +21,13 @@ def layer_sizes(lengths: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
+def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to nodes of one level sum, and find those that no member plainly stands for.
 
     Args:
         total: The level sum; the nodes of the sum above have their bounds.
-        first: The level of the first attribute, with which there are such nodes.
+        lowest: The least level of the first attribute.
+        highest: Its greatest level; with each level between the two there are such nodes.
         found: (n,) int64, written: the nodes that are left, in the order of their numbers.
         arrays: The arrays of all groups, as `known.named` takes them.
 
@@ -36,9 +37,10 @@ def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
     rules, _, known, members, _, scratch, _ = named(arrays)
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
     x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    x[0] = first
-    _fill(1, total - first, rules.lengths, x)
+    x[0] = lowest
+    _fill(1, total - lowest, rules.lengths, x)
     changed, n_found, hint = 0, 0, 0
+    # Invariant: all nodes before x have their bounds, and those of them that are left were found.
     while changed >= 0:
         for j in range(changed, n_var):
             numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
@@ -58,6 +60,11 @@ def screen(total, first, found, *arrays):  # type: ignore[no-untyped-def]
                 found[n_found] = node
                 n_found += 1
         changed = _next(x, rules.lengths)
+        if changed < 0 and x[0] < highest:
+            x[0] += 1
+            _fill(1, total - x[0], rules.lengths, x)
+            # As where another thread begins here: bounds do not depend on how many there are.
+            changed, hint = 0, 0
     return n_found
 
 

@@ -264,14 +264,16 @@ class StoredLatticeProof(LatticeProof):
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
         """The nodes of a layer that are not plainly settled."""
 
-        def find(first: int, scratch: Scratch) -> Ints:
-            found = np.empty(self._rest_sizes[total - first], dtype=np.int64)
-            n = screen(total, first, found, *self._arrays(nodes, members, scratch))
+        def find(levels: range, scratch: Scratch) -> Ints:
+            found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
+            n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
             return found[:n]
 
         lowest = max(total - len(self._rest_sizes) + 1, 0)
-        firsts = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
-        return np.concatenate(self._by_threads(find, firsts))
+        levels = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
+        # A call takes longer than a small part, so that one thread gets a single one.
+        parts = [levels] if len(self._scratches) == 1 else [range(level, level + 1) for level in levels]
+        return np.concatenate(self._by_threads(find, parts))
 
     def _by_threads(self, work: Callable[[Any, Scratch], Ints], parts: Sequence[Any]) -> list[Ints]:
         """What the parts of some work give, in their order; each of the threads has memory of its own."""
