@@ -85,6 +85,16 @@ def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(
     assert numbers[:3] == numbers[3:]
 
 
+def test_what_is_known_of_every_node_does_not_depend_on_threads():
+    """One thread screens a layer in a single part: hints of one part do not help another."""
+    known = []
+    for n_threads in (1, 2):
+        own = LatticeProblem(make_census(1000, seed=3), [KAnonymity(), GeneralLossMetric()], suppression=0.01)
+        own.n_threads = n_threads
+        known.append(minimize(own, BranchAndBound(), seed=1).algorithm.proof._nodes.tops)
+    np.testing.assert_array_equal(*known)
+
+
 def shuffled(seed, order):
     """A table of `invented` with its distinct tuples in another order."""
     from test_violating import invented_frame
