@@ -132,24 +132,22 @@ def _read_on(a, above, cells, evidence, scratch):  # type: ignore[no-untyped-def
     """Touch the tuples of a list up to a value, from where it was read before; returns how many new rows they are."""
     touched, marked, values, ids, counts = scratch.touched, scratch.marked, evidence.values, evidence.ids, cells.counts
     first, last = _U(scratch.places[a]), _U(evidence.starts[scratch.accepted[a] + 1])
-    n_before = _U(touched[-1])
-    e, n = first, n_before
+    e, n, weight = first, _U(touched[-1]), np.int64(0)
     # As `touch`, without a branch: nobody can foretell which tuples are new, and a wrong guess takes longer than both
     # ways. Invariant: n tuples are touched. One that is not new is overwritten by the next.
     while e < last and values[e] <= above:
         t = _U(ids[e])
         place = t & _U(63)
         word = marked[t >> _U(6)]
+        new = (~word >> place) & _U(1)
         touched[n] = t
-        n += (~word >> place) & _U(1)
+        n += new
+        weight += counts[t] * np.int64(new)
         marked[t >> _U(6)] = word | (_U(1) << place)
         e += _U(1)
-    weight = np.int64(0)
-    for i in range(n_before, n):
-        weight += counts[_U(touched[i])]
     touched[-1] = n
     scratch.places[a] = e
-    scratch.work[3] += e - first
+    scratch.work[3] += np.int64(e - first)
     return weight
 
 
