@@ -20,7 +20,8 @@ def njit(*, allocates: bool = True, **options: Any) -> Callable[[Callable[..., A
     Args:
         allocates: Whether the function makes or returns arrays. One that does neither need not count who refers to
             those that it is given. In short loops over tuples of arrays that is most of the time.
-        **options: As numba's `njit`: `cache`, `nogil`, `inline`, ...
+        **options: As numba's `njit`: `cache`, `nogil`, ... Its `forceinline` is for what short loops call with tuples
+            of arrays: to pass these takes longer than most of what is done with them.
     """
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates
