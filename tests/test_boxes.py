@@ -54,6 +54,7 @@ def begun(problem, **kwargs):
 
 def solved(problem, **kwargs):
     algorithm = begun(problem, **kwargs)
+    assert not algorithm.certified
     algorithm.run()
     assert isinstance(algorithm.proof, BoxProof)
     assert algorithm.certified

@@ -62,7 +62,7 @@ class BoxProof(LatticeProof):
     @property
     def certified(self) -> bool:
         """Whether all nodes are settled."""
-        return self._begun and self.n_undecided == 0
+        return self.n_undecided == 0
 
     @property
     def n_undecided(self) -> int:
