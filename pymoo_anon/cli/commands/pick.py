@@ -13,74 +13,82 @@ from pymoo_anon.cli.wishes import CHOICE, Wish
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
+_File = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE.toml]", help="The project file, after a search.", show_default=False),
+]
+_Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME>=N|NAME<=N",
+        help='A bound such as "k>=5" or "t<=0.3"; repeatable. It may be on what was no objective.',
+        rich_help_panel=_HOLDS,
+    ),
+]
+_Risk = Annotated[
+    float | None,
+    typer.Option(
+        metavar="CHANCE",
+        help="The greatest chance to find a person, 1 / k: 0.09, as EMA and Health Canada ask, needs k >= 12.",
+        show_default=False,
+        rich_help_panel=_HOLDS,
+    ),
+]
+_Least = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The least of a measure of which lower is better.",
+        show_default="the first objective that is a loss",
+        rich_help_panel=_TAKES,
+    ),
+]
+_Most = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The greatest of a measure of which higher is better.",
+        show_default=False,
+        rich_help_panel=_TAKES,
+    ),
+]
+_Row = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="The row of front.csv, 1 is the first.", show_default=False, rich_help_panel=_TAKES),
+]
+_Knee = Annotated[
+    bool,
+    typer.Option("--knee", help="Where each step on costs most for what it gains.", rich_help_panel=_TAKES),
+]
+_Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=W,...",
+        help='How much measures matter, such as "k=1,GLM=2": the least weighted shortfall.',
+        show_default=False,
+        rich_help_panel=_TAKES,
+    ),
+]
+_Evidence = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.json",
+        help="Show the choice of a release and its neighbours from the evidence alone.",
+        show_default=False,
+    ),
+]
+
 
 def pick(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE.toml]", help="The project file, after a search.", show_default=False),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME>=N|NAME<=N",
-            help='A bound such as "k>=5" or "t<=0.3"; repeatable. It may be on what was no objective.',
-            rich_help_panel=_HOLDS,
-        ),
-    ] = None,
-    risk: Annotated[
-        float | None,
-        typer.Option(
-            metavar="CHANCE",
-            help="The greatest chance to find a person, 1 / k: 0.09, as EMA and Health Canada ask, needs k >= 12.",
-            show_default=False,
-            rich_help_panel=_HOLDS,
-        ),
-    ] = None,
-    least: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The least of a measure of which lower is better.",
-            show_default="the first objective that is a loss",
-            rich_help_panel=_TAKES,
-        ),
-    ] = None,
-    most: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The greatest of a measure of which higher is better.",
-            show_default=False,
-            rich_help_panel=_TAKES,
-        ),
-    ] = None,
-    row: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="The row of front.csv, 1 is the first.", show_default=False, rich_help_panel=_TAKES
-        ),
-    ] = None,
-    knee: Annotated[
-        bool,
-        typer.Option("--knee", help="Where each step on costs most for what it gains.", rich_help_panel=_TAKES),
-    ] = False,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=W,...",
-            help='How much measures matter, such as "k=1,GLM=2": the least weighted shortfall.',
-            show_default=False,
-            rich_help_panel=_TAKES,
-        ),
-    ] = None,
-    evidence: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.json",
-            help="Show the choice of a release and its neighbours from the evidence alone.",
-            show_default=False,
-        ),
-    ] = None,
+    file: _File = None,
+    require: _Require = None,
+    risk: _Risk = None,
+    least: _Least = None,
+    most: _Most = None,
+    row: _Row = None,
+    knee: _Knee = False,
+    weights: _Weights = None,
+    evidence: _Evidence = None,
 ) -> None:
     """Choose one point of a front, and say what it means."""
     wish = Wish(file, require or [], risk, least, most, row, knee, weights, evidence)
