@@ -35,11 +35,23 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         How many nodes are left.
     """
     rules, _, known, members, _, scratch, _ = named(arrays)
+    n_found = 0
+    for first in range(lowest, highest + 1):
+        n_found = _screen_level(total, first, found, n_found, rules, known, members, scratch)
+    return n_found
+
+
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+def _screen_level(total, first, found, n_found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+    """What `screen` does with one level of the first attribute; returns how many nodes are left so far.
+
+    Hints begin anew: bounds do not depend on how many levels one thread gets.
+    """
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
     x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    x[0] = lowest
-    _fill(1, total - lowest, rules.lengths, x)
-    changed, n_found, hint = 0, 0, 0
+    x[0] = first
+    _fill(1, total - first, rules.lengths, x)
+    changed, hint = 0, 0
     # Invariant: all nodes before x have their bounds, and those of them that are left were found.
     while changed >= 0:
         for j in range(changed, n_var):
@@ -60,11 +72,6 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
                 found[n_found] = node
                 n_found += 1
         changed = _next(x, rules.lengths)
-        if changed < 0 and x[0] < highest:
-            x[0] += 1
-            _fill(1, total - x[0], rules.lengths, x)
-            # As where another thread begins here: bounds do not depend on how many there are.
-            changed, hint = 0, 0
     return n_found
 
 

@@ -98,12 +98,19 @@ def is_above(one, other):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, forceinline=True)
+def mark(t, marked):  # type: ignore[no-untyped-def]
+    """Set the bit of a tuple, by its number as uint64; returns 1 where it was not set, else 0."""
+    place = t & _U(63)
+    word = marked[t >> _U(6)]
+    marked[t >> _U(6)] = word | (_U(1) << place)
+    return (~word >> place) & _U(1)
+
+
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def touch(t, scratch):  # type: ignore[no-untyped-def]
     """Make room for what is known of a tuple's classes; returns whether there was none."""
-    word, bit = _U(t) >> _U(6), _U(1) << (_U(t) & _U(63))
-    if scratch.marked[word] & bit > _U(0):
+    if mark(_U(t), scratch.marked) == _U(0):
         return False
-    scratch.marked[word] |= bit
     for h in range(len(scratch.env)):
         scratch.env[h, t] = np.inf
     scratch.touched[scratch.touched[-1]] = t

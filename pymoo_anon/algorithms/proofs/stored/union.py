@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.stored.covering import add_tuple, furthest_member, is_covered, keeps_limits
 from pymoo_anon.algorithms.proofs.stored.known import SQUARES, named
-from pymoo_anon.algorithms.proofs.stored.node import gather, is_above, prepare, touch
+from pymoo_anon.algorithms.proofs.stored.node import gather, is_above, mark, prepare, touch
 from pymoo_anon.algorithms.proofs.stored.reading import NOT_NOW, OPEN, SETTLED, by_reading
 from pymoo_anon.engine.compiled import njit
 
@@ -137,13 +137,10 @@ def _read_on(a, above, cells, evidence, scratch):  # type: ignore[no-untyped-def
     # ways. Invariant: n tuples are touched. One that is not new is overwritten by the next.
     while e < last and values[e] <= above:
         t = _U(ids[e])
-        place = t & _U(63)
-        word = marked[t >> _U(6)]
-        new = (~word >> place) & _U(1)
+        new = mark(t, marked)
         touched[n] = t
         n += new
         weight += counts[t] * np.int64(new)
-        marked[t >> _U(6)] = word | (_U(1) << place)
         e += _U(1)
     touched[-1] = n
     scratch.places[a] = e
