@@ -19,7 +19,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     BasicBetaLikeness,
     DistinctLDiversity,
     EntropyLDiversity,
@@ -50,7 +50,7 @@ CASES = [
 MEASURES = {
     "k": KAnonymity(),
     "l": DistinctLDiversity(COLUMN),
-    "alpha": AlphaKAnonymity(COLUMN),
+    "alpha": AlphaDeassociation(COLUMN),
     "t": TCloseness(COLUMN),
     "entropy l": EntropyLDiversity(COLUMN),
     "beta": BasicBetaLikeness(COLUMN),

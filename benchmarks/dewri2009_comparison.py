@@ -47,7 +47,7 @@ from pymoo_anon.comparison import (
     worst_off,
 )
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric, KAnonymity, SensitiveCountSum
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, SquaredClassSizes, SquaredValueCounts
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.visualization import plot_quantiles, plot_tuples
 
@@ -332,7 +332,7 @@ def main() -> None:
     figures()
     table = fetch_adult()
     by_k = front(table, [KAnonymity(), GeneralLossMetric()])
-    by_sums = front(table, [ClassSizeSum(), SensitiveCountSum("occupation"), GeneralLossMetric()])
+    by_sums = front(table, [SquaredClassSizes(), SquaredValueCounts("occupation"), GeneralLossMetric()])
     of_paper = numbers()
     compared = [*agreement("k, GLM", by_k), *agreement("S_k, S_l, GLM", by_sums)]
     timed = speed(table, by_sums)

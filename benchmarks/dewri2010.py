@@ -20,22 +20,22 @@ from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.fronts import ConvergenceError, RepresentationRatio
+from pymoo_anon.fronts import ConvergenceMetric, RepresentationRatio
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.visualization import plot_fronts
 
 SEEDS = range(1, 21)
 
-k, s_k, glm = KAnonymity(), ClassSizeSum(), GeneralLossMetric()
-l, s_l, cm = DistinctLDiversity("occupation"), SensitiveCountSum("occupation"), ClassificationMetric("salary-class")  # noqa: E741
+k, s_k, glm = KAnonymity(), SquaredClassSizes(), GeneralLossMetric()
+l, s_l, cm = DistinctLDiversity("occupation"), SquaredValueCounts("occupation"), ClassificationMetric("salary-class")  # noqa: E741
 
 # Objectives and the class label.
 SETS = {
@@ -65,7 +65,7 @@ class Experiment:
         self.problem = LatticeProblem(self.table, self.objectives, suppression=0.01)
         self.front = self.problem.pareto_front()
         maximize = [one.maximize for one in self.objectives]
-        self._mean, self._sum = ConvergenceError(self.front), ConvergenceError(self.front, total=True)
+        self._mean, self._sum = ConvergenceMetric(self.front), ConvergenceMetric(self.front, total=True)
         self._ratio = RepresentationRatio(self.front, self.epsilon, maximize)
         self.boxes = len(self._ratio.boxes)
         self.runs = [self._run(seed) for seed in SEEDS]

@@ -29,14 +29,14 @@ from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
     Objective,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem, PreferenceProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, PreferenceProblem
 from pymoo_anon.table import Microdata
 
 N_NODES = 200
@@ -48,8 +48,8 @@ K_GLM = [KAnonymity(), GeneralLossMetric()]
 FIVE = [
     KAnonymity(),
     DistinctLDiversity("occupation"),
-    ClassSizeSum(),
-    SensitiveCountSum("occupation"),
+    SquaredClassSizes(),
+    SquaredValueCounts("occupation"),
     GeneralLossMetric(),
 ]
 SIX = [*FIVE, ClassificationMetric("salary-class")]
@@ -87,7 +87,7 @@ def points() -> tuple[dict, str]:
     X, lattice = random_nodes(problem()), list(problem().batches(4096))
     found: dict[str, list[float]] = {}
     for objectives in SETS.values():
-        own, strings = problem(objectives), PartitionProblem(TABLE, objectives, suppression=0.01)
+        own, strings = problem(objectives), BitStringProblem(TABLE, objectives, suppression=0.01)
         bits = strings.sample(N_NODES, np.random.default_rng(0))
         alone = median_seconds(lambda own=own: [own.compute(x[np.newaxis]) for x in X])
         whole = median_seconds(lambda own=own: [own.compute(batch) for batch in lattice])

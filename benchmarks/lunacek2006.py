@@ -44,7 +44,7 @@ from matplotlib.figure import Figure
 from tables import crossover_problem
 
 from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ReducedSurrogateCrossover
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Taxonomy
 
 PROCESSES = 2
@@ -82,7 +82,7 @@ PARTS: dict[str, list[list[Any]]] = {
     "proof": [["proof"]],
     **{
         part: [
-            ["front", table, "PairLocalSearch", WALKS],
+            ["front", table, "BitStringLocalSearch", WALKS],
             ["front", table, "NSGA-II", EVALUATIONS],
             *(["least", table, k, EVALUATIONS] for k in THRESHOLDS),
             ["front", table, "BranchAndBound", PROOF_SECONDS],
@@ -145,7 +145,7 @@ def nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [node, *(one for child in node.get("children") or [] for one in nodes(child))]
 
 
-def country_trees(problem: PartitionProblem) -> dict[str, Taxonomy]:
+def country_trees(problem: BitStringProblem) -> dict[str, Taxonomy]:
     """The packaged tree of countries, and flatter ones over the same leaves."""
     file = files("pymoo_anon.datasets") / "taxonomies" / "native-country.json"
     tree = json.loads(file.read_text(encoding="utf-8"))
@@ -159,7 +159,7 @@ def country_trees(problem: PartitionProblem) -> dict[str, Taxonomy]:
     return found
 
 
-def search_space(problem: PartitionProblem) -> tuple[list[list[str]], list[dict[str, str]]]:
+def search_space(problem: BitStringProblem) -> tuple[list[list[str]], list[dict[str, str]]]:
     """Valid strings by tree of countries, and the paper's numbers of bits and strings."""
     trees = country_trees(problem)
     without = problem.n_strings // problem.taxonomies["native-country"].n_cuts
@@ -190,7 +190,7 @@ def search_space(problem: PartitionProblem) -> tuple[list[list[str]], list[dict[
     return rows, claims
 
 
-def of_validity(problem: PartitionProblem) -> list[dict[str, str]]:
+def of_validity(problem: BitStringProblem) -> list[dict[str, str]]:
     """What section 3.2 says of validity, on random valid strings."""
     rng = np.random.default_rng(1)
     parents = np.stack([problem.sample(STRINGS, rng), problem.sample(STRINGS, rng)])

@@ -110,7 +110,7 @@ def curve(points: list[list[float]], k: float) -> float:
 def all_points(found: Found, part: str, table: str) -> dict[str, list[list[float]]]:
     """The points of every algorithm."""
     made = {}
-    for name in ("BranchAndBound", "PairLocalSearch", "NSGA-II"):
+    for name in ("BranchAndBound", "BitStringLocalSearch", "NSGA-II"):
         own = of_task(found, part, "front", table, name)
         if own is not None:
             made[name] = own["points"]
@@ -144,7 +144,8 @@ def of_front(found: Found, part: str, table: str) -> list[str]:
 def told_of_front(found: Found, part: str, table: str) -> str:
     """What each algorithm cost, and how far the proof reaches."""
     runs = {
-        name: of_task(found, part, "front", table, name) for name in ("BranchAndBound", "PairLocalSearch", "NSGA-II")
+        name: of_task(found, part, "front", table, name)
+        for name in ("BranchAndBound", "BitStringLocalSearch", "NSGA-II")
     }
     effort = {name: own["task"][-1] for name, own in runs.items() if own is not None}
     size = {name: len(own["points"]) for name, own in runs.items() if own is not None}
@@ -160,7 +161,7 @@ def told_of_front(found: Found, part: str, table: str) -> str:
             f"{proven} of its {size[name]} points, from the smallest k on, and no other loss could be lower by more "
             f"than {max(proof['gap']):,.0f}."
         )
-    name, pairs = "PairLocalSearch", runs["PairLocalSearch"]
+    name, pairs = "BitStringLocalSearch", runs["BitStringLocalSearch"]
     if pairs is not None:
         lines.append(
             f"`{name}` finds {size[name]} points in {effort[name]} walks, {seconds[name]} and "
@@ -189,7 +190,7 @@ def draw_fronts(found: Found) -> None:
     figure = Figure(figsize=(12, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     marks = {"NSGA-II": ("#D55E00", "x"), "GENITOR": ("#009E73", "s")}
-    lines = {"BranchAndBound": ("#000000", "-"), "PairLocalSearch": ("#0072B2", "--")}
+    lines = {"BranchAndBound": ("#000000", "-"), "BitStringLocalSearch": ("#0072B2", "--")}
     for axis, (part, table) in zip(figure.subplots(1, 2), (("fronts", "XO"), ("preferences", "PREF")), strict=True):
         for name, own in all_points(found, part, table).items():
             k, loss = np.array(sorted(own)).T

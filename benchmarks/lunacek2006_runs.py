@@ -18,17 +18,17 @@ from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from tables import crossover_problem, preference_table
 
-from pymoo_anon.algorithms import GENITOR, BranchAndBound, PairLocalSearch
+from pymoo_anon.algorithms import GENITOR, BitStringLocalSearch, BranchAndBound
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     PartitionCrossover,
     PerAttributeBitMutation,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
-    ValidSampling,
 )
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 
 RATE = 1 / 92
 
@@ -116,30 +116,30 @@ def starts() -> dict[str, Any]:
     for number, x in enumerate(X):
         began = time.process_time()
         # One string is evaluated to begin with, and the local optimum.
-        res = minimize(problem, PairLocalSearch(sampling=x[np.newaxis]), seed=number)
+        res = minimize(problem, BitStringLocalSearch(sampling=x[np.newaxis]), seed=number)
         losses.append(float(res.F[0]))
         seconds.append(time.process_time() - began)
     # The first compiles.
     return {"losses": losses[1:], "seconds": seconds[1:]}
 
 
-def strings(table: str, **asked: Any) -> PartitionProblem:
+def strings(table: str, **asked: Any) -> BitStringProblem:
     """The strings of a paper, with nothing suppressed."""
     if table == "PREF":
-        return PartitionProblem(preference_table(), suppression=0, **asked)
+        return BitStringProblem(preference_table(), suppression=0, **asked)
     problem = crossover_problem()
-    return PartitionProblem(problem.table, suppression=0, taxonomies=problem.taxonomies, **asked)
+    return BitStringProblem(problem.table, suppression=0, taxonomies=problem.taxonomies, **asked)
 
 
 def front(table: str, name: str, effort: int) -> dict[str, Any]:
     """The front of k and loss that one algorithm finds in so many walks, evaluations or seconds."""
     made: dict[str, tuple[Algorithm, Any]] = {
-        "PairLocalSearch": (PairLocalSearch(effort), None),
+        "BitStringLocalSearch": (BitStringLocalSearch(effort), None),
         "BranchAndBound": (BranchAndBound(), ("time", effort)),
         "NSGA-II": (
             NSGA2(
                 pop_size=100,
-                sampling=ValidSampling(),
+                sampling=BitStringSampling(),
                 crossover=PartitionCrossover(),
                 mutation=ImmigrantsBesideBits(),
                 repair=ClosestValidRepair(),
@@ -174,7 +174,7 @@ def least(table: str, k: int, evaluations: int) -> dict[str, Any]:
     return {"points": found, "evaluations": evaluations, "seconds": time.process_time() - began}
 
 
-def points(problem: PartitionProblem, pop: Population) -> list[list[float]]:
+def points(problem: BitStringProblem, pop: Population) -> list[list[float]]:
     """The k and loss of a population, ascending, each pair once."""
     return np.unique(problem.natural(pop.get("F")), axis=0).tolist()
 

@@ -29,15 +29,15 @@ from suite_tables import TABLES, Table
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
     PerAttributeBitMutation,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import AnonymizationProblem, PartitionProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
 from pymoo_anon.suite.files import CONTRIBUTION, certificate_file, front_file, instance_file, result_file
 from pymoo_anon.suite.trees import n_cuts
@@ -167,7 +167,7 @@ def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
     Bit strings of more than two objectives are all visited, of those with taxonomies all cuts; everything else is
     proven by branch and bound.
     """
-    if isinstance(problem, PartitionProblem) and problem.n_obj > 2:
+    if isinstance(problem, BitStringProblem) and problem.n_obj > 2:
         n = 2**problem.n_var
         X, F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
         for start in range(0, n, 4096):
@@ -280,7 +280,7 @@ def places(name: str) -> list[tuple[str, ...]]:
 def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
     """The best of so many random points, all equally likely."""
     rng = np.random.default_rng(seed)
-    if isinstance(problem, PartitionProblem):
+    if isinstance(problem, BitStringProblem):
         X = problem.sample(budget, rng)
     else:
         X = rng.integers(0, problem.lengths + 1, (budget, problem.n_var))
@@ -293,9 +293,9 @@ def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int
     if algorithm == "random search":
         return random_search(problem, budget, seed)
     operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-    if isinstance(problem, PartitionProblem):
+    if isinstance(problem, BitStringProblem):
         operators = {
-            "sampling": ValidSampling(),
+            "sampling": BitStringSampling(),
             "crossover": PartitionCrossover(),
             "mutation": PerAttributeBitMutation(),
             # Without a taxonomy every string is valid, and no repair draws random numbers.

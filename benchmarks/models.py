@@ -18,7 +18,7 @@ import record
 
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     BasicBetaLikeness,
     Discernibility,
     DistinctLDiversity,
@@ -37,7 +37,7 @@ OBJECTIVES: list[Objective] = [
     DistinctLDiversity("occupation"),
     TCloseness("occupation"),
     BasicBetaLikeness("occupation"),
-    AlphaKAnonymity("occupation"),
+    AlphaDeassociation("occupation"),
     Discernibility(),
 ]
 

@@ -57,7 +57,7 @@ constraint do not count. RVEA, whose result holds such rows, too, is not compare
 may not repeat to the digit.
 - Branch and bound counts what it evaluates. Nodes of which it reads some classes only, until they are refuted, do not \
 count. On bit strings neither it nor the local search of k and a loss works by evaluations.
-- Local search is `ParetoLocalSearch`, on bit strings `PairLocalSearch`."""
+- Local search is `ParetoLocalSearch`, on bit strings `BitStringLocalSearch`."""
 
 
 def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np.ndarray:

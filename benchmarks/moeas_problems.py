@@ -23,20 +23,20 @@ from pymoo.core.population import Population
 from pymoo.util.ref_dirs import get_reference_directions
 from tables import crossover_problem, large_table
 
-from pymoo_anon.algorithms import PBGEA, BranchAndBound, PairLocalSearch, ParetoLocalSearch
+from pymoo_anon.algorithms import PBGEA, BitStringLocalSearch, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.objectives import BasicBetaLikeness, TCloseness
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
     PerAttributeBitMutation,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.table import Violating
 
 t, beta = TCloseness("occupation"), BasicBetaLikeness("occupation")
@@ -107,8 +107,8 @@ def _tasks() -> dict[str, dict[str, Task]]:
             partial(_adult, [k, glm, cm], constraints=[k >= 5, l >= 3], suppression=Violating(301)),
             "visit",
         ),
-        ("strings", "k, GLM, free", lambda: PartitionProblem(fetch_adult(), [k, glm], 301), ""),
-        ("strings", "k, l, GLM, free", lambda: PartitionProblem(fetch_adult(), [k, l, glm], 301), ""),
+        ("strings", "k, GLM, free", lambda: BitStringProblem(fetch_adult(), [k, glm], 301), ""),
+        ("strings", "k, l, GLM, free", lambda: BitStringProblem(fetch_adult(), [k, l, glm], 301), ""),
         ("strings", "k, GLM, taxonomies", lambda: crossover_problem([k, glm], 0, None), "branch and bound"),
         (
             "strings",
@@ -131,7 +131,7 @@ def _quick_tasks() -> dict[str, dict[str, Task]]:
         ("lattice", "k, GLM", partial(_invented, [k, glm]), "branch and bound"),
         ("large", "k, l, GLM", partial(_invented, [k, l, glm]), "branch and bound"),
         ("constrained", "k, GLM, k ≥ 2", partial(_invented, [k, glm], constraints=[k >= 2]), "branch and bound"),
-        ("strings", "k, l, GLM, free", lambda: PartitionProblem(make_census(500), [k, l, glm], 5), ""),
+        ("strings", "k, l, GLM, free", lambda: BitStringProblem(make_census(500), [k, l, glm], 5), ""),
         ("many", "k, l, t, GLM", partial(_invented, [k, l, t, glm]), ""),
     ]
     main = (("distinct", 200), ("total", 400))
@@ -162,7 +162,7 @@ class RandomSearch(Algorithm):  # type: ignore[misc]
         self._advance(infills)
 
     def _infill(self) -> Population:
-        if isinstance(self.problem, PartitionProblem):
+        if isinstance(self.problem, BitStringProblem):
             return Population.new(X=self.problem.sample(self.pop_size, self.random_state))
         shape = (self.pop_size, self.problem.n_var)
         return Population.new(X=self.random_state.integers(0, self.problem.lengths + 1, shape))
@@ -181,9 +181,9 @@ def population_of(problem: AnonymizationProblem) -> int:
 
 def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
     """This package's operators of the search space."""
-    if isinstance(problem, PartitionProblem):
+    if isinstance(problem, BitStringProblem):
         own = {
-            "sampling": ValidSampling(),
+            "sampling": BitStringSampling(),
             "crossover": PartitionCrossover(),
             "mutation": PerAttributeBitMutation(),
         }
@@ -207,7 +207,7 @@ def aspirations(problem: AnonymizationProblem) -> np.ndarray:
 
 
 def _local_search(problem: AnonymizationProblem) -> Algorithm:
-    return PairLocalSearch() if isinstance(problem, PartitionProblem) else ParetoLocalSearch()
+    return BitStringLocalSearch() if isinstance(problem, BitStringProblem) else ParetoLocalSearch()
 
 
 def _random_search(problem: AnonymizationProblem) -> Algorithm:
@@ -256,7 +256,7 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
     """Why an algorithm is left out on a problem, or None."""
     if algorithm == "MOEA/D" and problem.n_ieq_constr:
         return "pymoo's refuses constraints"
-    if isinstance(problem, PartitionProblem):
+    if isinstance(problem, BitStringProblem):
         # Our problems of two objectives are those of k and a loss.
         if algorithm == "branch and bound" and problem.n_obj > 2:
             return "on bit strings it proves k and a loss alone"

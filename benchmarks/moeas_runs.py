@@ -22,7 +22,7 @@ from pymoo.core.population import Population
 from pymoo.core.termination import NoTermination
 from pymoo.indicators.igd_plus import IGDPlus
 
-from pymoo_anon.fronts import ConvergenceError, RepresentationRatio
+from pymoo_anon.fronts import ConvergenceMetric, RepresentationRatio
 from pymoo_anon.fronts.archive import first_non_dominated, merge_front
 from pymoo_anon.problems import AnonymizationProblem
 
@@ -231,7 +231,7 @@ class Judge:
     def __init__(self, problem: AnonymizationProblem, reference: np.ndarray) -> None:
         maximize = [objective.maximize for objective in problem.objectives]
         self._ratio = RepresentationRatio(reference, problem.steps, maximize)
-        self._error = ConvergenceError(reference)
+        self._error = ConvergenceMetric(reference)
         self._low, spread = reference.min(axis=0), np.ptp(reference, axis=0)
         self._spread = np.where(spread > 0, spread, 1.0)
         self._distance = IGDPlus(self._scaled(reference))

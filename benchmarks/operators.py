@@ -45,6 +45,7 @@ from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.datasets import load_taxonomy, make_census
 from pymoo_anon.datasets.adult import TAXONOMIES
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     CornerSampling,
     DominanceCountTournament,
@@ -56,9 +57,8 @@ from pymoo_anon.operators import (
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import AnonymizationProblem, PartitionProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 
 SEEDS, QUICK_SEEDS = 31, 3
 POPULATION = 25
@@ -102,7 +102,7 @@ def levels(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algor
 def strings(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algorithm:
     """NSGA-II on bit strings with this package's operators, but for those that are changed."""
     own = {
-        "sampling": ValidSampling,
+        "sampling": BitStringSampling,
         "crossover": PartitionCrossover,
         "mutation": PerAttributeBitMutation,
         # What is no cut of a taxonomy becomes the nearest one, whoever made it.
@@ -164,7 +164,7 @@ LEVELS: list[Setting] = [
 ]
 
 STRINGS: list[Setting] = [
-    ("ours", "ValidSampling, PartitionCrossover, PerAttributeBitMutation", strings),
+    ("ours", "BitStringSampling, PartitionCrossover, PerAttributeBitMutation", strings),
     ("crossover", "PartitionCrossover, 2 points", partial(strings, crossover=partial(PartitionCrossover, 2))),
     (
         "crossover",
@@ -197,9 +197,9 @@ PBGEAS: list[Setting] = [
 ]
 
 
-def _invented_strings() -> PartitionProblem:
+def _invented_strings() -> BitStringProblem:
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
-    return PartitionProblem(make_census(60), [k, glm], taxonomies=taxonomies)
+    return BitStringProblem(make_census(60), [k, glm], taxonomies=taxonomies)
 
 
 PARTS = {

@@ -9,15 +9,15 @@ import numpy as np
 from pymoo_anon.objectives import (
     AverageClassSize,
     ClassificationMetric,
-    ClassSizeSum,
     Discernibility,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
     Objective,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.suite import Instance
 from pymoo_anon.suite.trees import Nodes
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
@@ -53,7 +53,7 @@ def of_package(instance: Instance) -> AnonymizationProblem:
     ]
     objectives = [_objective(own) for own in instance.objectives]
     if instance.space == "bits":
-        return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
+        return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
     return LatticeProblem(table, objectives, suppression, constraints)
 
 
@@ -72,8 +72,8 @@ def _objective(wanted: dict[str, Any]) -> Objective:
     kinds = {
         "k": KAnonymity,
         "l": DistinctLDiversity,
-        "S_k": ClassSizeSum,
-        "S_l": SensitiveCountSum,
+        "S_k": SquaredClassSizes,
+        "S_l": SquaredValueCounts,
         "classes": AverageClassSize,
         "GLM": GeneralLossMetric,
         "CM": ClassificationMetric,

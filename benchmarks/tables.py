@@ -9,7 +9,7 @@ import pandas as pd
 from pymoo_anon.datasets import fetch_adult_frame, load_hierarchy, load_taxonomy
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, Objective
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Suppression
 
 BELOW_15 = Below(15)
@@ -42,7 +42,7 @@ def crossover_problem(
     rows: int | None = 15_000,
     constraints: Sequence[Constraint] = (),
     label: str | None = None,
-) -> PartitionProblem:
+) -> BitStringProblem:
     """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15.
 
     Args:
@@ -69,7 +69,7 @@ def crossover_problem(
         "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
     }
     table = Microdata.from_frame(frame, hierarchies, label=label)
-    return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
+    return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
 
 
 def large_table() -> Microdata:

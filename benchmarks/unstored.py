@@ -21,7 +21,7 @@ from tables import immense_table, large_table
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import share_off
-from pymoo_anon.objectives import ClassSizeSum, Discernibility, GeneralLossMetric, KAnonymity, Objective
+from pymoo_anon.objectives import Discernibility, GeneralLossMetric, KAnonymity, Objective, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Microdata
 from pymoo_anon.visualization import plot_front
@@ -32,8 +32,8 @@ SECONDS = 60
 
 # In place of k, with k >= 100 and the same tolerance for all.
 OTHERS = [
-    [ClassSizeSum(), GeneralLossMetric()],
-    [KAnonymity(), ClassSizeSum(), GeneralLossMetric()],
+    [SquaredClassSizes(), GeneralLossMetric()],
+    [KAnonymity(), SquaredClassSizes(), GeneralLossMetric()],
     [KAnonymity(), GeneralLossMetric(), Discernibility()],
 ]
 TOGETHER = [(100, "5%"), (100, 0)]

@@ -5,7 +5,7 @@ from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import census_rows, load_hierarchy
-from pymoo_anon.objectives import AverageRisk, GeneralLossMetric, KMap, MaximumRisk, TCloseness
+from pymoo_anon.objectives import GeneralLossMetric, KMap, MarketerRisk, ProsecutorRisk, TCloseness
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Microdata
 
@@ -18,13 +18,13 @@ table = Microdata.from_frame(everybody.sample(3000, random_state=1), ways, sensi
 
 adversaries = {
     "nobody": [],
-    "a prosecutor, who knows that a person is in the table": [MaximumRisk() <= 0.09],
+    "a prosecutor, who knows that a person is in the table": [ProsecutorRisk() <= 0.09],
     "a journalist, who finds somebody through the register": [KMap(register) >= 12],
-    "a marketer, who wants to find as many as possible": [AverageRisk() <= 0.006],
-    "all three": [MaximumRisk() <= 0.09, KMap(register) >= 12, AverageRisk() <= 0.006],
+    "a marketer, who wants to find as many as possible": [MarketerRisk() <= 0.006],
+    "all three": [ProsecutorRisk() <= 0.09, KMap(register) >= 12, MarketerRisk() <= 0.006],
     "somebody who wants the occupation, and no names": [TCloseness("occupation") <= 0.3],
 }
-measures = [GeneralLossMetric(), MaximumRisk(), KMap(register), AverageRisk(), TCloseness("occupation")]
+measures = [GeneralLossMetric(), ProsecutorRisk(), KMap(register), MarketerRisk(), TCloseness("occupation")]
 rows = {}
 for who, demands in adversaries.items():
     problem = LatticeProblem(table, [GeneralLossMetric()], suppression=0.01, constraints=demands)

@@ -2,10 +2,10 @@
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms import BranchAndBound, PairLocalSearch
+from pymoo_anon.algorithms import BitStringLocalSearch, BranchAndBound
 from pymoo_anon.datasets import census_rows, load_taxonomy
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 (frame,) = census_rows(5000)
@@ -19,8 +19,8 @@ table = Microdata.from_frame(frame, ways, sensitive="occupation")
 # an attribute with a taxonomy stay in its branches, those of another one form any groups.
 loss, rule = [GeneralLossMetric()], Below(20)
 levels = LatticeProblem(table, loss, rule)
-named = PartitionProblem(table, loss, rule, taxonomies=trees)
-free = PartitionProblem(table, loss, rule)
+named = BitStringProblem(table, loss, rule, taxonomies=trees)
+free = BitStringProblem(table, loss, rule)
 print("Every class has at least 20 persons, or is suppressed. The least loss:")
 for space, size, problem in (
     ("levels", levels.n_nodes, levels),
@@ -33,6 +33,6 @@ for space, size, problem in (
 print(f"The last one: {best}\n")
 
 # Other objectives, or no time for a proof: two attributes at a time get their best groups, over and over.
-several = PartitionProblem(table, [KAnonymity(), DistinctLDiversity("occupation"), *loss], 0.01, taxonomies=trees)
-res = minimize(several, PairLocalSearch(), ("n_eval", 300), seed=1)
+several = BitStringProblem(table, [KAnonymity(), DistinctLDiversity("occupation"), *loss], 0.01, taxonomies=trees)
+res = minimize(several, BitStringLocalSearch(), ("n_eval", 300), seed=1)
 print(f"k, l and loss in taxonomies: {several.to_frame(res).sort_values('GLM').head(5).to_string(index=False)}")

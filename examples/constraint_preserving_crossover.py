@@ -7,7 +7,7 @@ from pymoo_anon.datasets import load_taxonomy, make_census
 from pymoo_anon.datasets.adult import TAXONOMIES
 from pymoo_anon.objectives import GeneralLossMetric
 from pymoo_anon.operators import ClosestValidRepair, PerAttributeBitMutation, ReducedSurrogateCrossover
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Below
 
 table = make_census(3000)
@@ -15,7 +15,7 @@ taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
 
 
 def problem():
-    return PartitionProblem(table, [GeneralLossMetric()], suppression=Below(15), taxonomies=taxonomies)
+    return BitStringProblem(table, [GeneralLossMetric()], suppression=Below(15), taxonomies=taxonomies)
 
 
 print(f"{problem().n_var} bits, {problem().n_strings:,} valid strings")

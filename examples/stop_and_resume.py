@@ -8,14 +8,14 @@ from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric
+from pymoo_anon.objectives import GeneralLossMetric, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem, journaled
 
 table = make_census()
 
 
 def problem():
-    return LatticeProblem(table, objectives=[ClassSizeSum(), GeneralLossMetric()], suppression=0.01)
+    return LatticeProblem(table, objectives=[SquaredClassSizes(), GeneralLossMetric()], suppression=0.01)
 
 
 straight = minimize(problem(), PBGEA(), ("n_gen", 100), seed=1)

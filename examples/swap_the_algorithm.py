@@ -6,7 +6,7 @@ from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.fronts import BoxArchive, ConvergenceError, RepresentationRatio
+from pymoo_anon.fronts import BoxArchive, ConvergenceMetric, RepresentationRatio
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem
@@ -22,7 +22,7 @@ grid = {"epsilon": problem.steps, "maximize": [goal.maximize for goal in goals]}
 def tell(name, F):
     print(
         f"{name:24} {len(F):3} points, of {len(exact)} exact ones {RepresentationRatio(exact, **grid)(F):.0%}, "
-        f"convergence error {ConvergenceError(exact)(F):.1e}, IGD {IGD(exact, zero_to_one=True)(F):.1e}"
+        f"convergence error {ConvergenceMetric(exact)(F):.1e}, IGD {IGD(exact, zero_to_one=True)(F):.1e}"
     )
 
 

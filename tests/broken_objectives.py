@@ -6,11 +6,11 @@ import time
 import numpy as np
 
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
-    ClassSizeSum,
+    AlphaDeassociation,
     ColumnObjective,
     GeneralLossMetric,
     Objective,
+    SquaredClassSizes,
 )
 from pymoo_anon.objectives.bounds import AdditiveLoss, Bounding, Hereditary, RisingLoss, SquaresOverClasses
 
@@ -205,7 +205,7 @@ class NotRising(Sound):
         return float(len(classes.sizes))
 
 
-class NoSquares(ClassSizeSum):
+class NoSquares(SquaredClassSizes):
     bounding = SquaresOverClasses
 
     def squares(self, classes):
@@ -227,7 +227,7 @@ class WrongCases(Sound):
     bounding = OneCase
 
 
-class TooSure(AlphaKAnonymity):
+class TooSure(AlphaDeassociation):
     """Everything goes for sure."""
 
     bounding = type("Sure", (Bounding,), {"surely_suppressed": lambda self, classes, constraint: classes.sizes})

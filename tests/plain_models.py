@@ -165,12 +165,12 @@ def delta(release: PlainRelease, column: str, strict: bool = False) -> float:
     return float(np.log2(p.div(q).where(p > 0, 1.0)).abs().max(axis=None))
 
 
-def maximum_risk(release: PlainRelease) -> float:
+def prosecutor_risk(release: PlainRelease) -> float:
     """1 / k: how surely the worst protected person is found."""
     return float((1 / release.sizes()).max())
 
 
-def average_risk(release: PlainRelease) -> float:
+def marketer_risk(release: PlainRelease) -> float:
     """The mean over all rows of 1 / (rows of their class); suppressed rows are one class."""
     return float((1 / release.class_of.map(release.class_of.value_counts())).mean())
 

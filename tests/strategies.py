@@ -209,7 +209,7 @@ def every_string(n_bits: int) -> np.ndarray:
 
 @dataclass
 class Partition:
-    """A `PartitionProblem`'s arguments, and the order of every domain as its bits have it."""
+    """A `BitStringProblem`'s arguments, and the order of every domain as its bits have it."""
 
     table: Table
     orders: dict[str, list[Any]]

@@ -13,11 +13,11 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.problems import LatticeProblem
 
@@ -27,8 +27,8 @@ HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
 SETS = {
     "k, GLM": [KAnonymity(), GeneralLossMetric()],
     "k, l, GLM": [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()],
-    "S_k, GLM": [ClassSizeSum(), GeneralLossMetric()],
-    "S_k, S_l, GLM": [ClassSizeSum(), SensitiveCountSum("occupation"), GeneralLossMetric()],
+    "S_k, GLM": [SquaredClassSizes(), GeneralLossMetric()],
+    "S_k, S_l, GLM": [SquaredClassSizes(), SquaredValueCounts("occupation"), GeneralLossMetric()],
     "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
 }
 

@@ -5,9 +5,9 @@ import pytest
 from pymoo_anon.algorithms import (
     GENITOR,
     PBGEA,
+    BitStringLocalSearch,
     BranchAndBound,
     ExhaustiveSearch,
-    PairLocalSearch,
     ParetoLocalSearch,
     PreferenceNSGA2,
 )
@@ -18,7 +18,7 @@ UNKNOWN = {
     GENITOR: ["survival", "n_offsprings", "mating", "popsize"],
     PreferenceNSGA2: ["popsize", "epsilon", "advance_after_initial_infill"],
     ParetoLocalSearch: ["pop_size", "repair"],
-    PairLocalSearch: ["pop_size", "n_start"],
+    BitStringLocalSearch: ["pop_size", "n_start"],
     BranchAndBound: ["eps", "batch_size"],
     ExhaustiveSearch: ["pop_size", "batchsize"],
 }

@@ -10,24 +10,24 @@ from tasks import Task, found
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.engine import DistinctTuples, Grouper
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
     ClassificationMetric,
-    ClassSizeSum,
     Discernibility,
     DistinctLDiversity,
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
     KLDivergence,
-    MaximumRisk,
+    MarketerRisk,
     NonUniformEntropy,
     NormalizedWeightedPenalty,
     Precision,
+    ProsecutorRisk,
     RecursiveCLDiversity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
     TCloseness,
 )
 from pymoo_anon.objectives.bounds import suppressible
@@ -76,17 +76,17 @@ def test_what_is_gone_has_used_up_its_share_of_the_limit():
 
 def test_k_is_that_of_the_case():
     assert best(KAnonymity(), 5, by_k=True) == [1, 2, 5]
-    assert best(MaximumRisk(), 5, by_k=True) == [1, 1 / 2, 1 / 5]
+    assert best(ProsecutorRisk(), 5, by_k=True) == [1, 1 / 2, 1 / 5]
 
 
 def test_sums_lose_the_classes_that_are_gone_and_gain_one_of_the_limit():
-    assert best(ClassSizeSum(), 3, by_k=True) == [1 + 4 + 4 + 25 + 9, 4 + 4 + 25 + 9]
-    assert best(SensitiveCountSum("s"), 3, by_k=True) == [1 + 2 + 4 + 9 + 9, 2 + 4 + 9 + 9]
+    assert best(SquaredClassSizes(), 3, by_k=True) == [1 + 4 + 4 + 25 + 9, 4 + 4 + 25 + 9]
+    assert best(SquaredValueCounts("s"), 3, by_k=True) == [1 + 2 + 4 + 9 + 9, 2 + 4 + 9 + 9]
 
 
 @pytest.mark.parametrize(("limit", "left"), [(0, 4), (1, 3), (2, 3), (3, 2), (4, 2), (5, 1), (9, 1)])
 def test_as_many_classes_as_possible_are_suppressed_and_one_is_left(limit, left):
-    assert best(AverageRisk(), limit) == [left / 10]
+    assert best(MarketerRisk(), limit) == [left / 10]
 
 
 def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
@@ -149,8 +149,8 @@ def test_classes_exactly_on_a_bound_keep_it():
     assert sure(KAnonymity(), 2, "a", "ab", "aab") == [1, 0, 0]
     assert sure(DistinctLDiversity("s"), 2, "aaa", "ab", "abc") == [3, 0, 0]
     # 3 of 4 is exactly 0.75; without one, 4 of 5 are that, too. Without 3, one a and one b are left; of aaa, nothing.
-    assert sure(AlphaKAnonymity("s"), 0.75, "aaab", "aaaab") == [0, 1]
-    assert sure(AlphaKAnonymity("s"), 0.5, "aaaab", "aaa") == [3, 3]
+    assert sure(AlphaDeassociation("s"), 0.75, "aaab", "aaaab") == [0, 1]
+    assert sure(AlphaDeassociation("s"), 0.5, "aaaab", "aaa") == [3, 3]
     # The table has a and b as often: a surplus of 1/4 is what 3 of 4 have.
     assert sure(TCloseness("s"), 0.25, "aaab", "abbb") == [0, 0]
     assert sure(TCloseness("s"), 0.2, "aaab", "abbb") == [1, 1]
@@ -175,14 +175,14 @@ def test_what_surely_goes_counts_against_the_limit():
     with_room = suppressible(classes, Violating(5), constraints, by_k=True)
     assert with_room.most_k.tolist() == [5]
     assert best_below(DistinctLDiversity("s"), classes, with_room) == [3]
-    assert best_below(ClassSizeSum(), classes, with_room) == [4 + 25 + 25]
+    assert best_below(SquaredClassSizes(), classes, with_room) == [4 + 25 + 25]
 
 
 def best_below(measure, classes, below):
     return measure.bounding(measure).best_of_specializations(classes, below).tolist()
 
 
-MEASURES = (KAnonymity(), DistinctLDiversity("s"), AlphaKAnonymity("s"), Discernibility(), AverageClassSize())
+MEASURES = (KAnonymity(), DistinctLDiversity("s"), AlphaDeassociation("s"), Discernibility(), AverageClassSize())
 
 
 @pytest.mark.parametrize("violating", [False, True], ids=["AtMost", "Violating"])
@@ -200,7 +200,7 @@ def test_fronts_are_exact_where_equality_is_common(violating):
         measure = MEASURES[int(rng.integers(0, 3 if violating else len(MEASURES)))]
         values = Task(table, [measure], [], limit).F[:, 0]
         bound = abs(float(rng.choice(values)))
-        goals = [GeneralLossMetric(), *rng.permutation([*MEASURES[:3], ClassSizeSum()])[: int(rng.integers(0, 3))]]
+        goals = [GeneralLossMetric(), *rng.permutation([*MEASURES[:3], SquaredClassSizes()])[: int(rng.integers(0, 3))]]
         if measure.bounding.floor_rises:
             goals.append(ClassificationMetric("s"))
         task = Task(table, goals, [(measure, measure.maximize, bound)], limit, violating)

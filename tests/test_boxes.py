@@ -20,17 +20,17 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     Discernibility,
     DistinctLDiversity,
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
     KLDivergence,
-    MaximumRisk,
     Objective,
     Precision,
-    SensitiveCountSum,
+    ProsecutorRisk,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -155,7 +155,7 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
     [
         ([GeneralLossMetric()], []),
         ([Discernibility(), KAnonymity()], []),
-        ([DistinctLDiversity("s0"), Precision()], [MaximumRisk() <= 0.5]),
+        ([DistinctLDiversity("s0"), Precision()], [ProsecutorRisk() <= 0.5]),
         ([EntropyLDiversity("s0"), ClassificationMetric("s1")], [DistinctLDiversity("s0") >= 2]),
     ],
     ids=str,
@@ -206,7 +206,7 @@ def test_bounds_are_exact_where_nothing_is_suppressed():
 
 def test_bounds_of_one_node_are_exact_and_none_where_it_breaks_a_constraint():
     """No rounding of what is no sum of floats keeps a box open, and no box stays open that breaks a constraint."""
-    measures = [KAnonymity(), MaximumRisk(), Discernibility(), ClassSizeSum()]
+    measures = [KAnonymity(), ProsecutorRisk(), Discernibility(), SquaredClassSizes()]
     problem = LatticeProblem(CENSUS, measures, constraints=[KAnonymity() >= 3])
     own, n_feasible = Corners(problem), 0
     X = problem.nodes(0, problem.n_nodes)[::-97]
@@ -295,7 +295,7 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     "objectives",
     [
         [KAnonymity(), GeneralLossMetric()],
-        [ClassSizeSum(), SensitiveCountSum("occupation"), GeneralLossMetric()],
+        [SquaredClassSizes(), SquaredValueCounts("occupation"), GeneralLossMetric()],
         [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
     ],
     ids=repr,
@@ -324,7 +324,7 @@ def test_more_memory_changes_nothing_but_the_way():
 
 
 @pytest.mark.parametrize(
-    "objectives", [[KAnonymity(), GeneralLossMetric()], [MaximumRisk(), GeneralLossMetric()]], ids=str
+    "objectives", [[KAnonymity(), GeneralLossMetric()], [ProsecutorRisk(), GeneralLossMetric()]], ids=str
 )
 def test_attributes_that_never_vary_cost_nothing(objectives):
     rng = np.random.default_rng(0)

@@ -16,12 +16,12 @@ from pymoo_anon.fronts import BoxArchive, RepresentationRatio
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
     Objective,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end
 KINDS = (
     KAnonymity(),
     DistinctLDiversity("s0"),
-    ClassSizeSum(),
-    SensitiveCountSum("s0"),
+    SquaredClassSizes(),
+    SquaredValueCounts("s0"),
     GeneralLossMetric(),
     ClassificationMetric("s1"),
 )
@@ -81,10 +81,10 @@ BUGS = {
     "k": (KAnonymity, "values_of", -1),
     "k of members": (KAnonymity, "reach", 1),
     "l": (DistinctLDiversity, "values_of", -1),
-    "S_k": (ClassSizeSum, "most_of_specializations", -60),
-    "S_l": (SensitiveCountSum, "most_of_specializations", -60),
-    "S_k by tuples": (ClassSizeSum, "entries", -1),
-    "S_l by values": (SensitiveCountSum, "entries", -1),
+    "S_k": (SquaredClassSizes, "most_of_specializations", -60),
+    "S_l": (SquaredValueCounts, "most_of_specializations", -60),
+    "S_k by tuples": (SquaredClassSizes, "entries", -1),
+    "S_l by values": (SquaredValueCounts, "entries", -1),
     "GLM on top": (GeneralLossMetric, "left_by_value", 5),
     "GLM without suppression": (GeneralLossMetric, "attribute_floors", 0.5),
     "CM on top": (ClassificationMetric, "labels", 1),
@@ -100,7 +100,7 @@ def shifted(value, more):
 @pytest.mark.parametrize(("kind", "method", "more"), BUGS.values(), ids=list(BUGS))
 def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
     """A test of the test: each bound is broken once, and a front is no longer exact."""
-    names = {DistinctLDiversity: "occupation", SensitiveCountSum: "occupation", ClassificationMetric: "salary-class"}
+    names = {DistinctLDiversity: "occupation", SquaredValueCounts: "occupation", ClassificationMetric: "salary-class"}
     objective = kind(*([names[kind]] if kind in names else []))
     family = objective.bounding
     broken = {method: lambda self, *arguments: shifted(getattr(family, method)(self, *arguments), more)}
@@ -124,8 +124,8 @@ def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
     [
         ([KAnonymity(), GeneralLossMetric()], None, 80),
         ([KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], None, 460),
-        ([ClassSizeSum(), GeneralLossMetric()], None, 330),
-        ([ClassSizeSum(), SensitiveCountSum("occupation"), GeneralLossMetric()], None, 375),
+        ([SquaredClassSizes(), GeneralLossMetric()], None, 330),
+        ([SquaredClassSizes(), SquaredValueCounts("occupation"), GeneralLossMetric()], None, 375),
         ([KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")], "salary-class", 1610),
     ],
     ids=["k, GLM", "k, l, GLM", "S_k, GLM", "S_k, S_l, GLM", "k, GLM, CM"],
@@ -244,4 +244,4 @@ def test_what_has_no_bounds_is_refused_by_name():
 
     with pytest.raises(TypeError) as caught:
         minimize(get_problem("zdt1"), BranchAndBound())
-    assert str(caught.value) == "problem must be a LatticeProblem or a PartitionProblem, got ZDT1"
+    assert str(caught.value) == "problem must be a LatticeProblem or a BitStringProblem, got ZDT1"

@@ -12,16 +12,16 @@ from pymoo.decomposition.asf import ASF
 from tasks import KINDS, invented, tasks
 
 from pymoo_anon.objectives import (
-    ClassSizeSum,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     GeneralLossMetric,
     KAnonymity,
-    MaximumRisk,
     Precision,
+    ProsecutorRisk,
+    SquaredClassSizes,
     TCloseness,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import Choice, choose, risk_at_most
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import steadiness
@@ -103,7 +103,7 @@ def test_measures_that_are_no_objectives_are_measured(measure):
     assert best in choice.values.values()
 
 
-@pytest.mark.parametrize("measure", [T, GLM, ClassSizeSum(), KAnonymity(person="s1")], ids=repr)
+@pytest.mark.parametrize("measure", [T, GLM, SquaredClassSizes(), KAnonymity(person="s1")], ids=repr)
 def test_who_is_suppressed_is_what_the_problem_says(measure):
     """Classes that break a constraint, which only the rule knows, not the engine."""
     asked = {"suppression": Violating(20), "constraints": [L >= 3]}
@@ -369,11 +369,11 @@ def test_a_choice_in_words():
 
 def test_bit_strings_are_chosen_as_well():
     table = invented(1)
-    problem = PartitionProblem(table, [K, GLM])
+    problem = BitStringProblem(table, [K, GLM])
     X = np.array([np.zeros(problem.n_var), np.ones(problem.n_var)], dtype=bool)
-    choice = choose(problem, X, require=[MaximumRisk() <= 0.5])
+    choice = choose(problem, X, require=[ProsecutorRisk() <= 0.5])
     assert choice.row == 0
-    assert choice.values["maximum risk"] == 1 / 60
+    assert choice.values["prosecutor risk"] == 1 / 60
     assert problem.decode(np.array(choice.x)) == problem.decode(X[0])
 
 

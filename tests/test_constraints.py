@@ -25,14 +25,14 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.operators import (
+    BitStringSampling,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
     PerAttributeBitMutation,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -106,16 +106,16 @@ def test_where_nothing_is_feasible_nothing_is_returned(algorithm):
 
 
 def test_bit_strings_have_constraints_too():
-    problem = PartitionProblem(
+    problem = BitStringProblem(
         CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.02, constraints=list(two_constraints())
     )
-    free = PartitionProblem(CENSUS, [KAnonymity(), TCloseness("occupation")], suppression=0.02)
+    free = BitStringProblem(CENSUS, [KAnonymity(), TCloseness("occupation")], suppression=0.02)
     X = problem.sample(60, np.random.default_rng(0)) & (np.random.default_rng(1).random((60, problem.n_var)) < 0.1)
     k, t = free.natural(free.compute(X)).T
     G = problem.evaluate(X, return_values_of=["G"])
     np.testing.assert_array_equal(G, np.column_stack([5 - k, t - 0.3]))
     nsga2 = NSGA2(
-        pop_size=30, sampling=ValidSampling(), crossover=PartitionCrossover(), mutation=PerAttributeBitMutation()
+        pop_size=30, sampling=BitStringSampling(), crossover=PartitionCrossover(), mutation=PerAttributeBitMutation()
     )
     res = minimize(problem, nsga2, ("n_gen", 60), seed=1)
     k, t = free.natural(free.compute(res.X)).T

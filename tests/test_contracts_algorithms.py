@@ -14,14 +14,14 @@ from pymoo_anon import algorithms
 from pymoo_anon.algorithms import (
     GENITOR,
     PBGEA,
+    BitStringLocalSearch,
     BranchAndBound,
     ExhaustiveSearch,
-    PairLocalSearch,
     ParetoLocalSearch,
     PreferenceNSGA2,
 )
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import LatticeProblem, PartitionProblem, PreferenceProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferenceProblem
 from pymoo_anon.testing import check_algorithm, small_problems
 
 ALL = tuple(small_problems())
@@ -38,11 +38,11 @@ MADE = [
     (ExhaustiveSearch(batch_size=13), LatticeProblem, ALL),
     (BranchAndBound(), LatticeProblem, ALL),
     (BranchAndBound(epsilon=["10%", 2.0]), LatticeProblem, ("two objectives", "constraints")),
-    (BranchAndBound(), PartitionProblem, tuple(name for name in ALL if name != "four objectives")),
-    (PairLocalSearch(n_starts=3), PartitionProblem, ALL),
-    (PairLocalSearch(n_starts=1), PartitionProblem, ("two objectives",)),
-    (GENITOR(pop_size=5), PartitionProblem, SINGLE),
-    (GENITOR(pop_size=2, eliminate_duplicates=False), PartitionProblem, SINGLE),
+    (BranchAndBound(), BitStringProblem, tuple(name for name in ALL if name != "four objectives")),
+    (BitStringLocalSearch(n_starts=3), BitStringProblem, ALL),
+    (BitStringLocalSearch(n_starts=1), BitStringProblem, ("two objectives",)),
+    (GENITOR(pop_size=5), BitStringProblem, SINGLE),
+    (GENITOR(pop_size=2, eliminate_duplicates=False), BitStringProblem, SINGLE),
 ]
 
 
@@ -71,12 +71,12 @@ def test_preferences_keep_the_contract(pop_size):
 @pytest.mark.parametrize(
     ("algorithm", "problem", "sentence"),
     [
-        (GENITOR(), small_problems(PartitionProblem)["two objectives"], "problem must have one objective, got 2"),
-        (BranchAndBound(), small_problems(PartitionProblem)["four objectives"], "BranchAndBound proves one loss over"),
+        (GENITOR(), small_problems(BitStringProblem)["two objectives"], "problem must have one objective, got 2"),
+        (BranchAndBound(), small_problems(BitStringProblem)["four objectives"], "BranchAndBound proves one loss over"),
         (
-            PairLocalSearch(),
+            BitStringLocalSearch(),
             small_problems()["two objectives"],
-            "problem must be a PartitionProblem, got",
+            "problem must be a BitStringProblem, got",
         ),
         (PreferenceNSGA2(), small_problems()["two objectives"], "problem must be a PreferenceProblem, got Lattice"),
         (ExhaustiveSearch(), get_problem("zdt1"), "problem must be a LatticeProblem, got ZDT1"),

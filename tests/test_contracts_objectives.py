@@ -14,12 +14,10 @@ from pymoo_anon import objectives
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
     ClassificationMetric,
-    ClassSizeSum,
     ColumnObjective,
     DeltaDisclosure,
     Discernibility,
@@ -30,14 +28,16 @@ from pymoo_anon.objectives import (
     KAnonymity,
     KLDivergence,
     KMap,
-    MaximumRisk,
+    MarketerRisk,
     NonUniformEntropy,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
     Objective,
     Precision,
+    ProsecutorRisk,
     RecursiveCLDiversity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
     TCloseness,
 )
 from pymoo_anon.problems import PreferredPoint
@@ -49,11 +49,11 @@ TABLE = small_problems()["two objectives"].table
 
 #: Every objective of the package, with a table where random ones do not do.
 MADE = [
-    (AlphaKAnonymity("diagnosis"), None),
+    (AlphaDeassociation("diagnosis"), None),
     (AverageClassSize(), None),
-    (AverageRisk(), None),
+    (MarketerRisk(), None),
     (BasicBetaLikeness("diagnosis"), None),
-    (ClassSizeSum(), None),
+    (SquaredClassSizes(), None),
     (ClassificationMetric("label"), None),
     (ClassificationMetric("q0"), None),
     (DeltaDisclosure("diagnosis"), None),
@@ -69,7 +69,7 @@ MADE = [
     (KAnonymity(person="patient"), None),
     (KLDivergence(), None),
     (KMap(TABLE), TABLE),
-    (MaximumRisk(), None),
+    (ProsecutorRisk(), None),
     (NonUniformEntropy(), None),
     (NormalizedClassDispersion(), None),
     (NormalizedWeightedPenalty(), None),
@@ -77,7 +77,7 @@ MADE = [
     (Precision(), None),
     (PreferredPoint((0.2, 0.8)), None),
     (RecursiveCLDiversity("diagnosis", 2), None),
-    (SensitiveCountSum("diagnosis"), None),
+    (SquaredValueCounts("diagnosis"), None),
     (TCloseness("diagnosis"), None),
     (TCloseness("t", "ordered"), TABLE),
     (TCloseness("diagnosis", Hierarchy([list("abcd"), list("xxyy"), list("****")])), None),

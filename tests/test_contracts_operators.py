@@ -18,6 +18,7 @@ from pymoo.problems import get_problem
 
 from pymoo_anon import operators
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     CornerSampling,
     DominanceCountTournament,
@@ -30,29 +31,28 @@ from pymoo_anon.operators import (
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_operator, small_problems
 
 #: Every operator of the package, with the space that it is for, and the repair that its children need.
 MADE = [
-    (ClosestValidRepair(), PartitionProblem, None),
+    (ClosestValidRepair(), BitStringProblem, None),
     (CornerSampling(), LatticeProblem, None),
     (DominanceCountTournament(), LatticeProblem, None),
-    (DominanceCountTournament(), PartitionProblem, None),
+    (DominanceCountTournament(), BitStringProblem, None),
     (LatticeSampling(), LatticeProblem, None),
     (LevelCrossover(), LatticeProblem, None),
     (LevelNeighborhood(reach=3), LatticeProblem, None),
-    (PartitionCrossover(), PartitionProblem, None),
-    (PartitionCrossover(n_points=2, boundaries=True, prob=0.5), PartitionProblem, None),
-    (PerAttributeBitMutation(), PartitionProblem, ClosestValidRepair()),
-    (RandomImmigrantMutation(prob=0.5), PartitionProblem, None),
-    (ReducedSurrogateCrossover(), PartitionProblem, ClosestValidRepair()),
+    (PartitionCrossover(), BitStringProblem, None),
+    (PartitionCrossover(n_points=2, boundaries=True, prob=0.5), BitStringProblem, None),
+    (PerAttributeBitMutation(), BitStringProblem, ClosestValidRepair()),
+    (RandomImmigrantMutation(prob=0.5), BitStringProblem, None),
+    (ReducedSurrogateCrossover(), BitStringProblem, ClosestValidRepair()),
     (ReducedSurrogateCrossover(), LatticeProblem, None),
     (SingleStepMutation(), LatticeProblem, None),
     (SingleStepMutation(prob_var=0.9), LatticeProblem, None),
-    (ValidSampling(), PartitionProblem, None),
+    (BitStringSampling(), BitStringProblem, None),
     # Not ours, but such as users give.
     (IntegerRandomSampling(), LatticeProblem, None),
     (SBX(vtype=float, repair=RoundingRepair()), LatticeProblem, None),
@@ -217,7 +217,10 @@ BROKEN = [
     (Widening(), "Widening must not change the problem, got bounds "),
     (Uncopied(), "Uncopied must be copied, got TypeError: not me"),
     (Unpickled(), "Unpickled must be pickled, got TypeError: not me"),
-    (ValidSampling(), "ValidSampling must serve 1 individuals, got TypeError: problem must be a PartitionProblem, got"),
+    (
+        BitStringSampling(),
+        "BitStringSampling must serve 1 individuals, got TypeError: problem must be a BitStringProblem, got",
+    ),
     (Halving(), "Halving must serve 1 individuals, got AssertionError: Shape is incorrect of crossover impl."),
     (Swapping(), "Swapping must not change what it is given, got [0, 0, 0] where [3, 3, 2] was"),
     (InPlace(prob_var=1.0), "InPlace must not change what it is given, got "),
@@ -243,15 +246,15 @@ def test_what_is_broken_in_operators_is_found(operator, sentence):
 
 
 def test_what_is_broken_in_operators_of_strings_is_found():
-    problem = small_problems(PartitionProblem)["two objectives"]
+    problem = small_problems(BitStringProblem)["two objectives"]
     for operator, sentence in (
         (
             PerAttributeBitMutation(),
-            "PerAttributeBitMutation must make points that PartitionProblem takes, got Value",
+            "PerAttributeBitMutation must make points that BitStringProblem takes, got Value",
         ),
         (
             DoesNothing(),
-            "DoesNothing must make points that PartitionProblem takes, got ValueError: X must hold",
+            "DoesNothing must make points that BitStringProblem takes, got ValueError: X must hold",
         ),
         (IntegerRandomSampling(), "IntegerRandomSampling must make Boolean points, got int64 such as ["),
     ):

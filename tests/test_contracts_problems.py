@@ -10,7 +10,7 @@ from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.problems import get_problem
 
 from pymoo_anon import problems
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, PartitionProblem, PreferenceProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, PreferenceProblem
 from pymoo_anon.testing import check_problem, small_problems
 
 
@@ -24,7 +24,7 @@ def preferences():
 
 PROBLEMS = {
     **{f"LatticeProblem, {name}": own for name, own in small_problems(LatticeProblem).items()},
-    **{f"PartitionProblem, {name}": own for name, own in small_problems(PartitionProblem).items()},
+    **{f"BitStringProblem, {name}": own for name, own in small_problems(BitStringProblem).items()},
     "PreferenceProblem": preferences(),
     # Not ours, but such as users have.
     "ZDT1": get_problem("zdt1"),
@@ -57,7 +57,7 @@ def test_problems_in_threads_and_one_by_one_keep_the_contract():
 def test_small_problems_are_new_at_every_call():
     first, second = small_problems(), small_problems()
     assert all(first[name] is not second[name] for name in first)
-    with pytest.raises(ValueError, match=r"^space must be LatticeProblem or PartitionProblem, got 'lattice'$"):
+    with pytest.raises(ValueError, match=r"^space must be LatticeProblem or BitStringProblem, got 'lattice'$"):
         small_problems("lattice")
 
 

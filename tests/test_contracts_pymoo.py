@@ -23,7 +23,7 @@ from test_pymoo_algorithms import ALGORITHMS, DIRECTIONS
 from test_pymoo_algorithms import OPERATORS as USUAL
 
 from pymoo_anon.operators import RandomImmigrantMutation
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_algorithm, small_problems
 from pymoo_anon.testing.runs import COPIES
 
@@ -44,7 +44,7 @@ class Taker(AutomatedDM):
 
 OPERATORS = {
     LatticeProblem: USUAL[LatticeProblem],
-    PartitionProblem: {**USUAL[PartitionProblem], "mutation": RandomImmigrantMutation(prob=0.5)},
+    BitStringProblem: {**USUAL[BitStringProblem], "mutation": RandomImmigrantMutation(prob=0.5)},
 }
 
 
@@ -135,7 +135,7 @@ def is_told(told, sentence):
 
 @pytest.mark.parametrize(
     ("space", "constrained"),
-    [(LatticeProblem, False), (LatticeProblem, True), (PartitionProblem, False)],
+    [(LatticeProblem, False), (LatticeProblem, True), (BitStringProblem, False)],
     ids=["levels", "levels, constrained", "strings"],
 )
 @pytest.mark.parametrize("name", MADE)
@@ -143,7 +143,7 @@ def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, const
     problem = small_problems(space)["constraints" if constrained else "two objectives"]
     algorithm = MADE[name](**OPERATORS[space])
     expected = FOUND.get(name, ([], []))[constrained] or [""]
-    if space is PartitionProblem and name in OF_REALS:
+    if space is BitStringProblem and name in OF_REALS:
         expected = ["must search SPACE, got TypeError: X must be Boolean strings, got "]
     told = ""
     try:

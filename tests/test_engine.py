@@ -23,7 +23,7 @@ from pymoo_anon.engine import (
 )
 from pymoo_anon.engine.joins import row_ids
 from pymoo_anon.engine.roll_up import plan_roll_up
-from pymoo_anon.objectives import ClassSizeSum, KAnonymity, SensitiveCountSum
+from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
 
 COLUMNS = ("s0", "s1", "q0")
 BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS")
@@ -274,8 +274,8 @@ def test_sums_of_squares_of_billions_are_exact(limit):
     maps = np.array([[0, 1], [0, 0]])
     (batch,) = Grouper(table).classes(maps, np.array([[2], [1]]), columns=("s",), limit=limit)
     n, apart = 3 * 10**9, (3 * 10**9 - 2) ** 2 + 4
-    assert ClassSizeSum().evaluate(batch).tolist() == [float(apart), float(n**2)]
-    assert SensitiveCountSum("s").evaluate(batch).tolist() == [float(apart), float(apart)]
+    assert SquaredClassSizes().evaluate(batch).tolist() == [float(apart), float(n**2)]
+    assert SquaredValueCounts("s").evaluate(batch).tolist() == [float(apart), float(apart)]
     assert KAnonymity().evaluate(batch).tolist() == [n - 2 if limit else 2, n]
     assert batch.n_suppressed.tolist() == [limit, 0]
 

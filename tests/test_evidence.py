@@ -25,7 +25,7 @@ from evidence_of_a_release import (
 from pymoo.core.result import Result
 
 from pymoo_anon.objectives import EnhancedBetaLikeness, TCloseness
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import choose, evidence, neighbours, read_evidence, write_evidence
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import next_steps
@@ -144,7 +144,7 @@ def test_infinite_values_are_told():
 
 
 def test_bit_strings_have_no_levels():
-    problem = PartitionProblem(TABLE, [K, GLM])
+    problem = BitStringProblem(TABLE, [K, GLM])
     X = np.zeros((2, problem.n_var), dtype=bool)
     X[1] = True
     content = told(problem, X)

@@ -8,7 +8,7 @@ from tasks import invented
 from pymoo_anon.comparison import ClassSize, TupleUtility
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import choose, explain
 from pymoo_anon.publishing.tradeoffs import next_steps
 from pymoo_anon.table import Hierarchy, Microdata
@@ -140,7 +140,7 @@ def test_steps_of_infinite_values():
 
 
 def test_bit_strings_have_no_levels():
-    problem = PartitionProblem(make_census(100), [K, GLM])
+    problem = BitStringProblem(make_census(100), [K, GLM])
     X = np.zeros((1, problem.n_var), dtype=bool)
     explanation = explain(problem, X, choose(problem, X))
     assert len(explanation.levels) == 8

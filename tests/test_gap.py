@@ -19,12 +19,18 @@ from pymoo_anon.algorithms.proofs.stored.members import least_bounds
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes, first_non_dominated
-from pymoo_anon.objectives import ClassificationMetric, ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    SquaredClassSizes,
+)
 from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
-KINDS = (KAnonymity(), DistinctLDiversity("s0"), ClassSizeSum(), GeneralLossMetric(), ClassificationMetric("s1"))
+KINDS = (KAnonymity(), DistinctLDiversity("s0"), SquaredClassSizes(), GeneralLossMetric(), ClassificationMetric("s1"))
 CENSUS = make_census(500, seed=2)
 
 

@@ -33,7 +33,7 @@ from pymoo_anon.operators import (
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
 )
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Below, Taxonomy
 
 CENSUS = make_census(300, seed=5)
@@ -48,7 +48,7 @@ TREE = {
 
 def problem(below=5):
     taxonomies = {"education": Taxonomy.from_nested(TREE)}
-    return PartitionProblem(CENSUS, [GeneralLossMetric()], suppression=Below(below), taxonomies=taxonomies)
+    return BitStringProblem(CENSUS, [GeneralLossMetric()], suppression=Below(below), taxonomies=taxonomies)
 
 
 def trad():
@@ -135,7 +135,7 @@ def test_it_ends_where_there_is_nothing_new_to_find():
     """A space of fewer strings than births, and of fewer than the population holds."""
     table = CENSUS.recoded({})
     names = {"sex": {"name": "any", "children": [{"name": "Female"}, {"name": "Male"}]}}
-    own = PartitionProblem(table, [GeneralLossMetric()], suppression=Below(5), taxonomies={
+    own = BitStringProblem(table, [GeneralLossMetric()], suppression=Below(5), taxonomies={
         name: Taxonomy.from_nested(
             names.get(name) or {"name": name, "children": [{"name": str(value)} for value in hierarchy.domain]}
         )
@@ -384,7 +384,7 @@ def test_bad_arguments_are_refused():
         assert refused(ValueError, lambda bad=bad: GENITOR(bias=bad)) == (
             f"bias must be a number from 1 to 2, got {bad!r}"
         )
-    two = PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    two = BitStringProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
     assert refused(ValueError, lambda: minimize(two, GENITOR(), seed=1)) == ("problem must have one objective, got 2")
 
 

@@ -16,7 +16,7 @@ from pymoo_anon.algorithms import GENITOR
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Violating
 
 CENSUS = make_census(300, seed=5)
@@ -24,7 +24,7 @@ CENSUS = make_census(300, seed=5)
 
 def problem(k=5, **kwargs):
     constraints = [KAnonymity() >= k, DistinctLDiversity("occupation") >= 2]
-    return PartitionProblem(CENSUS, [GeneralLossMetric()], constraints=constraints, **kwargs)
+    return BitStringProblem(CENSUS, [GeneralLossMetric()], constraints=constraints, **kwargs)
 
 
 def rank(one):
@@ -65,7 +65,7 @@ def test_only_what_is_feasible_is_returned():
     assert KAnonymity().evaluate(classes)[0] >= 5
     assert DistinctLDiversity("occupation").evaluate(classes)[0] >= 2
     assert own.compute(res.X[np.newaxis])[0] == res.F
-    free = PartitionProblem(CENSUS, [GeneralLossMetric()])
+    free = BitStringProblem(CENSUS, [GeneralLossMetric()])
     assert res.F[0] > minimize(free, GENITOR(pop_size=30), ("n_eval", 1500), seed=1).F[0]
 
 

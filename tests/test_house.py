@@ -114,11 +114,11 @@ COMMANDS = "cli/commands/"
 
 
 def test_files_and_functions_are_short():
-    """At most 400 lines a file, 50 lines and 8 parameters a function."""
+    """At most 600 lines a file, 50 lines and 8 parameters a function."""
     large = []
     for path in MODULES:
         text, name = path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).as_posix()
-        if len(text.splitlines()) > 400:
+        if len(text.splitlines()) > 600:
             large.append(name)
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from moocore import is_nondominated
 
-from pymoo_anon.fronts import ConvergenceError, RepresentationRatio
+from pymoo_anon.fronts import ConvergenceMetric, RepresentationRatio
 
 PF = np.array([[-100.0, 50.0], [-10.0, 20.0], [-2.0, 0.0]])
 
@@ -17,8 +17,8 @@ points = arrays(float, st.tuples(st.integers(1, 8), st.just(3)), elements=st.int
 def test_ce_by_hand():
     # Divided by 100 and 50 the first is 0.1 from (-1, 1); the other is a member.
     F = np.array([[-90.0, 50.0], [-10.0, 20.0]])
-    assert ConvergenceError(PF)(F) == pytest.approx(0.05)
-    assert ConvergenceError(PF, total=True)(F) == pytest.approx(0.1)
+    assert ConvergenceMetric(PF)(F) == pytest.approx(0.05)
+    assert ConvergenceMetric(PF, total=True)(F) == pytest.approx(0.1)
 
 
 def test_rr_by_hand():
@@ -44,8 +44,8 @@ def test_fronts_below_one():
     pf = np.array([[0.1, 0.05], [0.3, 0.02], [0.4, 0.01]])
     F = np.array([[0.1, 0.04], [0.35, 0.02]])
     # Divided by 0.4 and 0.05: (1/4, 4/5) is 1/5 from (1/4, 1), and (7/8, 2/5) is 1/8 from (3/4, 2/5).
-    assert ConvergenceError(pf)(F) == pytest.approx((0.2 + 0.125) / 2)
-    assert ConvergenceError(pf, total=True)(F) == pytest.approx(0.325)
+    assert ConvergenceMetric(pf)(F) == pytest.approx((0.2 + 0.125) / 2)
+    assert ConvergenceMetric(pf, total=True)(F) == pytest.approx(0.325)
     # Boxes of 0.2 and 0.025: (0, 2), (1, 0), (2, 0), the last dominated; F is in (0, 1) and (1, 0).
     ratio = RepresentationRatio(pf, [0.2, 0.025])
     assert ratio.boxes == {(0, 2), (1, 0)}
@@ -61,11 +61,11 @@ def test_fronts_below_one():
 def test_ce_between_ideal_and_nadir():
     # From -100 to -2 and from 0 to 50: 10 of 98.
     F = np.array([[-90.0, 50.0], [-10.0, 20.0]])
-    assert ConvergenceError(PF, zero_to_one=True)(F) == pytest.approx(10 / 98 / 2)
-    own = ConvergenceError(PF, total=True, zero_to_one=True, ideal=[-200, 0], nadir=[0, 100])
+    assert ConvergenceMetric(PF, zero_to_one=True)(F) == pytest.approx(10 / 98 / 2)
+    own = ConvergenceMetric(PF, total=True, zero_to_one=True, ideal=[-200, 0], nadir=[0, 100])
     assert own(F) == pytest.approx(10 / 200)
     # An objective with one value in the true front is not stretched.
-    assert ConvergenceError([[1.0, 5.0], [3.0, 5.0]], zero_to_one=True)([[1.0, 7.0]]) == 2
+    assert ConvergenceMetric([[1.0, 5.0], [3.0, 5.0]], zero_to_one=True)([[1.0, 7.0]]) == 2
 
 
 @given(points, points)
@@ -73,23 +73,23 @@ def test_ce_between_ideal_and_nadir_is_that_of_the_stretched_fronts(pf, F):
     span = np.ptp(pf, axis=0)
     span[span == 0] = 1
     near = [min(np.linalg.norm((f - p) / span) for p in pf) for f in F]
-    assert ConvergenceError(pf, zero_to_one=True)(F) == pytest.approx(sum(near) / len(near))
+    assert ConvergenceMetric(pf, zero_to_one=True)(F) == pytest.approx(sum(near) / len(near))
 
 
 def test_a_single_point_and_an_empty_front():
-    assert ConvergenceError(PF)(PF[0]) == 0
+    assert ConvergenceMetric(PF)(PF[0]) == 0
     assert RepresentationRatio(PF)(PF[0]) == pytest.approx(1 / 3)
-    assert ConvergenceError(PF[:1])([[-90.0, 50.0]]) == pytest.approx(0.1)
+    assert ConvergenceMetric(PF[:1])([[-90.0, 50.0]]) == pytest.approx(0.1)
     assert RepresentationRatio(PF[:1])([[-100.5, 50.0]]) == 0
     assert RepresentationRatio(PF)(PF[:0]) == RepresentationRatio(PF)([]) == RepresentationRatio(PF)(None) == 0
     for total in (False, True):
         for nothing in (PF[:0], [], None):
             with pytest.raises(ValueError) as caught:
-                ConvergenceError(PF, total)(nothing)
+                ConvergenceMetric(PF, total)(nothing)
             assert str(caught.value) == "F must have at least one row, got none: no front is no converged front"
 
 
-@pytest.mark.parametrize("indicator", [ConvergenceError(PF), RepresentationRatio(PF)], ids=["CE", "RR"])
+@pytest.mark.parametrize("indicator", [ConvergenceMetric(PF), RepresentationRatio(PF)], ids=["CE", "RR"])
 def test_fronts_that_do_not_fit_are_refused(indicator):
     for F, shape in (([[1.0], [2.0]], "(2, 1)"), ([1.0, 2.0, 3.0], "(3,)"), (np.zeros((1, 2, 2)), "(1, 2, 2)")):
         with pytest.raises(ValueError) as caught:
@@ -103,9 +103,9 @@ def test_fronts_that_do_not_fit_are_refused(indicator):
 def test_ce_is_the_mean_distance_to_the_nearest(pf, F):
     scale = [max(abs(value) for value in column) or 1.0 for column in pf.T]
     near = [min(np.linalg.norm((f - p) / scale) for p in pf) for f in F]
-    assert ConvergenceError(pf)(F) == pytest.approx(sum(near) / len(near))
-    assert ConvergenceError(pf, total=True)(F) == pytest.approx(sum(near))
-    assert ConvergenceError(pf)(pf) == 0
+    assert ConvergenceMetric(pf)(F) == pytest.approx(sum(near) / len(near))
+    assert ConvergenceMetric(pf, total=True)(F) == pytest.approx(sum(near))
+    assert ConvergenceMetric(pf)(pf) == 0
 
 
 @given(points, points, st.sampled_from([1.0, 2.0, 5.0]))
@@ -119,7 +119,7 @@ def test_rr_counts_the_occupied_boxes(pf, F, epsilon):
 
 def test_bad_arguments_are_refused():
     for pf, shape in ((np.empty((0, 2)), "(0, 2)"), (np.array([1.0, 2.0]), "(2,)"), (np.array([[np.nan]]), "(1, 1)")):
-        for indicator in (ConvergenceError, RepresentationRatio):
+        for indicator in (ConvergenceMetric, RepresentationRatio):
             with pytest.raises(ValueError) as caught:
                 indicator(pf)
             assert str(caught.value) == f"pf must be a front of finite values, an (n, n_obj) array, got shape {shape}"

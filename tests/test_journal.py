@@ -12,7 +12,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem, PartitionProblem, journaled
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
 from pymoo_anon.problems.journal import LESSON, VALUES, Journal
 from pymoo_anon.problems.resuming import fingerprint
 from pymoo_anon.table import Hierarchy, Microdata
@@ -176,9 +176,9 @@ def test_problems_that_differ_in_anything_differ_to_a_journal():
 
 
 def test_only_lattices():
-    problem = PartitionProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
+    problem = BitStringProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
     with (
-        pytest.raises(TypeError, match="problem must be a LatticeProblem, got PartitionProblem"),
+        pytest.raises(TypeError, match="problem must be a LatticeProblem, got BitStringProblem"),
         journaled(problem, "x"),
     ):
         pass

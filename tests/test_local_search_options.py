@@ -23,6 +23,7 @@ from pymoo_anon.fronts import BoxArchive, ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringSampling,
     DominanceCountTournament,
     LatticeSampling,
     LevelNeighborhood,
@@ -31,9 +32,8 @@ from pymoo_anon.operators import (
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem, journaled
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
 
 TABLE = invented(1)
 CENSUS = make_census(300, seed=5)
@@ -260,9 +260,9 @@ class Flips(Neighborhood):
 
 
 def test_other_problems_are_searched_with_operators_of_their_own():
-    own = PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
+    own = BitStringProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
     operators = {"crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation()}
-    algorithm = ParetoLocalSearch(sampling=ValidSampling(), neighborhood=Flips(), **operators)
+    algorithm = ParetoLocalSearch(sampling=BitStringSampling(), neighborhood=Flips(), **operators)
     res = minimize(own, algorithm, ("n_eval", 60), seed=1)
     assert res.X.dtype == bool
     assert res.algorithm.evaluator.n_eval == own.n_unique

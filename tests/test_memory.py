@@ -18,14 +18,14 @@ from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringSampling,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
     PerAttributeBitMutation,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.problems.memory import Memory
 
 CENSUS = make_census(200, seed=5)
@@ -151,7 +151,11 @@ def test_a_pickle_may_be_made_while_threads_evaluate():
 
 
 NODES = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-STRINGS = {"sampling": ValidSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation(0.05)}
+STRINGS = {
+    "sampling": BitStringSampling(),
+    "crossover": PartitionCrossover(),
+    "mutation": PerAttributeBitMutation(0.05),
+}
 
 
 @pytest.mark.usefixtures("many_switches")
@@ -159,7 +163,7 @@ STRINGS = {"sampling": ValidSampling(), "crossover": PartitionCrossover(), "muta
     ("space", "algorithms"),
     [
         (problem, [PBGEA(pop_size=10), NSGA2(pop_size=10, **NODES)]),
-        (lambda: PartitionProblem(CENSUS, [KAnonymity(), GeneralLossMetric()]), [NSGA2(pop_size=10, **STRINGS)] * 2),
+        (lambda: BitStringProblem(CENSUS, [KAnonymity(), GeneralLossMetric()]), [NSGA2(pop_size=10, **STRINGS)] * 2),
     ],
     ids=["lattice", "strings"],
 )

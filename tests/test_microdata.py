@@ -13,7 +13,7 @@ from persons import AGES, QUASI, contents, persons
 from plain import assert_same_classes
 from strategies import nodes, tables
 
-from pymoo_anon.objectives import ClassSizeSum
+from pymoo_anon.objectives import SquaredClassSizes
 from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata
 
 
@@ -226,6 +226,6 @@ def test_more_rows_than_sums_of_squares_can_count_are_refused():
     tuples = np.zeros((1, 1), dtype=np.int64)
     table = Microdata(hierarchies, tuples, np.array([most]), {}, {})
     (classes,) = table.grouper.classes(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
-    assert ClassSizeSum().evaluate(classes).tolist() == [float(most**2)]
+    assert SquaredClassSizes().evaluate(classes).tolist() == [float(most**2)]
     with pytest.raises(ValueError, match=r"^a table must have at most 3,037,000,499 rows, got 3,037,000,500$"):
         Microdata(hierarchies, tuples, np.array([most + 1]), {}, {})

@@ -8,7 +8,7 @@ import pytest
 from strategies import one_class_each
 
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     BasicBetaLikeness,
     DeltaDisclosure,
     EnhancedBetaLikeness,
@@ -48,7 +48,14 @@ def test_bad_arguments_are_refused():
         assert refused(ValueError, lambda weights=weights: GeneralLossMetric(weights)) == (
             f"weights must be non-negative numbers, not all 0, got {weights!r}"
         )
-    kinds = (EntropyLDiversity, AlphaKAnonymity, TCloseness, BasicBetaLikeness, EnhancedBetaLikeness, DeltaDisclosure)
+    kinds = (
+        EntropyLDiversity,
+        AlphaDeassociation,
+        TCloseness,
+        BasicBetaLikeness,
+        EnhancedBetaLikeness,
+        DeltaDisclosure,
+    )
     for kind in kinds:
         assert refused(TypeError, lambda kind=kind: kind(["s"])) == "column must be the name of a column, got ['s']"
 

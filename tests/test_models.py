@@ -25,9 +25,8 @@ from strategies import (
 )
 
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
     DeltaDisclosure,
     Discernibility,
@@ -36,26 +35,27 @@ from pymoo_anon.objectives import (
     GeneralLossMetric,
     KLDivergence,
     KMap,
-    MaximumRisk,
+    MarketerRisk,
     NonUniformEntropy,
     Precision,
+    ProsecutorRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 OF_A_COLUMN = {
     EntropyLDiversity: plain.entropy_l,
-    AlphaKAnonymity: plain.alpha,
+    AlphaDeassociation: plain.alpha,
     TCloseness: plain.equal_t,
     BasicBetaLikeness: plain.basic_beta,
     EnhancedBetaLikeness: plain.enhanced_beta,
     DeltaDisclosure: plain.delta,
 }
 OF_THE_TABLE = {
-    MaximumRisk: plain.maximum_risk,
-    AverageRisk: plain.average_risk,
+    ProsecutorRisk: plain.prosecutor_risk,
+    MarketerRisk: plain.marketer_risk,
     Discernibility: plain.discernibility,
     AverageClassSize: plain.average_class_size,
     NonUniformEntropy: plain.non_uniform_entropy,
@@ -128,7 +128,7 @@ def test_models_of_bit_strings_are_what_the_rows_say(data, partition):
     frame = partition.table.frame
     limit = data.draw(st.integers(0, len(frame) - 1))
     objectives = [kind() for kind in OF_THE_TABLE]
-    problem = PartitionProblem(partition.table.microdata, objectives, suppression=limit, **partition.arguments)
+    problem = BitStringProblem(partition.table.microdata, objectives, suppression=limit, **partition.arguments)
     X = problem.sample(3, np.random.default_rng(data.draw(st.integers(0, 99))))
     releases = []
     for x in X:
@@ -278,14 +278,14 @@ def test_every_c_is_shown_in_full():
 def test_shares_worked_by_hand():
     """With q = (1/2, 1/3, 1/6) and p = (2/3, 1/3, 0) and (1/3, 1/3, 1/3)."""
     classes = raw(one_class_each(["aab", "abc"]))
-    assert AlphaKAnonymity("s").evaluate(classes) == [2 / 3]
+    assert AlphaDeassociation("s").evaluate(classes) == [2 / 3]
     np.testing.assert_allclose(BasicBetaLikeness("s").evaluate(classes), [1], rtol=1e-12)
     # 1 is at most -ln(1/6), and the gain of 1/3 of the most frequent value at most -ln(1/2).
     np.testing.assert_allclose(EnhancedBetaLikeness("s").evaluate(classes), [1], rtol=1e-12)
     np.testing.assert_allclose(DeltaDisclosure("s").evaluate(classes), [1], rtol=1e-12)
     assert DeltaDisclosure("s", strict=True).evaluate(classes) == [np.inf]
-    assert MaximumRisk().evaluate(classes) == [1 / 3]
-    assert AverageRisk().evaluate(classes) == [1 / 3]
+    assert ProsecutorRisk().evaluate(classes) == [1 / 3]
+    assert MarketerRisk().evaluate(classes) == [1 / 3]
     # p = 1 and q = 1/2: a gain of 1 is more than -ln(1/2).
     alone = raw(one_class_each(["a", "b"]))
     assert EnhancedBetaLikeness("s").evaluate(alone) == [np.inf]
@@ -314,8 +314,8 @@ def test_losses_worked_by_hand():
     classes = raw(one_class_each(["aab", "c"]), limit=1)
     assert Discernibility().evaluate(classes) == [3 * 3 + 4 * 1]
     assert AverageClassSize().evaluate(classes) == [4 / 2]
-    assert AverageRisk().evaluate(classes) == [2 / 4]
-    assert MaximumRisk().evaluate(classes) == [1 / 3]
+    assert MarketerRisk().evaluate(classes) == [2 / 4]
+    assert ProsecutorRisk().evaluate(classes) == [1 / 3]
     np.testing.assert_allclose(NonUniformEntropy().evaluate(classes), [np.log2(4 / 1)], rtol=1e-12)
     np.testing.assert_allclose(Precision().evaluate(classes), [3 / 4], rtol=1e-12)
     assert GeneralLossMetric([0.5]).evaluate(classes) == [0.5]
@@ -331,12 +331,12 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
     (classes,) = table.microdata.grouper.classes(*table.group_maps([table.top]), columns=COLUMNS, below=n_rows + 1)
     for column in COLUMNS:
         q = table.frame[column].value_counts() / n_rows
-        assert AlphaKAnonymity(column).evaluate(classes) == [q.max()]
+        assert AlphaDeassociation(column).evaluate(classes) == [q.max()]
         np.testing.assert_allclose(EntropyLDiversity(column).evaluate(classes), np.exp(-(q * np.log(q)).sum()))
         for kind in (TCloseness, BasicBetaLikeness, EnhancedBetaLikeness, DeltaDisclosure):
             assert kind(column).evaluate(classes) == [0]
         assert DeltaDisclosure(column, strict=True).evaluate(classes) == [0]
-    assert MaximumRisk().evaluate(classes) == AverageRisk().evaluate(classes) == [1 / n_rows]
+    assert ProsecutorRisk().evaluate(classes) == MarketerRisk().evaluate(classes) == [1 / n_rows]
     assert KMap(population).evaluate(classes) == [len(frame)]
     assert Discernibility().evaluate(classes) == [n_rows**2]
     assert AverageClassSize().evaluate(classes) == [n_rows]
@@ -351,8 +351,8 @@ def test_an_order_of_the_bits_leaves_the_levels_as_they_are():
     hierarchy = Hierarchy([[1, 3, 2, 4], ["a", "b", "a", "b"], list("****")])
     table = Microdata.from_frame(pd.DataFrame({"q": [1, 2, 3, 4]}), {"q": hierarchy})
     for order in ([1, 2, 3, 4], [4, 3, 2, 1]):
-        problem = PartitionProblem(table, [Precision()], orders={"q": order})
+        problem = BitStringProblem(table, [Precision()], orders={"q": order})
         halves = np.array([[False, True, False]])
         np.testing.assert_array_equal(problem.natural(problem.compute(halves)), [[0.5]])
-    flat = PartitionProblem(table, [Precision()], orders={"q": [1, 2, 3, 4, 5]})
+    flat = BitStringProblem(table, [Precision()], orders={"q": [1, 2, 3, 4, 5]})
     np.testing.assert_array_equal(flat.natural(flat.compute(np.array([[False, True, False, True]]))), [[0]])

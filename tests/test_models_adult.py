@@ -13,9 +13,8 @@ import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
     DeltaDisclosure,
     Discernibility,
@@ -24,9 +23,10 @@ from pymoo_anon.objectives import (
     GeneralLossMetric,
     KLDivergence,
     KMap,
-    MaximumRisk,
+    MarketerRisk,
     NonUniformEntropy,
     Precision,
+    ProsecutorRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
@@ -55,7 +55,7 @@ OCCUPATIONS = [list(COLLARS), list(COLLARS.values()), ["*"] * len(COLLARS)]
 WEIGHTS = [1, 0.5, 2, 0, 1, 3, 0.25, 1]
 OF_OCCUPATION = {
     EntropyLDiversity: plain.entropy_l,
-    AlphaKAnonymity: plain.alpha,
+    AlphaDeassociation: plain.alpha,
     TCloseness: plain.equal_t,
     BasicBetaLikeness: plain.basic_beta,
     EnhancedBetaLikeness: plain.enhanced_beta,
@@ -77,8 +77,8 @@ MODELS = [
             levels=[dict(zip(COLLARS, labels, strict=True)) for labels in OCCUPATIONS],
         ),
     ),
-    (MaximumRisk(), plain.maximum_risk),
-    (AverageRisk(), plain.average_risk),
+    (ProsecutorRisk(), plain.prosecutor_risk),
+    (MarketerRisk(), plain.marketer_risk),
     (Discernibility(), plain.discernibility),
     (AverageClassSize(), plain.average_class_size),
     (NonUniformEntropy(), plain.non_uniform_entropy),

@@ -23,7 +23,7 @@ from tasks import minimal
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 from pymoo_anon.testing import small_problems
 
@@ -216,7 +216,7 @@ def test_the_best_known_set_only_gets_better(tmp_path):
 
 
 def test_the_best_known_strings_come_back(tmp_path):
-    problem = small_problems(PartitionProblem)["two objectives"]
+    problem = small_problems(BitStringProblem)["two objectives"]
     X = problem.sample(9, np.random.default_rng(0))
     known = BestKnown(tmp_path / "own.csv", problem)
     known.improve(X, problem.compute(X))
@@ -288,7 +288,7 @@ def test_every_algorithm_has_a_look_and_every_problem_a_page():
 
 
 def test_what_cannot_be_compared_is_left_out_with_a_reason():
-    constrained, strings = OURS["constraints"], small_problems(PartitionProblem)
+    constrained, strings = OURS["constraints"], small_problems(BitStringProblem)
     assert refusal("MOEA/D", constrained) == "pymoo's refuses constraints"
     assert refusal("MOEA/D", OURS["two objectives"]) is None
     assert refusal("branch and bound", strings["four objectives"]) == "on bit strings it proves k and a loss alone"
@@ -303,7 +303,7 @@ def test_all_algorithms_search_strings_of_taxonomies():
     frame = pd.DataFrame({"q": list("0123456" * 9), "r": list("012345665" * 7), "s": list("xyz" * 21)})
     table = Microdata.from_frame(frame, {name: Hierarchy.from_taxonomy(leaves) for name in "qr"}, sensitive="s")
     objectives = [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()]
-    problem = PartitionProblem(table, objectives, taxonomies=dict.fromkeys("qr", leaves))
+    problem = BitStringProblem(table, objectives, taxonomies=dict.fromkeys("qr", leaves))
     for name, make in ALGORITHMS.items():
         if not refusal(name, problem):
             found = run(problem.fresh_copy(), make(problem), 1, Budgets((20,), (30,), 30))

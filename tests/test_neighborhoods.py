@@ -12,7 +12,7 @@ from pymoo.problems import get_problem
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import CornerSampling, LevelNeighborhood
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
 CENSUS = make_census(300, seed=5)
 lattices = st.lists(st.integers(0, 4), min_size=1, max_size=4)
@@ -56,7 +56,7 @@ def test_reach_is_a_whole_number(reach):
 
 
 def test_both_are_of_levels():
-    strings = PartitionProblem(CENSUS, [KAnonymity()])
+    strings = BitStringProblem(CENSUS, [KAnonymity()])
     for own in (strings, get_problem("zdt1")):
         for operate in (
             lambda: CornerSampling().do(own, 3, random_state=np.random.default_rng(0)),  # noqa: B023

@@ -17,12 +17,10 @@ from strategies import COLUMNS, drawn_classes, tables
 
 from pymoo_anon.engine import EquivalenceClasses
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
     ClassificationMetric,
-    ClassSizeSum,
     ColumnObjective,
     DeltaDisclosure,
     Discernibility,
@@ -33,14 +31,16 @@ from pymoo_anon.objectives import (
     KAnonymity,
     KLDivergence,
     KMap,
-    MaximumRisk,
+    MarketerRisk,
     NonUniformEntropy,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
     Objective,
     Precision,
+    ProsecutorRisk,
     RecursiveCLDiversity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
     TCloseness,
 )
 from pymoo_anon.table import Hierarchy, Microdata
@@ -62,8 +62,8 @@ class Case:
 CASES = {
     "KAnonymity()": Case(lambda _: KAnonymity(), "k", True, True, [1, 3], [1, 4]),
     "DistinctLDiversity('s0')": Case(lambda _: DistinctLDiversity("s0"), "l", True, True, [1, 2], [1, 3]),
-    "ClassSizeSum()": Case(lambda _: ClassSizeSum(), "S_k", True, True, [5, 9], [10, 16]),
-    "SensitiveCountSum('s0')": Case(lambda _: SensitiveCountSum("s0"), "S_l", True, True, [3, 5], [4, 6]),
+    "SquaredClassSizes()": Case(lambda _: SquaredClassSizes(), "S_k", True, True, [5, 9], [10, 16]),
+    "SquaredValueCounts('s0')": Case(lambda _: SquaredValueCounts("s0"), "S_l", True, True, [3, 5], [4, 6]),
     "EntropyLDiversity('s0')": Case(
         lambda _: EntropyLDiversity("s0"), "entropy l", True, False, [1, 3 / 2 ** (2 / 3)], [1, 2**1.5]
     ),
@@ -71,7 +71,7 @@ CASES = {
         lambda _: RecursiveCLDiversity("s0", 3), "recursive l", True, True, [1, 2], [1, 3]
     ),
     "TCloseness('s0')": Case(lambda _: TCloseness("s0"), "t", False, False, [1 / 3, 0], [1 / 2, 0]),
-    "AlphaKAnonymity('s0')": Case(lambda _: AlphaKAnonymity("s0"), "alpha", False, False, [1, 2 / 3], [1, 1 / 2]),
+    "AlphaDeassociation('s0')": Case(lambda _: AlphaDeassociation("s0"), "alpha", False, False, [1, 2 / 3], [1, 1 / 2]),
     "BasicBetaLikeness('s0')": Case(lambda _: BasicBetaLikeness("s0"), "beta", False, False, [1 / 2, 0], [1, 0]),
     "EnhancedBetaLikeness('s0')": Case(
         lambda _: EnhancedBetaLikeness("s0"), "enhanced beta", False, False, [np.inf, 0], [np.inf, 0]
@@ -80,8 +80,8 @@ CASES = {
     "DeltaDisclosure('s0', strict=True)": Case(
         lambda _: DeltaDisclosure("s0", strict=True), "delta", False, False, [np.inf, 0], [np.inf, 0]
     ),
-    "MaximumRisk()": Case(lambda _: MaximumRisk(), "maximum risk", False, False, [1, 1 / 3], [1, 1 / 4]),
-    "AverageRisk()": Case(lambda _: AverageRisk(), "average risk", False, False, [2 / 3, 1 / 3], [1 / 2, 1 / 4]),
+    "ProsecutorRisk()": Case(lambda _: ProsecutorRisk(), "prosecutor risk", False, False, [1, 1 / 3], [1, 1 / 4]),
+    "MarketerRisk()": Case(lambda _: MarketerRisk(), "marketer risk", False, False, [2 / 3, 1 / 3], [1 / 2, 1 / 4]),
     # The first table is the population.
     "KMap(...)": Case(KMap, "k-map", True, True, [1, 3], [1, 3]),
     "GeneralLossMetric()": Case(lambda _: GeneralLossMetric(), "GLM", False, False, [0, 3], [0, 4]),
@@ -178,8 +178,8 @@ def test_values_are_those_of_the_rows(data, table):
         measured = table.plain.measure(node, sensitive, label, **policy)
         assert KAnonymity().evaluate(one) == [measured.k]
         assert DistinctLDiversity(sensitive).evaluate(one) == [measured.l]
-        assert ClassSizeSum().evaluate(one) == [measured.S_k]
-        assert SensitiveCountSum(sensitive).evaluate(one) == [measured.S_l]
+        assert SquaredClassSizes().evaluate(one) == [measured.S_k]
+        assert SquaredValueCounts(sensitive).evaluate(one) == [measured.S_l]
         assert ClassificationMetric(label).evaluate(one) == [measured.CM]
         np.testing.assert_allclose(GeneralLossMetric().evaluate(one), [measured.GLM], rtol=1e-12, atol=0)
 
@@ -190,12 +190,12 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(table):
     everything = {"below": n_rows + 1}
     (classes,) = table.microdata.grouper.classes(*table.group_maps([table.top]), columns=COLUMNS, **everything)
     assert KAnonymity().evaluate(classes) == [n_rows]
-    assert ClassSizeSum().evaluate(classes) == [n_rows**2]
+    assert SquaredClassSizes().evaluate(classes) == [n_rows**2]
     assert GeneralLossMetric().evaluate(classes) == [n_rows * len(columns)]
     assert ClassificationMetric("s1").evaluate(classes) == [n_rows]
     for column in COLUMNS:
         assert DistinctLDiversity(column).evaluate(classes) == [table.frame[column].nunique()]
-        assert SensitiveCountSum(column).evaluate(classes) == [(table.frame[column].value_counts() ** 2).sum()]
+        assert SquaredValueCounts(column).evaluate(classes) == [(table.frame[column].value_counts() ** 2).sum()]
 
 
 class LargestClass(Objective):

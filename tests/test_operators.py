@@ -21,6 +21,7 @@ from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.dominance import dominance_fitness
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, NonUniformEntropy
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     DominanceCountTournament,
     LatticeSampling,
@@ -30,9 +31,8 @@ from pymoo_anon.operators import (
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
 
 def box(lengths):
@@ -148,7 +148,7 @@ def lattice():
 
 
 def strings():
-    return PartitionProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
+    return BitStringProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
 
 
 def test_the_tournament_and_whole_floats_serve_other_algorithms():
@@ -180,8 +180,8 @@ def test_operators_of_levels_refuse_other_variables(operate):
     with pytest.raises(TypeError) as caught:
         operate(strings(), rng)
     assert str(caught.value) == (
-        "problem must have whole numbers as variables, as the levels of a LatticeProblem, got PartitionProblem; for a "
-        "PartitionProblem there are ValidSampling, PartitionCrossover and RandomImmigrantMutation"
+        "problem must have whole numbers as variables, as the levels of a LatticeProblem, got BitStringProblem; for a "
+        "BitStringProblem there are BitStringSampling, PartitionCrossover and RandomImmigrantMutation"
     )
     with pytest.raises(TypeError, match="got ZDT1"):
         operate(get_problem("zdt1"), rng)
@@ -190,14 +190,14 @@ def test_operators_of_levels_refuse_other_variables(operate):
 @pytest.mark.parametrize(
     "operate",
     [
-        lambda own, rng: ValidSampling()._do(own, 3, random_state=rng),
+        lambda own, rng: BitStringSampling()._do(own, 3, random_state=rng),
         lambda own, rng: PartitionCrossover()._do(own, parents(own), random_state=rng),
         lambda own, rng: PerAttributeBitMutation()._do(own, parents(own)[0], random_state=rng),
         lambda own, rng: PerAttributeBitMutation(0.1)._do(own, parents(own)[0], random_state=rng),
         lambda own, rng: RandomImmigrantMutation()._do(own, parents(own)[0], random_state=rng),
         lambda own, rng: ClosestValidRepair()._do(own, parents(own)[0], random_state=rng),
     ],
-    ids=["ValidSampling", "PartitionCrossover", "bits", "bits at a rate", "RandomImmigrantMutation", "repair"],
+    ids=["BitStringSampling", "PartitionCrossover", "bits", "bits at a rate", "RandomImmigrantMutation", "repair"],
 )
 def test_operators_of_strings_refuse_other_variables(operate):
     rng = np.random.default_rng(0)
@@ -205,7 +205,7 @@ def test_operators_of_strings_refuse_other_variables(operate):
     with pytest.raises(TypeError) as caught:
         operate(lattice(), rng)
     assert str(caught.value) == (
-        "problem must be a PartitionProblem, got LatticeProblem; for a LatticeProblem there are LatticeSampling, "
+        "problem must be a BitStringProblem, got LatticeProblem; for a LatticeProblem there are LatticeSampling, "
         "LevelCrossover and SingleStepMutation"
     )
 

@@ -19,13 +19,13 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringSampling,
     LatticeSampling,
     PartitionCrossover,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
 CENSUS = make_census(300, seed=5)
 OBJECTIVES = [KAnonymity(), GeneralLossMetric()]
@@ -144,7 +144,7 @@ def test_what_is_no_level_is_refused_by_the_problem(bad):
 
 @pytest.mark.parametrize("dtype", [int, float, object])
 def test_bits_of_any_type_are_bits(dtype):
-    own = PartitionProblem(CENSUS, OBJECTIVES)
+    own = BitStringProblem(CENSUS, OBJECTIVES)
     operators = {"crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation()}
     X = own.sample(10, np.random.default_rng(0))
     res, expected = (run(own, sampling=sampling, **operators) for sampling in (X.astype(dtype), X))
@@ -251,11 +251,11 @@ def test_any_problem_with_operators_of_its_own():
 
 
 def test_operators_of_other_search_spaces_are_refused():
-    strings = PartitionProblem(CENSUS, OBJECTIVES)
-    with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables, .*, got PartitionProblem;"):
+    strings = BitStringProblem(CENSUS, OBJECTIVES)
+    with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables, .*, got BitStringProblem;"):
         run(strings)
-    with pytest.raises(TypeError, match=r"^problem must be a PartitionProblem, got LatticeProblem;"):
-        run(free(), sampling=ValidSampling())
+    with pytest.raises(TypeError, match=r"^problem must be a BitStringProblem, got LatticeProblem;"):
+        run(free(), sampling=BitStringSampling())
     assert run(free(), crossover=ReducedSurrogateCrossover()).X.dtype == np.int64
 
 

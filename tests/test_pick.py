@@ -119,8 +119,8 @@ def test_what_it_says_and_writes():
         (["--risk", "0.125"], 3),
         (["--weights", "k=1,GLM=3"], 3),
         (["--weights", "k=5, GLM=1"], 1),
-        (["--least", "average-risk"], 1),
-        (["--require", "average-risk<=0.1", "--require", "k<=20"], 3),
+        (["--least", "marketer-risk"], 1),
+        (["--require", "marketer-risk<=0.1", "--require", "k<=20"], 3),
         (["--require", "DM<=800", "--most", "k"], 2),
     ],
 )

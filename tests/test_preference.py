@@ -19,8 +19,8 @@ from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.algorithms.preference import prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ValidSampling
-from pymoo_anon.problems import Achievement, PartitionProblem, PreferenceProblem
+from pymoo_anon.operators import BitStringSampling, PartitionCrossover, PerAttributeBitMutation
+from pymoo_anon.problems import Achievement, BitStringProblem, PreferenceProblem
 from pymoo_anon.problems.achievement import preference_deviation
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
@@ -41,18 +41,18 @@ def refused(error, action):
 
 def test_loss_and_dispersion_reach_their_bounds():
     weights = np.array([0.2, 0.3, 0.5])
-    own = PartitionProblem(TABLE, [NormalizedWeightedPenalty(weights), NormalizedClassDispersion()])
+    own = BitStringProblem(TABLE, [NormalizedWeightedPenalty(weights), NormalizedClassDispersion()])
     assert repr(own.objectives[0]) == "NormalizedWeightedPenalty([0.2, 0.3, 0.5])"
     assert own.objective_names == ("NWP", "NECD")
     weights[:] = 0
     assert own.evaluate(np.array([[False] * 9, [True] * 9]))[:, 0].tolist() == [1, 0]
     assert own.evaluate(np.zeros(9, bool))[1] == 0
-    only_sex = PartitionProblem(TABLE, [NormalizedWeightedPenalty([0, 1, 0])])
+    only_sex = BitStringProblem(TABLE, [NormalizedWeightedPenalty([0, 1, 0])])
     assert only_sex.evaluate(np.arange(9) == 6).tolist() == [0]
     for objective in own.objectives:
         assert objective.value_range(TABLE.tuples) == (0, 1)
     lopsided = Microdata.from_frame(pd.DataFrame({"q": [0] * 9 + [1]}), {"q": Hierarchy.flat([0, 1])})
-    assert PartitionProblem(lopsided, [NormalizedClassDispersion()]).evaluate(np.array([[True]])).tolist() == [[8 / 9]]
+    assert BitStringProblem(lopsided, [NormalizedClassDispersion()]).evaluate(np.array([[True]])).tolist() == [[8 / 9]]
 
 
 def test_bad_weights_are_refused():
@@ -114,7 +114,7 @@ def problem():
 
 
 def test_values_are_achievement_and_what_k_lacks(problem):
-    plain = PartitionProblem(
+    plain = BitStringProblem(
         TABLE, [NormalizedWeightedPenalty([0.5, 0.2, 0.3]), NormalizedClassDispersion(), KAnonymity()]
     )
     X = problem.sample(60, np.random.default_rng(0))
@@ -321,7 +321,7 @@ def test_several_preferences_and_operators_of_ones_own(capsys):
 
 def test_the_problem_serves_other_algorithms(problem):
     operators = {"crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
-    res = minimize(problem, NSGA2(20, sampling=ValidSampling(), **operators), ("n_gen", 3), seed=1)
+    res = minimize(problem, NSGA2(20, sampling=BitStringSampling(), **operators), ("n_gen", 3), seed=1)
     assert res.X.dtype == bool
     assert problem.picks(res.X)["k"].tolist() >= [5]
 
@@ -367,7 +367,7 @@ def test_preferences_that_are_no_points_are_refused(bad):
 
 
 def test_other_problems_are_refused():
-    other = PartitionProblem(TABLE, [KAnonymity(), NormalizedWeightedPenalty()])
+    other = BitStringProblem(TABLE, [KAnonymity(), NormalizedWeightedPenalty()])
     assert refused(TypeError, lambda: minimize(other, PreferenceNSGA2(), seed=1)) == (
-        "problem must be a PreferenceProblem, got PartitionProblem"
+        "problem must be a PreferenceProblem, got BitStringProblem"
     )

@@ -13,8 +13,8 @@ from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.algorithms.preference import prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation, ValidSampling
-from pymoo_anon.problems import LatticeProblem, PartitionProblem, PreferenceProblem, PreferredPoint
+from pymoo_anon.operators import BitStringSampling, ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferenceProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import front_picture, plot_front
 
@@ -93,7 +93,7 @@ def test_pictures_show_k_as_it_is(preferences, tmp_path):
 
 def test_a_preferred_point_is_an_objective_for_any_problem():
     point = PreferredPoint((0.3, 0.2))
-    for space in (LatticeProblem, PartitionProblem):
+    for space in (LatticeProblem, BitStringProblem):
         own = space(CENSUS, [point, NormalizedWeightedPenalty(), NormalizedClassDispersion()], suppression=0.05)
         X = np.array([own.xl, own.xu]).astype(own.vtype)
         F = own.evaluate(X)
@@ -140,7 +140,7 @@ def test_columns_of_frames_may_be_tuples():
     res = Result()
     for own, x in (
         (LatticeProblem(table, [KAnonymity()]), [1, 0]),
-        (PartitionProblem(table, [KAnonymity()]), [False, True]),
+        (BitStringProblem(table, [KAnonymity()]), [False, True]),
         (PreferenceProblem(table, 1, (0.5, 0.5)), [False, True]),
     ):
         res.X = np.array([x])
@@ -192,7 +192,11 @@ def test_elementwise_runners_and_other_algorithms_take_it():
     X = strings(own, 5)
     assert np.array_equal(own.evaluate(X), problem().evaluate(X))
     nsga2 = NSGA2(
-        10, sampling=ValidSampling(), crossover=PartitionCrossover(), mutation=PerAttributeBitMutation(), archive=None
+        10,
+        sampling=BitStringSampling(),
+        crossover=PartitionCrossover(),
+        mutation=PerAttributeBitMutation(),
+        archive=None,
     )
     res = minimize(own, nsga2, ("n_gen", 2), seed=1)
     assert np.array_equal(problem().compute(res.X), res.F)

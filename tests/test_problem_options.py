@@ -14,7 +14,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 RNG = np.random.default_rng(0)
@@ -64,9 +64,9 @@ def test_points_may_be_evaluated_one_by_one():
     assert own.n_unique == 64
     found = minimize(own, nsga2(), ("n_gen", 4), seed=1)
     assert np.array_equal(found.F, minimize(plain, nsga2(), ("n_gen", 4), seed=1).F)
-    strings = PartitionProblem(table(), [KAnonymity()], elementwise_runner=runner)
+    strings = BitStringProblem(table(), [KAnonymity()], elementwise_runner=runner)
     bits = strings.sample(6, np.random.default_rng(0))
-    assert np.array_equal(strings.evaluate(bits), PartitionProblem(table(), [KAnonymity()]).evaluate(bits))
+    assert np.array_equal(strings.evaluate(bits), BitStringProblem(table(), [KAnonymity()]).evaluate(bits))
     plain.elementwise = True
     assert np.array_equal(plain.evaluate(X[:9])[0], problem().evaluate(X[:9])[0])
 
@@ -89,7 +89,7 @@ def test_arrays_of_objects_are_what_they_hold():
     for given in (X.astype(object), X.astype(float).astype(object), X.tolist()):
         assert np.array_equal(own.evaluate(given)[0], own.evaluate(X)[0])
     assert own.n_unique == 10
-    strings = PartitionProblem(table(), [KAnonymity()])
+    strings = BitStringProblem(table(), [KAnonymity()])
     bits = strings.sample(5, np.random.default_rng(0))
     assert np.array_equal(strings.evaluate(bits.astype(object)), strings.evaluate(bits))
     wrong = np.array([["1", "0", "2"]], dtype=object)
@@ -101,8 +101,8 @@ def test_arrays_of_objects_are_what_they_hold():
     ragged[:] = [[1, 2], [1, 2, 3]]
     assert refused(ValueError, lambda: own.evaluate(ragged)).startswith("X must be nodes of 3 levels")
     assert refused(TypeError, lambda: strings.evaluate(bits.astype(int).astype(object))) == (
-        "X must be Boolean strings, got int64; ValidSampling and the operators of bit strings keep them Boolean in any "
-        "algorithm"
+        "X must be Boolean strings, got int64; BitStringSampling and the operators of bit strings keep them Boolean in "
+        "any algorithm"
     )
 
 

@@ -18,14 +18,14 @@ from strategies import nodes, policies, rule_of, tables
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
     Objective,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, base
@@ -34,8 +34,8 @@ from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 SIX = [
     KAnonymity(),
     DistinctLDiversity("occupation"),
-    ClassSizeSum(),
-    SensitiveCountSum("occupation"),
+    SquaredClassSizes(),
+    SquaredValueCounts("occupation"),
     GeneralLossMetric(),
     ClassificationMetric("salary-class"),
 ]
@@ -138,10 +138,10 @@ def test_a_batch_is_worth_what_the_rows_say(data, table):
         table.microdata,
         [
             KAnonymity(),
-            ClassSizeSum(),
+            SquaredClassSizes(),
             GeneralLossMetric(),
             DistinctLDiversity("s0"),
-            SensitiveCountSum("s0"),
+            SquaredValueCounts("s0"),
             ClassificationMetric("s1"),
         ],
         suppression=rule_of(policy),

@@ -27,7 +27,7 @@ from pymoo_anon.comparison import (
     TupleUtility,
     released,
 )
-from pymoo_anon.objectives import ClassSizeSum, GeneralLossMetric, SensitiveCountSum
+from pymoo_anon.objectives import GeneralLossMetric, SquaredClassSizes, SquaredValueCounts
 from pymoo_anon.table import Below, Generalization, Hierarchy, Microdata
 
 # Name, label, words, whether higher is better.
@@ -139,9 +139,9 @@ def test_the_contract_of_every_property(prop, data, table):
 def test_sums_over_the_tuples_are_the_objectives(data, table):
     classes, _, _ = drawn(data, table)
     n_rows = len(table.frame)
-    assert ClassSize().measure(classes).mean() * n_rows == pytest.approx(ClassSizeSum().evaluate(classes)[0])
+    assert ClassSize().measure(classes).mean() * n_rows == pytest.approx(SquaredClassSizes().evaluate(classes)[0])
     counts = SensitiveCount("s1").measure(classes)
-    assert counts.mean() * n_rows == pytest.approx(SensitiveCountSum("s1").evaluate(classes)[0])
+    assert counts.mean() * n_rows == pytest.approx(SquaredValueCounts("s1").evaluate(classes)[0])
     assert TupleLoss().measure(classes).mean() * n_rows == pytest.approx(GeneralLossMetric().evaluate(classes)[0])
 
 

@@ -22,14 +22,14 @@ from pymoo.util.ref_dirs import get_reference_directions
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringSampling,
     LatticeSampling,
     LevelCrossover,
     PartitionCrossover,
     PerAttributeBitMutation,
     SingleStepMutation,
-    ValidSampling,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 RNG = np.random.default_rng(0)
@@ -41,8 +41,8 @@ OPERATORS = {
     LatticeProblem: {
         "sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation(),
     },
-    PartitionProblem: {
-        "sampling": ValidSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation(),
+    BitStringProblem: {
+        "sampling": BitStringSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation(),
     },
 }  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_algorithms_of_pymoo_search_both_spaces(name, space):
             continue
         res = minimize(own, algorithm, ("n_gen", 4), seed=1)
         X = np.atleast_2d(res.X)
-        assert X.dtype.kind == {LatticeProblem: "i", PartitionProblem: "b"}[space]
+        assert X.dtype.kind == {LatticeProblem: "i", BitStringProblem: "b"}[space]
         assert np.array_equal(own.compute(X), np.atleast_2d(res.F))
         frame = own.to_frame(res)
         if constraints and of_constraints:

@@ -20,10 +20,10 @@ from pymoo.optimize import minimize
 from pymoo.parallelization import JoblibParallelization, StarmapParallelization
 
 from pymoo_anon.operators import ClosestValidRepair
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_algorithm, small_problems
 
-LATTICES, STRINGS = small_problems(LatticeProblem), small_problems(PartitionProblem)
+LATTICES, STRINGS = small_problems(LatticeProblem), small_problems(BitStringProblem)
 
 
 def of_integers(**more):
@@ -97,7 +97,7 @@ def test_binary_operators_of_pymoo_work():
         "mutation": BitflipMutation(),
         "eliminate_duplicates": True,
     }
-    free = PartitionProblem(STRINGS["two objectives"].table, LATTICES["two objectives"].objectives)
+    free = BitStringProblem(STRINGS["two objectives"].table, LATTICES["two objectives"].objectives)
     check_algorithm(NSGA2(8, **own), free, n_gen=2)
     # A taxonomy asks for one argument more, and says so.
     with pytest.raises(
@@ -121,8 +121,8 @@ def test_binary_operators_of_pymoo_work():
             NSGA2(10),
             STRINGS["two objectives"],
             TypeError,
-            "X must be Boolean strings, got float64; ValidSampling and the operators of bit strings keep them Boolean "
-            "in any algorithm",
+            "X must be Boolean strings, got float64; BitStringSampling and the operators of bit strings keep them "
+            "Boolean in any algorithm",
         ),
         (
             MixedVariableGA(10, survival=RankAndCrowdingSurvival()),

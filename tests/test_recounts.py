@@ -6,15 +6,15 @@ import pytest
 
 from pymoo_anon.objectives import (
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
-    ClassSizeSum,
     DeltaDisclosure,
     EnhancedBetaLikeness,
     GeneralLossMetric,
     KAnonymity,
     KMap,
+    MarketerRisk,
     RecursiveCLDiversity,
+    SquaredClassSizes,
     TCloseness,
 )
 from pymoo_anon.publishing import verify
@@ -85,7 +85,7 @@ def test_suppressed_rows_are_one_class_marked_or_dropped():
     original = pd.DataFrame({"q": [1, 1, 2, 2, 2, 3, 4], "s": [*"abcabca"]})
     marked = original.assign(q=["1", "1", "2", "2", "2", "*", "*"])
     for released in (marked, marked[:5]):
-        found = counted(released, AverageRisk(), AverageClassSize(), ClassSizeSum(), original=original)
+        found = counted(released, MarketerRisk(), AverageClassSize(), SquaredClassSizes(), original=original)
         assert found == [3 / 7, 7 / 3, 4 + 9 + 4]
 
 

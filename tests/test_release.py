@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from strategies import nodes, policies, populations, rule_of, tables
 
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     AverageClassSize,
-    AverageRisk,
     BasicBetaLikeness,
     ClassificationMetric,
-    ClassSizeSum,
     DeltaDisclosure,
     Discernibility,
     DistinctLDiversity,
@@ -27,24 +25,26 @@ from pymoo_anon.objectives import (
     KAnonymity,
     KLDivergence,
     KMap,
-    MaximumRisk,
+    MarketerRisk,
     NonUniformEntropy,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
     Objective,
     Precision,
+    ProsecutorRisk,
     RecursiveCLDiversity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
     TCloseness,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 OF_A_COLUMN = (
     DistinctLDiversity,
-    SensitiveCountSum,
-    AlphaKAnonymity,
+    SquaredValueCounts,
+    AlphaDeassociation,
     EntropyLDiversity,
     TCloseness,
     BasicBetaLikeness,
@@ -53,9 +53,9 @@ OF_A_COLUMN = (
 )
 OF_THE_TABLE = (
     KAnonymity,
-    MaximumRisk,
-    AverageRisk,
-    ClassSizeSum,
+    ProsecutorRisk,
+    MarketerRisk,
+    SquaredClassSizes,
     GeneralLossMetric,
     NormalizedWeightedPenalty,
     Precision,
@@ -130,7 +130,7 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_pro
     assert made.claims.holds.tolist() == [True] * len(made.claims)
     for row in made.claims.itertuples():
         whole_release = suppressed == "drop" or kept.all() or not kept.any()
-        if whole_release or row.measure in ("S_k", "GLM", "KL", "NUE", "DM", "precision", "average risk"):
+        if whole_release or row.measure in ("S_k", "GLM", "KL", "NUE", "DM", "precision", "marketer risk"):
             assert math.isclose(row.promised, row.recounted, rel_tol=1e-9, abs_tol=1e-9), row
     # What the recount found is typed as the promise: k is a whole number.
     assert all(type(row.promised) is type(row.recounted) for row in made.claims.itertuples())
@@ -305,7 +305,7 @@ def test_constraints_are_claimed_too_and_arx_rule_is_kept():
 
 def test_bit_strings_are_released_too():
     table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis")
-    problem = PartitionProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(2))
+    problem = BitStringProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(2))
     x = np.zeros(problem.n_var, dtype=bool)
     x[9] = True
     made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=["born", "weight"])

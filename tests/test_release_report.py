@@ -24,8 +24,8 @@ from persons_of_a_report import (
 )
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MaximumRisk
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, ProsecutorRisk
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import Findings, write_report
 from pymoo_anon.publishing.report.cells import number, shown, text
 from pymoo_anon.publishing.report.subject import MOST_MEMBERS
@@ -274,7 +274,7 @@ def test_a_release_of_nothing_can_be_told(tmp_path):
 
 
 def test_bit_strings_have_rungs_too(tmp_path):
-    own = PartitionProblem(table(), [KAnonymity(), GeneralLossMetric()])
+    own = BitStringProblem(table(), [KAnonymity(), GeneralLossMetric()])
     points = np.zeros((2, own.n_var), dtype=bool)
     points[1, ::3] = True
     data = payload(report(tmp_path / "r.html", own, points, 1))
@@ -284,7 +284,7 @@ def test_bit_strings_have_rungs_too(tmp_path):
 
 
 def test_measures_without_a_higher_one_have_axes(tmp_path):
-    own = LatticeProblem(table(), [MaximumRisk(), GeneralLossMetric()], suppression=Below(5))
+    own = LatticeProblem(table(), [ProsecutorRisk(), GeneralLossMetric()], suppression=Below(5))
     assert payload(report(tmp_path / "r.html", own))["axes"] == ["c1", "c2"]
     single = LatticeProblem(table(), [GeneralLossMetric()], suppression=Below(5))
     assert payload(report(tmp_path / "r.html", single))["axes"] == ["c1", "c1"]
@@ -354,7 +354,7 @@ def test_the_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         ({"findings": {}}, TypeError, "findings must be Findings, got dict"),
         ({"population": 3}, TypeError, "population must be a Microdata"),
         ({"points": [[0, 0]]}, ValueError, "X must be nodes of 3 levels"),
-        ({"own": "problem"}, TypeError, "problem must be a LatticeProblem or a PartitionProblem, got str"),
+        ({"own": "problem"}, TypeError, "problem must be a LatticeProblem or a BitStringProblem, got str"),
     ],
 )
 def test_bad_arguments_are_named(tmp_path, change, error, message):

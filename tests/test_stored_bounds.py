@@ -29,7 +29,7 @@ from pymoo_anon.algorithms.proofs.stored.rules import Measures, scratch_for
 from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, _read_on, settle
 from pymoo_anon.algorithms.proofs.tolerance import tolerance
 from pymoo_anon.engine.refuting import Cells, blocks_for, cells_of
-from pymoo_anon.objectives import ClassSizeSum, DistinctLDiversity, GeneralLossMetric, KAnonymity, MaximumRisk
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -357,7 +357,7 @@ def tall(seed):
     [
         [KAnonymity(), GeneralLossMetric()],
         [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()],
-        [ClassSizeSum(), GeneralLossMetric()],
+        [SquaredClassSizes(), GeneralLossMetric()],
     ],
     ids=["k, GLM", "k, l, GLM", "S_k, GLM"],
 )
@@ -370,7 +370,7 @@ def test_levels_may_be_more_than_bits_of_a_word(goals):
 
 def test_rules_and_members_say_what_table_and_front_allow():
     table = tall(0)
-    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[MaximumRisk() <= 0.5])
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[ProsecutorRisk() <= 0.5])
     own, offsets = Measures(problem, cells_of(table.tuples)), table.tuples.offsets
     for j, level in product(range(3), range(len(own.rules.groups))):
         assert own.rules.least[0, j, level] == own.rules.left[0, level, offsets[j] : offsets[j + 1]].min()

@@ -11,7 +11,6 @@ from pymoo_anon.algorithms.proofs.stored.rules import Measures
 from pymoo_anon.engine.refuting import cells_of
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     Discernibility,
     DistinctLDiversity,
     EntropyLDiversity,
@@ -19,6 +18,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedWeightedPenalty,
     Precision,
+    SquaredClassSizes,
 )
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.objectives.bounds.losses import AdditiveLoss
@@ -44,7 +44,7 @@ def measures(objectives, constraints=(), suppression=3):
         ([KAnonymity(), GeneralLossMetric()], Below(4), False),
         # Where another threshold is held while k rises, it is not settled by a smaller k.
         ([KAnonymity(), DistinctLDiversity("s0")], 3, False),
-        ([KAnonymity(), ClassSizeSum()], 3, False),
+        ([KAnonymity(), SquaredClassSizes()], 3, False),
         ([DistinctLDiversity("s0"), GeneralLossMetric()], 3, False),
         ([GeneralLossMetric()], 3, False),
     ],
@@ -80,7 +80,7 @@ def test_labels_are_those_of_the_rows():
 
 def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
     """Nothing is suppressed where floors are reached; as many rows as allowed where sums of squares are greatest."""
-    objectives = [KAnonymity(), DistinctLDiversity("s0"), ClassSizeSum(), GeneralLossMetric()]
+    objectives = [KAnonymity(), DistinctLDiversity("s0"), SquaredClassSizes(), GeneralLossMetric()]
     problem = LatticeProblem(TABLE, objectives, suppression=5)
     proof = BranchAndBound().setup(problem, seed=0).proof
     for _ in range(3):

@@ -19,14 +19,14 @@ from strategies import Partition, cuts, every_string, partitions
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringSampling,
     ClosestValidRepair,
     PartitionCrossover,
     PerAttributeBitMutation,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
-    ValidSampling,
 )
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Taxonomy
 
 seeds = st.integers(0, 2**32 - 1)
@@ -38,7 +38,7 @@ def free(*lengths, trees=None):
     frame = pd.DataFrame({name: domain[:1] for name, domain in domains.items()})
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(domain) for name, domain in domains.items()})
     taxonomies = {name: Taxonomy.from_nested(tree) for name, tree in (trees or {}).items()}
-    return PartitionProblem(table, [KAnonymity(), GeneralLossMetric()], taxonomies=taxonomies)
+    return BitStringProblem(table, [KAnonymity(), GeneralLossMetric()], taxonomies=taxonomies)
 
 
 WORK = {  # Lunacek et al. 2006, Figure 2, with the leaves A to H
@@ -145,7 +145,7 @@ def test_admissible_places_by_hand(a, b, expected):
 def valid_parents(data, n=6):
     """A problem of random taxonomies and valid parents that are not too unlike each other."""
     partition: Partition = data.draw(partitions())
-    own = PartitionProblem(partition.table.microdata, [KAnonymity()], **partition.arguments)
+    own = BitStringProblem(partition.table.microdata, [KAnonymity()], **partition.arguments)
     rng = np.random.default_rng(data.draw(seeds))
     X = np.stack([own.sample(n, rng), own.sample(n, rng)])
     # Some attributes of the second parent are those of the first, so that there are stretches of agreement.
@@ -313,13 +313,13 @@ def test_repair_of_the_papers_offspring():
 
 @pytest.mark.parametrize("n", [1, 2, 3, 3000])
 def test_sampling_holds_both_ends_and_draws_every_string_alike(n):
-    X = ValidSampling().do(WORKCLASS, n, random_state=np.random.default_rng(0)).get("X")
+    X = BitStringSampling().do(WORKCLASS, n, random_state=np.random.default_rng(0)).get("X")
     assert X.shape == (n, 7)
     assert X.dtype == bool
     assert X[:2].tolist() == [[False] * 7, [True] * 7][:n]
     if n > 3:
         alike([tuple(x) for x in X[2:].tolist()], cuts(WORK), n - 2)
-    drawn = ValidSampling().do(free(3), 8002, random_state=np.random.default_rng(0)).get("X")[2:]
+    drawn = BitStringSampling().do(free(3), 8002, random_state=np.random.default_rng(0)).get("X")[2:]
     alike([tuple(x) for x in drawn.tolist()], [tuple(x) for x in every_string(3).tolist()], 8000)
 
 
@@ -329,7 +329,7 @@ OPERATORS = {
     "PerAttributeBitMutation": lambda own, X, rng: PerAttributeBitMutation()._do(own, X[0], random_state=rng),
     "RandomImmigrantMutation": lambda own, X, rng: RandomImmigrantMutation()._do(own, X[0], random_state=rng),
     "ClosestValidRepair": lambda own, X, rng: ClosestValidRepair()._do(own, X[0], random_state=rng),
-    "ValidSampling": lambda own, X, rng: ValidSampling()._do(own, 40, random_state=rng),
+    "BitStringSampling": lambda own, X, rng: BitStringSampling()._do(own, 40, random_state=rng),
 }
 
 
@@ -383,8 +383,8 @@ def test_any_algorithm_of_pymoo_keeps_strings_boolean_and_valid(algorithm, opera
             *({"name": name} for name in ("Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
         ],
     }
-    own = PartitionProblem(CENSUS, objectives, suppression=Below(5), taxonomies={"race": Taxonomy.from_nested(nested)})
-    res = minimize(own, algorithm(pop_size=12, sampling=ValidSampling(), **operators), ("n_gen", 8), seed=1)
+    own = BitStringProblem(CENSUS, objectives, suppression=Below(5), taxonomies={"race": Taxonomy.from_nested(nested)})
+    res = minimize(own, algorithm(pop_size=12, sampling=BitStringSampling(), **operators), ("n_gen", 8), seed=1)
     assert res.pop.get("X").dtype == bool
     assert own.is_valid(res.pop.get("X")).all()
     assert np.array_equal(own.compute(np.atleast_2d(res.X)), np.atleast_2d(res.F))

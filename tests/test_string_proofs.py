@@ -26,12 +26,12 @@ from pymoo_anon.objectives import (
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    MaximumRisk,
     NonUniformEntropy,
     NormalizedWeightedPenalty,
     Precision,
+    ProsecutorRisk,
 )
-from pymoo_anon.problems import PartitionProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 
@@ -99,14 +99,14 @@ def random_problem(seed):
         [],
         [KAnonymity() >= k],
         [KAnonymity() >= k, DistinctLDiversity("illness") >= 2],
-        [MaximumRisk() <= 1 / k],
+        [ProsecutorRisk() <= 1 / k],
     ][(which + rule + beside) % 4]
     suppression = [AtMost(0), AtMost(limit), Below(k), Violating(limit)][rule]
     if isinstance(suppression, Violating) and not constraints:
         constraints = [KAnonymity() >= k]
-    loss, measure = losses[which], [KAnonymity(), None, MaximumRisk()][beside]
+    loss, measure = losses[which], [KAnonymity(), None, ProsecutorRisk()][beside]
     objectives = [loss] if measure is None else [[loss, measure], [measure, loss]][int(rng.integers(0, 2))]
-    return PartitionProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
+    return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
 
 
 def front_of_all(problem):
@@ -162,7 +162,7 @@ def test_a_tolerance_is_kept(seed):
 
 def test_a_wide_tolerance_of_k_passes_over_thresholds():
     problem = next(one for one in map(random_problem, range(1000)) if one.n_obj == 2 and len(front_of_all(one)) > 4)
-    column = next(i for i, one in enumerate(problem.objectives) if isinstance(one, KAnonymity | MaximumRisk))
+    column = next(i for i, one in enumerate(problem.objectives) if isinstance(one, KAnonymity | ProsecutorRisk))
     wide = ["90%" if i == column else 0 for i in range(2)]
     assert len(prove(problem, wide).F) < len(prove(problem).F)
 
@@ -197,7 +197,7 @@ def test_threads_and_the_order_of_attributes_and_tuples_change_nothing(seed):
     np.testing.assert_allclose(in_order(prove(problem, seed=1).F), expected, rtol=1e-12)
     # Weights go by the order of attributes.
     weighted = any(getattr(one, "weights", None) is not None for one in problem.objectives)
-    shuffled = PartitionProblem(
+    shuffled = BitStringProblem(
         shuffle(problem.table, np.random.default_rng(seed), not weighted),
         problem.objectives,
         problem.suppression,
@@ -243,7 +243,7 @@ def test_no_string_gains_more_than_the_bound_of_its_part(seed):
         NonUniformEntropy(),
     ]
     n, k = table.n_rows, int(rng.integers(1, min(8, table.n_rows)))
-    below = PartitionProblem(table, losses, Below(k), taxonomies=taxonomies)
+    below = BitStringProblem(table, losses, Below(k), taxonomies=taxonomies)
     X = np.array(list(product([False, True], repeat=below.n_var)))
     X = X[below.is_valid(X)]
     F = below.compute(X)
@@ -377,7 +377,7 @@ def test_what_cannot_be_proven_is_refused():
     table, taxonomies = random_table(np.random.default_rng(1))
 
     def refused(objectives, message):
-        problem = PartitionProblem(table, objectives, taxonomies=taxonomies)
+        problem = BitStringProblem(table, objectives, taxonomies=taxonomies)
         with pytest.raises(ValueError, match=message):
             minimize(problem, BranchAndBound(), seed=1)
 

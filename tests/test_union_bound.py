@@ -12,12 +12,12 @@ from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below, Microdata
@@ -36,8 +36,8 @@ def test_the_certified_front_is_exact_where_nothing_limits_suppression(task, see
 GOALS = {
     "k, GLM": [KAnonymity(), GeneralLossMetric()],
     "k, l, GLM": [KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()],
-    "S_k, S_l, GLM": [ClassSizeSum(), SensitiveCountSum("s0"), GeneralLossMetric()],
-    "k, S_k, GLM": [KAnonymity(), ClassSizeSum(), GeneralLossMetric()],
+    "S_k, S_l, GLM": [SquaredClassSizes(), SquaredValueCounts("s0"), GeneralLossMetric()],
+    "k, S_k, GLM": [KAnonymity(), SquaredClassSizes(), GeneralLossMetric()],
     "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("s0")],
     "entropy l, GLM": [EntropyLDiversity("s0"), GeneralLossMetric()],
     "persons, GLM": [KAnonymity(person="s1"), KAnonymity(), GeneralLossMetric()],

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
@@ -38,8 +38,8 @@ def values(*measures, frame=RELEASED, **kwargs):
 
 def test_numbers_are_what_a_person_counts():
     # The rows of * are the smallest class, and have one diagnosis.
-    assert values(KAnonymity(), L, AlphaKAnonymity("diagnosis")) == [2, 1, 1.0]
-    assert values(KAnonymity(), L, AlphaKAnonymity("diagnosis"), frame=RELEASED[:7]) == [3, 2, 2 / 3]
+    assert values(KAnonymity(), L, AlphaDeassociation("diagnosis")) == [2, 1, 1.0]
+    assert values(KAnonymity(), L, AlphaDeassociation("diagnosis"), frame=RELEASED[:7]) == [3, 2, 2 / 3]
     assert values(EntropyLDiversity("diagnosis"), RecursiveCLDiversity("diagnosis", 3), frame=RELEASED[:7]) == [
         pytest.approx(3 / 2 ** (2 / 3)),
         2,

@@ -12,7 +12,7 @@ from tasks import BOUNDED, KINDS, Task, found, invented, tasks, values_of
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     BasicBetaLikeness,
     ClassificationMetric,
     DeltaDisclosure,
@@ -21,12 +21,12 @@ from pymoo_anon.objectives import (
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    MaximumRisk,
     NormalizedWeightedPenalty,
+    ProsecutorRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -37,8 +37,8 @@ KINDS_OF_CLASSES = (
     (DistinctLDiversity("s0"), 2),
     (EntropyLDiversity("s0"), 1.9),
     (RecursiveCLDiversity("s0", 2), 2),
-    (MaximumRisk(), 0.4),
-    (AlphaKAnonymity("s0"), 0.6),
+    (ProsecutorRisk(), 0.4),
+    (AlphaDeassociation("s0"), 0.6),
     (TCloseness("s0"), 0.3),
     (BasicBetaLikeness("s0"), 0.7),
     (EnhancedBetaLikeness("s0"), 0.7),
@@ -78,7 +78,7 @@ MEASURES = {
     "k": KAnonymity(),
     "l": DistinctLDiversity("s0"),
     "entropy l": EntropyLDiversity("s0"),
-    "alpha": AlphaKAnonymity("s0"),
+    "alpha": AlphaDeassociation("s0"),
     "t": TCloseness("s0"),
     "beta": BasicBetaLikeness("s0"),
     "delta": DeltaDisclosure("s0"),
@@ -212,7 +212,7 @@ def test_suppression_only_grows_where_parts_of_a_class_are_no_better(data, table
     lost = np.zeros(len(general.sizes), dtype=np.int64)
     np.add.at(lost, general.class_of[0], np.where(special.kept[special.class_of[0]], 0, table.microdata.tuples.counts))
     assert (lost >= sure).all()
-    if measure.name in ("k", "l", "k in persons", "maximum risk"):
+    if measure.name in ("k", "l", "k in persons", "prosecutor risk"):
         assert (sure == np.where(general.kept, 0, general.sizes)).all()
         assert special.n_suppressed[0] >= general.n_suppressed[0]
 
@@ -238,7 +238,7 @@ def test_bit_strings_and_lattices_agree():
     census = make_census(500, seed=3)
     constraints = [KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3]
     goals = [GeneralLossMetric(), NormalizedWeightedPenalty()]
-    bits = PartitionProblem(census, goals, Violating(0.2), constraints)
+    bits = BitStringProblem(census, goals, Violating(0.2), constraints)
     levels = LatticeProblem(census, goals, Violating(0.2), constraints)
     for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
         for name in ("F", "G"):

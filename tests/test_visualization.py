@@ -15,13 +15,13 @@ from pymoo.core.result import Result
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     GeneralLossMetric,
     KAnonymity,
     Objective,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
@@ -67,7 +67,7 @@ def test_order_of_the_axes(objectives, expected):
 
 
 def test_every_objective_is_named_in_words():
-    objectives = [ClassSizeSum(), SensitiveCountSum("occupation"), GLM, CM]
+    objectives = [SquaredClassSizes(), SquaredValueCounts("occupation"), GLM, CM]
     assert [axis.label for axis in picture_of(objectives, [1.0] * 4).axes] == [
         "general loss (lower is better)",
         "sum of class sizes (higher is better)",

@@ -1,19 +1,19 @@
 """Algorithms for generalizations, under `pymoo.optimize.minimize`."""
 
+from pymoo_anon.algorithms.bit_string_local_search import BitStringLocalSearch
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.genitor import GENITOR
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
-from pymoo_anon.algorithms.pair_local_search import PairLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.preference import PreferenceNSGA2
 
 __all__ = [
     "GENITOR",
     "PBGEA",
+    "BitStringLocalSearch",
     "BranchAndBound",
     "ExhaustiveSearch",
-    "PairLocalSearch",
     "ParetoLocalSearch",
     "PreferenceNSGA2",
 ]

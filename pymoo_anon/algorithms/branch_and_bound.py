@@ -25,12 +25,12 @@ from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
 from pymoo_anon.fronts.archive import evaluated
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.partition import PartitionProblem
 
 
 class BranchAndBound(Algorithm):  # type: ignore[misc]
-    """Finds the complete front of a `LatticeProblem` or a `PartitionProblem` and proves it: few points are visited.
+    """Finds the complete front of a `LatticeProblem` or a `BitStringProblem` and proves it: few points are visited.
 
     On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node
     to its specializations, the general loss of a node is at least that without suppression, and the classification
@@ -75,7 +75,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
             an objective states no bounds, or its bit strings have other objectives.
         TypeError: An argument is not known. At setup: the problem is neither a `LatticeProblem` nor a
-            `PartitionProblem`.
+            `BitStringProblem`.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         """Set the algorithm up; without a termination it runs until the front is proven.
 
         Raises:
-            TypeError: The problem is neither a `LatticeProblem` nor a `PartitionProblem`.
+            TypeError: The problem is neither a `LatticeProblem` nor a `BitStringProblem`.
             ValueError: It cannot be proven: an objective states no bounds, or its bit strings have other ones.
         """
         tolerance(self.epsilon, problem.n_obj)
@@ -239,9 +239,9 @@ def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
     """
     if isinstance(problem, LatticeProblem):
         return BoxProof if bytes_of(problem) > max_bytes else StoredLatticeProof
-    if isinstance(problem, PartitionProblem):
+    if isinstance(problem, BitStringProblem):
         return StringProof
-    raise TypeError(f"problem must be a LatticeProblem or a PartitionProblem, got {type(problem).__name__}")
+    raise TypeError(f"problem must be a LatticeProblem or a BitStringProblem, got {type(problem).__name__}")
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]

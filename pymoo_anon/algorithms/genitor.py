@@ -27,7 +27,7 @@ from pymoo.util.display.single import SingleObjectiveOutput
 from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
-from pymoo_anon.operators.sampling import ValidSampling
+from pymoo_anon.operators.sampling import BitStringSampling
 
 # As often as pymoo's own mating does, births are repeated where they give a duplicate.
 _ATTEMPTS = 100
@@ -44,8 +44,8 @@ class GENITOR(Algorithm):  # type: ignore[misc]
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-    >>> from pymoo_anon.problems import PartitionProblem
-    >>> problem = PartitionProblem(make_census(200), [GeneralLossMetric()], constraints=[KAnonymity() >= 5])
+    >>> from pymoo_anon.problems import BitStringProblem
+    >>> problem = BitStringProblem(make_census(200), [GeneralLossMetric()], constraints=[KAnonymity() >= 5])
     >>> res = minimize(problem, GENITOR(pop_size=20), ("n_eval", 130), seed=1)
     >>> bool((res.G <= 0).all()), res.algorithm.evaluator.n_eval
     (True, 130)
@@ -54,7 +54,7 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         pop_size: Number of individuals in the population.
         bias: How much more often the best is drawn than the median one, from 1 (not) to 2.
         eliminate_duplicates: Whether a child that is in the population already is refused.
-        sampling: First population; None is `ValidSampling()`.
+        sampling: First population; None is `BitStringSampling()`.
         crossover: Makes children of two parents, of which the first is taken; None is `PartitionCrossover()`.
         mutation: None is `RandomImmigrantMutation()`.
         repair: What makes children valid; None leaves them as they are.
@@ -93,7 +93,7 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         self.mutation: Mutation = RandomImmigrantMutation() if mutation is None else mutation
         self.repair: Repair | None = repair
         self.initialization: Initialization = Initialization(
-            ValidSampling() if sampling is None else sampling, repair=repair
+            BitStringSampling() if sampling is None else sampling, repair=repair
         )
         # The population: strings and individuals by row, the rows from the best to the worst, and in the same order
         # the constraint violation and the value of each.

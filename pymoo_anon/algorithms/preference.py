@@ -24,7 +24,7 @@ from pymoo.util.display.output import Output
 from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.operators.mutation import PerAttributeBitMutation
 from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.operators.sampling import ValidSampling
+from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.preference import PreferenceProblem
 
 # Of a genetic algorithm's own arguments those that are left to the caller.
@@ -39,7 +39,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
     Args:
         pop_size: Number of strings in the population.
-        sampling: First population; None is `ValidSampling()`.
+        sampling: First population; None is `BitStringSampling()`.
         crossover: None is pymoo's single-point crossover of the whole string with probability 0.8.
         mutation: None is `PerAttributeBitMutation(0.001)`.
         repair: What makes children valid; None is `ClosestValidRepair()`.
@@ -64,7 +64,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
             pop_size=pop_size,
-            sampling=ValidSampling() if sampling is None else sampling,
+            sampling=BitStringSampling() if sampling is None else sampling,
             selection=TournamentSelection(func_comp=prefer_feasible),
             crossover=SinglePointCrossover(prob=0.8) if crossover is None else crossover,
             mutation=PerAttributeBitMutation(0.001) if mutation is None else mutation,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.problems.partition import Bits, PartitionProblem
+from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 
-def neighbours(problem: PartitionProblem, x: Bits) -> Bits:
+def neighbours(problem: BitStringProblem, x: Bits) -> Bits:
     """(n, n_var) Boolean array: the valid strings that are one merge or one split away.
 
     Where there is a taxonomy, a node whose children are groups becomes one group, or a group becomes its children.

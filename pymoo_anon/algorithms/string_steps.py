@@ -13,7 +13,7 @@ from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.pair_search import improve_within
 from pymoo_anon.algorithms.string_neighbours import neighbours
 from pymoo_anon.fronts.archive import merge_front
-from pymoo_anon.problems.partition import Bits, PartitionProblem
+from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 Matrix = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Steps:
         problem: The problem.
     """
 
-    def __init__(self, problem: PartitionProblem) -> None:
+    def __init__(self, problem: BitStringProblem) -> None:
         self.problem = problem
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Steps:
@@ -58,7 +58,7 @@ class Steps:
         raise NotImplementedError
 
 
-def steps_of(problem: PartitionProblem) -> Steps:
+def steps_of(problem: BitStringProblem) -> Steps:
     """What a local search of a problem does: pairs get their best cuts where that is defined, else neighbours."""
     return PairSteps(problem) if asks_no_more(problem) else NeighbourSteps(problem)
 
@@ -74,7 +74,7 @@ class PairSteps(Steps):
         problem: A problem that asks for its goal and no more.
     """
 
-    def __init__(self, problem: PartitionProblem) -> None:
+    def __init__(self, problem: BitStringProblem) -> None:
         super().__init__(problem)
         self._goal = goal(problem)
         self._instance = StringInstance.of(problem, problem.objectives[self._goal.loss])

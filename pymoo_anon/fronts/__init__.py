@@ -1,11 +1,11 @@
 """Fronts: archives of the best that was found, and measures of a front against the true one."""
 
 from pymoo_anon.fronts.archive import BoxArchive, ParetoArchive
-from pymoo_anon.fronts.indicators import ConvergenceError, RepresentationRatio
+from pymoo_anon.fronts.indicators import ConvergenceMetric, RepresentationRatio
 
 __all__ = [
     "BoxArchive",
-    "ConvergenceError",
+    "ConvergenceMetric",
     "ParetoArchive",
     "RepresentationRatio",
 ]

@@ -55,7 +55,7 @@ class _AgainstTruth(Indicator):  # type: ignore[misc]
         return measure
 
 
-class ConvergenceError(_AgainstTruth):
+class ConvergenceMetric(_AgainstTruth):
     """CE: how far the members of a front are from the nearest point of the true front; lower is better, 0 is best.
 
     Every objective is divided by its largest absolute value in the true front, distances are euclidean. The paper's
@@ -74,9 +74,9 @@ class ConvergenceError(_AgainstTruth):
             objectives or NaN.
 
     >>> pf = [[-10, 40], [-2, 0]]
-    >>> ConvergenceError(pf)([[-10, 40], [-2, 4]])  # the second is 4 of 40 away
+    >>> ConvergenceMetric(pf)([[-10, 40], [-2, 4]])  # the second is 4 of 40 away
     0.05
-    >>> ConvergenceError(pf, total=True)([[-10, 40], [-2, 4]])
+    >>> ConvergenceMetric(pf, total=True)([[-10, 40], [-2, 4]])
     0.1
     """
 

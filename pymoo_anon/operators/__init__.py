@@ -4,10 +4,11 @@ from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover, R
 from pymoo_anon.operators.mutation import PerAttributeBitMutation, RandomImmigrantMutation, SingleStepMutation
 from pymoo_anon.operators.neighborhood import LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.repair import ClosestValidRepair
-from pymoo_anon.operators.sampling import CornerSampling, LatticeSampling, ValidSampling
+from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling, LatticeSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
 
 __all__ = [
+    "BitStringSampling",
     "ClosestValidRepair",
     "CornerSampling",
     "DominanceCountTournament",
@@ -20,5 +21,4 @@ __all__ = [
     "RandomImmigrantMutation",
     "ReducedSurrogateCrossover",
     "SingleStepMutation",
-    "ValidSampling",
 ]

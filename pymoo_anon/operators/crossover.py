@@ -72,7 +72,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_points` is no positive whole number.
-        TypeError: At the first mating, the problem is no `PartitionProblem`.
+        TypeError: At the first mating, the problem is no `BitStringProblem`.
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:

@@ -13,7 +13,7 @@ from pymoo.core.variable import get
 
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.spaces import check_levels, check_strings
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
 class SingleStepMutation(Mutation):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
 
 
 class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
-    """Bits of a `PartitionProblem` flip, at a rate of each quasi-identifier's own string.
+    """Bits of a `BitStringProblem` flip, at a rate of each quasi-identifier's own string.
 
     From Dewri et al. 2009, section 6. The result may be no cut of a taxonomy: `ClosestValidRepair` makes it one.
 
@@ -55,7 +55,7 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
             not take all mutations to themselves.
 
     Raises:
-        TypeError: At the first mutation, the problem is no `PartitionProblem`.
+        TypeError: At the first mutation, the problem is no `BitStringProblem`.
     """
 
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
@@ -63,7 +63,7 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
 
     def _do(
         self,
-        problem: PartitionProblem,
+        problem: BitStringProblem,
         X: NDArray[np.bool_],
         *args: Any,
         random_state: np.random.Generator,
@@ -89,7 +89,7 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
         crossover: None is `PartitionCrossover()`; the first child is taken.
 
     Raises:
-        TypeError: At the first mutation, the problem is no `PartitionProblem`.
+        TypeError: At the first mutation, the problem is no `BitStringProblem`.
     """
 
     def __init__(self, prob: float = 0.1, crossover: Crossover | None = None, **kwargs: Any) -> None:
@@ -98,7 +98,7 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
 
     def _do(
         self,
-        problem: PartitionProblem,
+        problem: BitStringProblem,
         X: NDArray[np.bool_],
         *args: Any,
         random_state: np.random.Generator,

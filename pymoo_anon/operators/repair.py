@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pymoo.core.repair import Repair
 
 from pymoo_anon.operators.spaces import check_strings
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
 class ClosestValidRepair(Repair):  # type: ignore[misc]
@@ -18,12 +18,12 @@ class ClosestValidRepair(Repair):  # type: ignore[misc]
     From Lunacek et al. 2006, section 3.2; exact. Strings that are valid stay as they are.
 
     Raises:
-        TypeError: At the first repair, the problem is no `PartitionProblem`.
+        TypeError: At the first repair, the problem is no `BitStringProblem`.
     """
 
     def _do(
         self,
-        problem: PartitionProblem,
+        problem: BitStringProblem,
         X: NDArray[np.bool_],
         *args: Any,
         random_state: np.random.Generator | None = None,

@@ -10,7 +10,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
 from pymoo_anon.operators.spaces import check_levels, check_strings
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
 class LatticeSampling(Sampling):  # type: ignore[misc]
@@ -62,19 +62,19 @@ class CornerSampling(Sampling):  # type: ignore[misc]
         return np.concatenate([corners, others])
 
 
-class ValidSampling(Sampling):  # type: ignore[misc]
-    """Random valid strings of a `PartitionProblem`, always with the wholly generalized and the wholly specialized one.
+class BitStringSampling(Sampling):  # type: ignore[misc]
+    """Random valid strings of a `BitStringProblem`, always with the wholly generalized and the wholly specialized one.
 
     All valid strings are equally likely. Nearly all of them are so special that k is 1: the two ends span the trade-off
     from the start, as those of `LatticeSampling` do.
 
     Raises:
-        TypeError: When it samples, the problem is no `PartitionProblem`.
+        TypeError: When it samples, the problem is no `BitStringProblem`.
     """
 
     def _do(
         self,
-        problem: PartitionProblem,
+        problem: BitStringProblem,
         n_samples: int,
         *args: Any,
         random_state: np.random.Generator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pymoo.core.problem import Problem
 
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
 def check_levels(problem: Problem) -> None:
@@ -17,7 +17,7 @@ def check_levels(problem: Problem) -> None:
     if problem.vtype is not None and not np.issubdtype(problem.vtype, np.integer):
         raise TypeError(
             f"problem must have whole numbers as variables, as the levels of a LatticeProblem, got {_name(problem)}; "
-            "for a PartitionProblem there are ValidSampling, PartitionCrossover and RandomImmigrantMutation"
+            "for a BitStringProblem there are BitStringSampling, PartitionCrossover and RandomImmigrantMutation"
         )
 
 
@@ -25,11 +25,11 @@ def check_strings(problem: Problem) -> None:
     """Refuse problems whose variables are no bit strings that partition domains.
 
     Raises:
-        TypeError: It is no `PartitionProblem`.
+        TypeError: It is no `BitStringProblem`.
     """
-    if not isinstance(problem, PartitionProblem):
+    if not isinstance(problem, BitStringProblem):
         raise TypeError(
-            f"problem must be a PartitionProblem, got {_name(problem)}; for a LatticeProblem there are "
+            f"problem must be a BitStringProblem, got {_name(problem)}; for a LatticeProblem there are "
             "LatticeSampling, LevelCrossover and SingleStepMutation"
         )
 

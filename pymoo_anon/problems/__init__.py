@@ -2,18 +2,18 @@
 
 from pymoo_anon.problems.achievement import Achievement, PreferredPoint
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.problems.preference import PreferenceProblem
 from pymoo_anon.problems.resuming import journaled
 
 __all__ = [
     "Achievement",
     "AnonymizationProblem",
+    "BitStringProblem",
     "Journal",
     "LatticeProblem",
-    "PartitionProblem",
     "PreferenceProblem",
     "PreferredPoint",
     "journaled",

@@ -15,14 +15,14 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.achievement import PreferredPoint, preferred_points
 from pymoo_anon.problems.arguments import check_table, free_name
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy
 
 Matrix = NDArray[np.float64]
 
 
-class PreferenceProblem(PartitionProblem):
+class PreferenceProblem(BitStringProblem):
     """Partitions that achieve preferred values of NWP and NECD and are k-anonymous (Dewri et al. 2009, section 5).
 
     The constrained problem becomes one of two objectives: f1, the achievement of the preferred point, and f2 = k_pref -
@@ -37,9 +37,9 @@ class PreferenceProblem(PartitionProblem):
         k: k_pref, the smallest k that is acceptable.
         preferences: The preferred (NWP, NECD), each from 0 to 1; one such point or several.
         weights: Weights of the quasi-identifiers in NWP, as in `NormalizedWeightedPenalty`.
-        orders: Orders of domains, as in `PartitionProblem`.
-        taxonomies: Taxonomies, as in `PartitionProblem`.
-        elementwise_runner: What evaluates points one by one, as in `PartitionProblem`.
+        orders: Orders of domains, as in `BitStringProblem`.
+        taxonomies: Taxonomies, as in `BitStringProblem`.
+        elementwise_runner: What evaluates points one by one, as in `BitStringProblem`.
 
     Attributes:
         k: k_pref.
@@ -49,7 +49,7 @@ class PreferenceProblem(PartitionProblem):
         TypeError: `table` is no Microdata, or a taxonomy is no Taxonomy.
         KeyError: `orders` or `taxonomies` names no quasi-identifier.
         ValueError: k is not from 1 to the number of rows, a preference is not a point between 0 and 1, or as
-            `PartitionProblem`.
+            `BitStringProblem`.
 
     >>> from pymoo_anon.datasets import make_census
     >>> problem = PreferenceProblem(make_census(200), k=5, preferences=[(0.2, 1.0), (0.5, 0.1)])

@@ -17,13 +17,13 @@ from pymoo_anon.objectives.privacy.closeness import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.diversity import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveCLDiversity,
-    SensitiveCountSum,
+    SquaredValueCounts,
 )
-from pymoo_anon.objectives.privacy.identity import AverageRisk, ClassSizeSum, KAnonymity, KMap, MaximumRisk
+from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, MarketerRisk, ProsecutorRisk, SquaredClassSizes
 from pymoo_anon.publishing.recount import Recount, values_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
@@ -35,17 +35,17 @@ def k(recount: Recount, objective: KAnonymity) -> float:
     return float(recount.counts(objective.column).groupby("cell").value.nunique().min())
 
 
-def maximum_risk(recount: Recount, objective: MaximumRisk) -> float:
+def prosecutor_risk(recount: Recount, objective: ProsecutorRisk) -> float:
     """1 / k."""
     return float((1 / recount.sizes).max())
 
 
-def average_risk(recount: Recount, objective: AverageRisk) -> float:
+def marketer_risk(recount: Recount, objective: MarketerRisk) -> float:
     """Classes by rows; suppressed rows are one class, marked or dropped."""
     return _n_classes(recount) / recount.n_rows
 
 
-def class_size_sum(recount: Recount, objective: ClassSizeSum) -> float:
+def class_size_sum(recount: Recount, objective: SquaredClassSizes) -> float:
     """The sum of the squared class sizes; suppressed rows are one class."""
     return float((recount.kept**2).sum() + recount.n_suppressed**2)
 
@@ -73,7 +73,7 @@ def distinct_l(recount: Recount, objective: DistinctLDiversity) -> float:
     return float(recount.counts(objective.column).groupby("cell").value.nunique().min())
 
 
-def sensitive_count_sum(recount: Recount, objective: SensitiveCountSum) -> float:
+def sensitive_count_sum(recount: Recount, objective: SquaredValueCounts) -> float:
     """The sum of the squared counts of a value in a class; suppressed rows are one class."""
     pairs = recount.counts(objective.column)
     of_marked = recount.marked.to_numpy()[pairs.cell]
@@ -82,7 +82,7 @@ def sensitive_count_sum(recount: Recount, objective: SensitiveCountSum) -> float
     return float((kept.n**2).sum() + (suppressed**2).sum())
 
 
-def alpha(recount: Recount, objective: AlphaKAnonymity) -> float:
+def alpha(recount: Recount, objective: AlphaDeassociation) -> float:
     """The largest share of a value in a class."""
     return float(recount.shares(objective.column).p.max())
 
@@ -178,13 +178,13 @@ def _tree_distance(extra: pd.DataFrame, hierarchy: Hierarchy) -> float:
 #: How each measure is counted again.
 PRIVACY: dict[type[Objective], Callable[[Recount, Any], float]] = {
     KAnonymity: k,
-    MaximumRisk: maximum_risk,
-    AverageRisk: average_risk,
-    ClassSizeSum: class_size_sum,
+    ProsecutorRisk: prosecutor_risk,
+    MarketerRisk: marketer_risk,
+    SquaredClassSizes: class_size_sum,
     KMap: k_map,
     DistinctLDiversity: distinct_l,
-    SensitiveCountSum: sensitive_count_sum,
-    AlphaKAnonymity: alpha,
+    SquaredValueCounts: sensitive_count_sum,
+    AlphaDeassociation: alpha,
     EntropyLDiversity: entropy_l,
     RecursiveCLDiversity: recursive_l,
     TCloseness: t,

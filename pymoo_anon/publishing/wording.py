@@ -42,11 +42,11 @@ def _argument(value: Any) -> str:
 
 
 def short_name(measure: Objective) -> str:
-    """The name of a measure as the command line has it: "k", "l:diagnosis", "maximum-risk".
+    """The name of a measure as the command line has it: "k", "l:diagnosis", "prosecutor-risk".
 
-    >>> from pymoo_anon.objectives import DistinctLDiversity, MaximumRisk
-    >>> short_name(MaximumRisk()), short_name(DistinctLDiversity("diagnosis"))
-    ('maximum-risk', 'l:diagnosis')
+    >>> from pymoo_anon.objectives import DistinctLDiversity, ProsecutorRisk
+    >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis"))
+    ('prosecutor-risk', 'l:diagnosis')
     """
     name = measure.name.replace(" ", "-")
     return plain(name if measure.column is None else f"{name}:{measure.column}")

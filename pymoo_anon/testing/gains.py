@@ -6,7 +6,7 @@ import numpy as np
 
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.gains import ClassGains
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below
 from pymoo_anon.testing.telling import ContractError, called, first_difference, shown
@@ -29,7 +29,7 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
     if all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
         return
     for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
-        problem = PartitionProblem(table, [objective], rule)
+        problem = BitStringProblem(table, [objective], rule)
         X = np.concatenate([problem.sample(_STRINGS, rng), np.array([[False], [True]]).repeat(problem.n_var, axis=1)])
         F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
         for x, (f,) in zip(X, F, strict=True):
@@ -47,7 +47,7 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
                 )
 
 
-def _loss(objective: Objective, problem: PartitionProblem, x: np.ndarray) -> float | None:
+def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> float | None:
     """The minimised loss of one string as its gains have it, or None where there are none."""
     tuples = problem.table.tuples
     (maps,), _ = problem.group_maps(x[np.newaxis])

@@ -52,7 +52,7 @@ def check_operator(
     Args:
         operator: The operator.
         problem: A problem that it is for; `small_problems` has some.
-        sampling: Where points come from; None is `LatticeSampling()` for levels and `ValidSampling()` for bit strings,
+        sampling: Where points come from; None is `LatticeSampling()` for levels, `BitStringSampling()` for bit strings
             and pymoo's samplings for other variables.
         repair: What makes points valid, for a crossover or a mutation that needs one.
         seed: Of the draws.

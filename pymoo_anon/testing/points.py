@@ -11,8 +11,8 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
-from pymoo_anon.operators.sampling import LatticeSampling, ValidSampling
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.operators.sampling import BitStringSampling, LatticeSampling
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.testing.telling import ContractError, called, shown
 
 Points = NDArray[Any]
@@ -39,8 +39,8 @@ def sampling_of(problem: Problem) -> Sampling:
     Args:
         problem: The problem.
     """
-    if isinstance(problem, PartitionProblem):
-        return ValidSampling()
+    if isinstance(problem, BitStringProblem):
+        return BitStringSampling()
     if problem.vtype is bool:
         return BinaryRandomSampling()
     if problem.vtype is int:

@@ -33,7 +33,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
 
     Args:
         problem: The problem; `small_problems` has some.
-        sampling: Where points come from; None is `LatticeSampling()` for levels and `ValidSampling()` for bit strings,
+        sampling: Where points come from; None is `LatticeSampling()` for levels, `BitStringSampling()` for bit strings
             and pymoo's samplings for other variables.
         seed: Of the draws.
 

@@ -17,8 +17,8 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.partition import PartitionProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
@@ -207,7 +207,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     suppression of what breaks them; with one variable.
 
     Args:
-        space: `LatticeProblem` or `PartitionProblem`.
+        space: `LatticeProblem` or `BitStringProblem`.
 
     Returns:
         The problems by name, new ones at every call.
@@ -218,12 +218,12 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     >>> list(small_problems())[:3]
     ['two objectives', 'one objective', 'four objectives']
     """
-    if space not in (LatticeProblem, PartitionProblem):
-        raise ValueError(f"space must be LatticeProblem or PartitionProblem, got {space!r}")
+    if space not in (LatticeProblem, BitStringProblem):
+        raise ValueError(f"space must be LatticeProblem or BitStringProblem, got {space!r}")
     table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
     two, diverse = [k, loss], DistinctLDiversity("s")
     # Both spaces take these arguments.
-    make: Any = partial(PartitionProblem, taxonomies={"c": _TREE}) if space is PartitionProblem else space
+    make: Any = partial(BitStringProblem, taxonomies={"c": _TREE}) if space is BitStringProblem else space
     single: Any = space
     return {
         "two objectives": make(table, two, 0.05),

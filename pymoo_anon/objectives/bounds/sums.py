@@ -44,7 +44,7 @@ class SquaresOverClasses(Bounding):
 
 
 class FewestClasses(Bounding):
-    """The number of released classes over the rows: average risk. Splitting classes makes them no fewer."""
+    """The number of released classes over the rows: marketer risk. Splitting classes makes them no fewer."""
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The classes that are left where as many as possible are suppressed, and at least one."""

@@ -6,27 +6,27 @@ class. Where every tuple is suppressed the table is that one class.
 
 from pymoo_anon.objectives.privacy.closeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness, TCloseness
 from pymoo_anon.objectives.privacy.diversity import (
-    AlphaKAnonymity,
+    AlphaDeassociation,
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveCLDiversity,
-    SensitiveCountSum,
+    SquaredValueCounts,
 )
-from pymoo_anon.objectives.privacy.identity import AverageRisk, ClassSizeSum, KAnonymity, KMap, MaximumRisk
+from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, MarketerRisk, ProsecutorRisk, SquaredClassSizes
 
 __all__ = [
-    "AlphaKAnonymity",
-    "AverageRisk",
+    "AlphaDeassociation",
     "BasicBetaLikeness",
-    "ClassSizeSum",
     "DeltaDisclosure",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "KAnonymity",
     "KMap",
-    "MaximumRisk",
+    "MarketerRisk",
+    "ProsecutorRisk",
     "RecursiveCLDiversity",
-    "SensitiveCountSum",
+    "SquaredClassSizes",
+    "SquaredValueCounts",
     "TCloseness",
 ]

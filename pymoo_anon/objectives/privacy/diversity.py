@@ -55,7 +55,7 @@ class DistinctLDiversity(ColumnObjective):
         return 1, tuples.columns[self.column].n_values
 
 
-class SensitiveCountSum(ColumnObjective):
+class SquaredValueCounts(ColumnObjective):
     """S_l: sum over all tuples of how often their sensitive value occurs in their class.
 
     It is the sum of the squared counts over classes and values (Dewri et al. 2010, section 7). Whole, from the number
@@ -178,7 +178,7 @@ class RecursiveCLDiversity(_WorstDiversity):
         return f"RecursiveCLDiversity({self.column!r}, {self.c!r})"
 
 
-class AlphaKAnonymity(WorstClassObjective):
+class AlphaDeassociation(WorstClassObjective):
     """alpha: the largest share of one sensitive value in a class that is not suppressed.
 
     The alpha of (alpha, k)-anonymity (Wong et al. 2006), over all values of the column; its k is `KAnonymity`. Above 0,

@@ -88,7 +88,7 @@ class KAnonymity(Objective):
         return f"KAnonymity({'' if self.column is None else f'person={self.column!r}'})"
 
 
-class ClassSizeSum(Objective):
+class SquaredClassSizes(Objective):
     """S_k: sum over all tuples of the size of their class, which is the sum of the squared class sizes.
 
     The unary form of the spread of class sizes (Dewri et al. 2010, section 4.1). Whole, from the number of rows N to
@@ -115,14 +115,14 @@ class ClassSizeSum(Objective):
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
 
-class MaximumRisk(Objective):
-    """Maximum risk: the greatest probability to find a person in the released table, 1 / k.
+class ProsecutorRisk(Objective):
+    """Prosecutor risk: the greatest probability to find a person in the released table, 1 / k.
 
     The highest prosecutor risk: the attacker knows that the person is in the table. From 1 / rows to 1; lower is
     better.
     """
 
-    name = "maximum risk"
+    name = "prosecutor risk"
     words = "maximum re-identification risk"
     maximize = False
     step = 0.001
@@ -146,14 +146,14 @@ class MaximumRisk(Objective):
         return 1 / tuples.n_rows, 1
 
 
-class AverageRisk(Objective):
-    """Average risk: the mean over all tuples of 1 / (size of their class).
+class MarketerRisk(Objective):
+    """Marketer risk: the mean over all tuples of 1 / (size of their class).
 
     The average prosecutor risk, which is the number of released classes over the rows; the suppressed tuples are one
     class. From 1 / rows to 1; lower is better.
     """
 
-    name = "average risk"
+    name = "marketer risk"
     words = "average re-identification risk"
     maximize = False
     step = 0.0001

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from pymoo_anon.objectives.privacy.identity import KAnonymity, MaximumRisk
+from pymoo_anon.objectives.privacy.identity import KAnonymity, ProsecutorRisk
 from pymoo_anon.publishing.report.changes import HERE
 from pymoo_anon.publishing.report.decision import PASS
 from pymoo_anon.publishing.report.front import CHOSEN, axes, title
@@ -128,7 +128,7 @@ def _bounds(subject: Subject, j: int, side: str) -> list[Any]:
     }
     if isinstance(measure, KAnonymity):
         at.setdefault(subject.enough, f"risk at most {subject.threshold:.3g}: k ≥ {subject.enough}")
-    elif isinstance(measure, MaximumRisk):
+    elif isinstance(measure, ProsecutorRisk):
         at.setdefault(subject.threshold, f"accepted risk: {subject.threshold:.3g}")
     lines = []
     for bound, words in at.items():

@@ -230,7 +230,7 @@ def checked_subject(
             has other quasi-identifiers.
     """
     if not isinstance(problem, AnonymizationProblem):
-        raise TypeError(f"problem must be a LatticeProblem or a PartitionProblem, got {type(problem).__name__}")
+        raise TypeError(f"problem must be a LatticeProblem or a BitStringProblem, got {type(problem).__name__}")
     findings = Findings() if findings is None else findings
     if not isinstance(findings, Findings):
         raise TypeError(f"findings must be Findings, got {type(findings).__name__}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.table.suppression import AtMost, Below
 
 Matrix = NDArray[np.float64]
@@ -59,7 +59,7 @@ class Goal:
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 
-def goal(problem: PartitionProblem) -> Goal:
+def goal(problem: BitStringProblem) -> Goal:
     """What is to be proven of a problem.
 
     Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit; it
@@ -79,7 +79,7 @@ def goal(problem: PartitionProblem) -> Goal:
     if columns is None:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
-            f"{list(problem.objectives)}; PairLocalSearch, NSGA2 and GENITOR search without a proof"
+            f"{list(problem.objectives)}; BitStringLocalSearch, NSGA2 and GENITOR search without a proof"
         )
     loss, privacy = columns
     n_rows = problem.table.n_rows
@@ -94,7 +94,7 @@ def goal(problem: PartitionProblem) -> Goal:
     return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
 
 
-def asks_no_more(problem: PartitionProblem) -> bool:
+def asks_no_more(problem: BitStringProblem) -> bool:
     """Whether a problem asks for its goal and for nothing that is seen only when strings are evaluated.
 
     At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
@@ -119,7 +119,7 @@ def asks_no_more(problem: PartitionProblem) -> bool:
     return len(required) > 0 or rule.limit_of(problem.table.n_rows) == 0
 
 
-def _columns(problem: PartitionProblem) -> tuple[int, int | None] | None:
+def _columns(problem: BitStringProblem) -> tuple[int, int | None] | None:
     """The columns of the loss and of what follows k, which may be None; None where the objectives are others."""
     follows = [_follows_k(objective) for objective in problem.objectives]
     losses = [column for column, own in enumerate(follows) if not own]

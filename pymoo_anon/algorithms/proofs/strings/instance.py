@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.partition import Bits, PartitionProblem
+from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -29,7 +29,7 @@ _FINEST = 1 << 46
 
 @dataclass(frozen=True, eq=False)
 class StringInstance:
-    """The bit strings of a `PartitionProblem` and one loss, as arrays of whole numbers.
+    """The bit strings of a `BitStringProblem` and one loss, as arrays of whole numbers.
 
     Gains are counted in units. Where the loss has a common denominator, units are its inverse, and gains are exact.
     Where it has none, what a tuple saves is rounded up to units, so that a gain is never too small; the gain of a
@@ -66,7 +66,7 @@ class StringInstance:
     offsets: Ints
 
     @classmethod
-    def of(cls, problem: PartitionProblem, loss: Objective) -> StringInstance:
+    def of(cls, problem: BitStringProblem, loss: Objective) -> StringInstance:
         """The strings of a problem and one of its losses.
 
         Args:

@@ -13,7 +13,7 @@ from pymoo_anon.algorithms.proofs.strings.plan import plan
 from pymoo_anon.algorithms.proofs.strings.search import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
 from pymoo_anon.algorithms.proofs.tolerance import Tolerance
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 
 Ints = NDArray[np.int64]
 
@@ -25,7 +25,7 @@ _STARTS = 8
 
 
 class StringProof(Proof):
-    """The strings of a `PartitionProblem`: one loss, alone or beside an objective that follows k.
+    """The strings of a `BitStringProblem`: one loss, alone or beside an objective that follows k.
 
     A search proves the least loss of all strings whose k is at least a threshold: first the least that is allowed, then
     one more than what the string that was found has, and so on. A string that stands for others within the tolerance of
@@ -43,7 +43,7 @@ class StringProof(Proof):
 
     def __init__(
         self,
-        problem: PartitionProblem,
+        problem: BitStringProblem,
         tolerance: Tolerance,
         max_bytes: int,
         random_state: np.random.Generator,
@@ -69,7 +69,7 @@ class StringProof(Proof):
         self._certified = self._k > problem.table.n_rows
 
     @classmethod
-    def check(cls, problem: PartitionProblem, max_bytes: int) -> None:
+    def check(cls, problem: BitStringProblem, max_bytes: int) -> None:
         """Refuse a problem whose objectives cannot be proven over bit strings.
 
         Raises:

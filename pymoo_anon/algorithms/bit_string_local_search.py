@@ -21,12 +21,12 @@ from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.arguments import check_arguments
 from pymoo_anon.algorithms.string_steps import Steps, steps_of
 from pymoo_anon.fronts.archive import merge_front, satisfies_constraints
-from pymoo_anon.operators.sampling import ValidSampling
-from pymoo_anon.problems.partition import PartitionProblem
+from pymoo_anon.operators.sampling import BitStringSampling
+from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
-class PairLocalSearch(Algorithm):  # type: ignore[misc]
-    """Local search of a `PartitionProblem` from several starts: two attributes at a time get their best strings.
+class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
+    """Local search of a `BitStringProblem` from several starts: two attributes at a time get their best strings.
 
     Where one loss is minimised under a smallest class size, two attributes are solved exactly with the others fixed,
     until no pair is better. Losses are those that say what a class saves by being kept, such as GeneralLossMetric;
@@ -42,17 +42,17 @@ class PairLocalSearch(Algorithm):  # type: ignore[misc]
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
-    >>> from pymoo_anon.problems import PartitionProblem
+    >>> from pymoo_anon.problems import BitStringProblem
     >>> from pymoo_anon.table import Below
-    >>> problem = PartitionProblem(make_census(200), [GeneralLossMetric()], suppression=Below(5))
-    >>> res = minimize(problem, PairLocalSearch(n_starts=3), seed=1)
+    >>> problem = BitStringProblem(make_census(200), [GeneralLossMetric()], suppression=Below(5))
+    >>> res = minimize(problem, BitStringLocalSearch(n_starts=3), seed=1)
     >>> res.algorithm.n_done, res.algorithm.evaluator.n_eval
     (3, 6)
 
     Args:
         n_starts: Number of strings to start from.
         sampling: Where they come from: a population, an (n, n_var) Boolean array, of which all are taken, or a sampling
-            operator of pymoo. None is `ValidSampling()`.
+            operator of pymoo. None is `BitStringSampling()`.
         output: Columns of the verbose output; None is `PairLocalSearchOutput()`.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator, ...
 
@@ -61,7 +61,7 @@ class PairLocalSearch(Algorithm):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_starts` is no positive whole number.
-        TypeError: An argument is not known. At setup: the problem is no `PartitionProblem`.
+        TypeError: An argument is not known. At setup: the problem is no `BitStringProblem`.
     """
 
     def __init__(
@@ -74,23 +74,23 @@ class PairLocalSearch(Algorithm):  # type: ignore[misc]
         check_arguments(self, kwargs)
         super().__init__(output=PairLocalSearchOutput() if output is None else output, **kwargs)
         self.n_starts = positive_whole("n_starts", n_starts)
-        self.initialization = Initialization(ValidSampling() if sampling is None else sampling)
+        self.initialization = Initialization(BitStringSampling() if sampling is None else sampling)
         self.n_done = 0
 
-    def setup(self, problem: Problem, **kwargs: Any) -> PairLocalSearch:
+    def setup(self, problem: Problem, **kwargs: Any) -> BitStringLocalSearch:
         """Set the algorithm up; without a termination it runs until all starts lead no further.
 
         Raises:
-            TypeError: The problem is no `PartitionProblem`.
+            TypeError: The problem is no `BitStringProblem`.
         """
-        if not isinstance(problem, PartitionProblem):
-            raise TypeError(f"problem must be a PartitionProblem, got {type(problem).__name__}")
+        if not isinstance(problem, BitStringProblem):
+            raise TypeError(f"problem must be a BitStringProblem, got {type(problem).__name__}")
         if self.termination is None and kwargs.get("termination") is None:
             kwargs["termination"] = NoTermination()
         super().setup(problem, **kwargs)
         return self
 
-    def _setup(self, problem: PartitionProblem, **kwargs: Any) -> None:
+    def _setup(self, problem: BitStringProblem, **kwargs: Any) -> None:
         self.n_done = 0
         self._steps: Steps = steps_of(problem)
         # The best of all that was evaluated: what satisfies the constraints, or else what breaks them least.
@@ -149,9 +149,9 @@ class PairLocalSearchOutput(Output):  # type: ignore[misc]
             self.columns.append(Column("least", width=14, func=_least))
 
 
-def _front_size(algorithm: PairLocalSearch) -> int:
+def _front_size(algorithm: BitStringLocalSearch) -> int:
     return int(algorithm.opt.get("feas").sum())
 
 
-def _least(algorithm: PairLocalSearch) -> float | str:
+def _least(algorithm: BitStringLocalSearch) -> float | str:
     return float(algorithm.opt.get("F")[0, 0]) if algorithm.opt.get("feas").any() else "-"

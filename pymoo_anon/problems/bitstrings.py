@@ -25,7 +25,7 @@ from pymoo_anon.table.taxonomy import Taxonomy
 Bits = NDArray[np.bool_]
 
 
-class PartitionProblem(AnonymizationProblem):
+class BitStringProblem(AnonymizationProblem):
     """Generalization by partitions: a bit is 1 where two neighbours in a domain stay apart (Iyengar 2002).
 
     The strings of all quasi-identifiers are laid end to end; an attribute of n values has n - 1 bits. The values of an
@@ -193,8 +193,8 @@ class PartitionProblem(AnonymizationProblem):
         given = plain_array(X)
         if given.dtype != bool:
             raise TypeError(
-                f"X must be Boolean strings, got {given.dtype}; ValidSampling and the operators of bit strings keep "
-                "them Boolean in any algorithm"
+                f"X must be Boolean strings, got {given.dtype}; BitStringSampling and the operators of bit strings "
+                "keep them Boolean in any algorithm"
             )
         if given.ndim != 2 or given.shape[1] != self.n_var:
             raise ValueError(f"X must be strings of {self.n_var} bits, an (n, {self.n_var}) array, got {given.shape}")

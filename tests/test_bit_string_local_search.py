@@ -16,7 +16,7 @@ from pymoo.termination import get_termination
 from strategies import every_string, grown, partitions
 from tasks import minimal, sorted_rows
 
-from pymoo_anon.algorithms import PairLocalSearch
+from pymoo_anon.algorithms import BitStringLocalSearch
 from pymoo_anon.algorithms.string_neighbours import neighbours
 from pymoo_anon.algorithms.string_steps import NeighbourSteps, PairSteps, steps_of
 from pymoo_anon.fronts import BoxArchive
@@ -26,12 +26,12 @@ from pymoo_anon.objectives import (
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    MaximumRisk,
     NonUniformEntropy,
     NormalizedWeightedPenalty,
     Precision,
+    ProsecutorRisk,
 )
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 TREES = {"q0": Taxonomy.from_nested(grown(lambda low, high: min(low + 1, high), 7))}
@@ -52,17 +52,17 @@ TABLE = table()
 
 
 def loss_below(k=5, **asked):
-    return PartitionProblem(TABLE, [GeneralLossMetric()], suppression=Below(k), taxonomies=TREES, **asked)
+    return BitStringProblem(TABLE, [GeneralLossMetric()], suppression=Below(k), taxonomies=TREES, **asked)
 
 
 def front_of(**asked):
-    return PartitionProblem(TABLE, [KAnonymity(), GeneralLossMetric()], 0.1, taxonomies=TREES, **asked)
+    return BitStringProblem(TABLE, [KAnonymity(), GeneralLossMetric()], 0.1, taxonomies=TREES, **asked)
 
 
 def other(**asked):
     """No sum over classes is asked for: neighbours."""
     goals = [DistinctLDiversity("s0"), Precision()]
-    return PartitionProblem(TABLE, goals, suppression=0.05, taxonomies=TREES, **asked)
+    return BitStringProblem(TABLE, goals, suppression=0.05, taxonomies=TREES, **asked)
 
 
 KINDS = [(loss_below, 3), (front_of, 1), (other, 3)]
@@ -75,7 +75,7 @@ def outcome(res):
 
 def run(made, n_starts, n_gen=25, **options):
     termination = ("n_gen", n_gen)
-    return minimize(made(), PairLocalSearch(n_starts), termination, seed=1, **options)
+    return minimize(made(), BitStringLocalSearch(n_starts), termination, seed=1, **options)
 
 
 def valid_strings(problem):
@@ -99,7 +99,7 @@ def asked_of(n_rows, k):
         ([Discernibility()], Violating(limit), [KAnonymity() >= k]),
         ([KAnonymity(), loss], AtMost(0), []),
         ([loss, KAnonymity()], AtMost(limit), [KAnonymity() >= k]),
-        ([loss, MaximumRisk()], AtMost(limit), [MaximumRisk() <= 1 / k]),
+        ([loss, ProsecutorRisk()], AtMost(limit), [ProsecutorRisk() <= 1 / k]),
     ]
 
 
@@ -108,7 +108,7 @@ def compared(own, n_starts):
     X = valid_strings(own)
     F, G = own.evaluate(X, return_values_of=["F", "G"])
     expected = minimal(F[(G <= 0).all(axis=1)])
-    res = minimize(own, PairLocalSearch(n_starts), seed=1)
+    res = minimize(own, BitStringLocalSearch(n_starts), seed=1)
     if len(expected) == 0:
         assert res.F is None
         return 1.0
@@ -126,7 +126,7 @@ def test_what_is_found_is_sound(partition, data):
     n_rows = len(partition.table.frame)
     k = data.draw(st.integers(1, min(n_rows, 5)))
     objectives, rule, constraints = data.draw(st.sampled_from(asked_of(n_rows, k)))
-    own = PartitionProblem(partition.table.microdata, objectives, rule, constraints, **partition.arguments)
+    own = BitStringProblem(partition.table.microdata, objectives, rule, constraints, **partition.arguments)
     assert type(steps_of(own)) is PairSteps
     assert compared(own, 4) > 0
 
@@ -137,14 +137,14 @@ def test_small_fronts_are_found_mostly():
     for seed in range(3):
         own = table(seed, n_values=4, n_rows=60)
         for objectives, rule, constraints in asked_of(60, 3):
-            shares.append(compared(PartitionProblem(own, objectives, rule, constraints), 4))
+            shares.append(compared(BitStringProblem(own, objectives, rule, constraints), 4))
     assert np.mean(shares) > 0.9
 
 
 @settings(max_examples=40)
 @given(partitions(max_rows=5, max_attributes=2).filter(lambda one: n_values(one) <= 9))
 def test_neighbours_are_next_in_the_order_of_refinement(partition):
-    own = PartitionProblem(partition.table.microdata, [GeneralLossMetric()], **partition.arguments)
+    own = BitStringProblem(partition.table.microdata, [GeneralLossMetric()], **partition.arguments)
     X = valid_strings(own)
     # A string is finer where it has all ones of the other; next to each other are two with none in between.
     finer = (X[:, None] >= X).all(axis=2) & (X[:, None] != X).any(axis=2)
@@ -170,8 +170,8 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
         ([GeneralLossMetric()], Violating(3), [KAnonymity() >= 4], True),
         ([GeneralLossMetric()], Violating(3), [DistinctLDiversity("s0") >= 2], False),
         ([GeneralLossMetric(), KAnonymity()], AtMost(3), [], True),
-        ([MaximumRisk(), GeneralLossMetric()], AtMost(3), [MaximumRisk() <= 0.5], True),
-        ([GeneralLossMetric()], AtMost(3), [MaximumRisk() >= 0.1], False),
+        ([ProsecutorRisk(), GeneralLossMetric()], AtMost(3), [ProsecutorRisk() <= 0.5], True),
+        ([GeneralLossMetric()], AtMost(3), [ProsecutorRisk() >= 0.1], False),
         ([GeneralLossMetric()], AtMost(3), [GeneralLossMetric() <= 50], False),
         ([KAnonymity(), GeneralLossMetric()], Below(3), [], False),
         ([KAnonymity(), GeneralLossMetric()], Violating(3), [KAnonymity() >= 2], False),
@@ -181,13 +181,13 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
     ],
 )
 def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, pairs):
-    own = PartitionProblem(TABLE, objectives, rule, constraints, taxonomies=TREES)
+    own = BitStringProblem(TABLE, objectives, rule, constraints, taxonomies=TREES)
     assert type(steps_of(own)) is (PairSteps if pairs else NeighbourSteps)
 
 
 def test_descent_ends_where_no_neighbour_is_better():
-    own = PartitionProblem(TABLE, [Precision()], Below(5), taxonomies=TREES)
-    res = minimize(own, PairLocalSearch(2), seed=1)
+    own = BitStringProblem(TABLE, [Precision()], Below(5), taxonomies=TREES)
+    res = minimize(own, BitStringLocalSearch(2), seed=1)
     assert res.algorithm.n_done == 2
     around = own.evaluate(neighbours(own, res.X), return_values_of=["F"])
     assert res.F[0] <= around.min()
@@ -205,9 +205,9 @@ def test_every_string_of_a_front_was_left_by_no_neighbour():
 
 def test_constraints_are_reached_from_strings_that_break_them():
     limits = [DistinctLDiversity("s0") >= 4, KAnonymity() >= 6]
-    own = PartitionProblem(TABLE, [Precision()], 0.05, limits, taxonomies=TREES)
+    own = BitStringProblem(TABLE, [Precision()], 0.05, limits, taxonomies=TREES)
     start = np.ones((1, own.n_var), dtype=bool)
-    algorithm = PairLocalSearch(1, sampling=start)
+    algorithm = BitStringLocalSearch(1, sampling=start)
     res = minimize(own, algorithm, seed=1)
     assert (res.G <= 0).all()
     assert (own.evaluate(start, return_values_of=["G"]) > 0).any()
@@ -215,8 +215,8 @@ def test_constraints_are_reached_from_strings_that_break_them():
 
 def test_nothing_feasible_gives_the_least_infeasible_on_request():
     for goals, limits in (([GeneralLossMetric()], [KAnonymity() >= 121]), ([Precision()], [GeneralLossMetric() <= -1])):
-        own = PartitionProblem(TABLE, goals, 0, limits, taxonomies=TREES)
-        assert minimize(own, PairLocalSearch(2), ("n_gen", 5), seed=1).X is None
+        own = BitStringProblem(TABLE, goals, 0, limits, taxonomies=TREES)
+        assert minimize(own, BitStringLocalSearch(2), ("n_gen", 5), seed=1).X is None
         seen = []
 
         class Seen:
@@ -224,7 +224,7 @@ def test_nothing_feasible_gives_the_least_infeasible_on_request():
                 seen.extend(pop.get("CV")[:, 0])
                 return self
 
-        res = minimize(own, PairLocalSearch(2, archive=Seen()), ("n_gen", 5), seed=1, return_least_infeasible=True)
+        res = minimize(own, BitStringLocalSearch(2, archive=Seen()), ("n_gen", 5), seed=1, return_least_infeasible=True)
         assert np.ravel(res.CV)[0] == min(seen) > 0
 
 
@@ -234,7 +234,7 @@ def test_same_seed_same_result_and_another_seed_another_path(made, n_starts):
     assert outcome(one) == outcome(two)
     path = [entry.off.get("X").tolist() for entry in one.history]
     assert path == [entry.off.get("X").tolist() for entry in two.history]
-    third = minimize(made(), PairLocalSearch(n_starts), ("n_gen", 25), seed=2, save_history=True)
+    third = minimize(made(), BitStringLocalSearch(n_starts), ("n_gen", 25), seed=2, save_history=True)
     assert path != [entry.off.get("X").tolist() for entry in third.history]
 
 
@@ -242,7 +242,7 @@ def test_same_seed_same_result_and_another_seed_another_path(made, n_starts):
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_same_result_after_resuming(made, n_starts, steps):
     straight = run(made, n_starts, 8)
-    algorithm = PairLocalSearch(n_starts)
+    algorithm = BitStringLocalSearch(n_starts)
     algorithm.setup(made(), termination=("n_gen", 8), seed=1)
     for _ in range(min(steps, straight.algorithm.n_gen - 2)):
         algorithm.next()
@@ -257,7 +257,7 @@ def test_same_result_after_resuming(made, n_starts, steps):
 def test_same_result_through_ask_and_tell_and_values_from_elsewhere(made, n_starts):
     straight = run(made, n_starts, 8)
     own = made()
-    algorithm = PairLocalSearch(n_starts)
+    algorithm = BitStringLocalSearch(n_starts)
     algorithm.setup(own, termination=("n_gen", 8), seed=1)
     while algorithm.has_next():
         asked = algorithm.ask()
@@ -269,7 +269,7 @@ def test_same_result_through_ask_and_tell_and_values_from_elsewhere(made, n_star
 @kinds
 def test_an_interrupted_search_goes_on(made, n_starts):
     straight = run(made, n_starts, 8)
-    algorithm = PairLocalSearch(n_starts)
+    algorithm = BitStringLocalSearch(n_starts)
     own = made()
     algorithm.setup(own, termination=("n_gen", 8), seed=1)
     algorithm.next()
@@ -291,7 +291,7 @@ def test_an_interrupted_search_goes_on(made, n_starts):
 
 
 def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
-    res = minimize(loss_below(), PairLocalSearch(4), seed=1)
+    res = minimize(loss_below(), BitStringLocalSearch(4), seed=1)
     assert res.algorithm.n_done == 4
     assert res.algorithm.evaluator.n_eval == 8
     first = res.algorithm
@@ -303,7 +303,7 @@ def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
 
 @pytest.mark.parametrize("n_eval", [3, 4, 10])
 def test_terminations_are_honoured(n_eval):
-    res = minimize(loss_below(), PairLocalSearch(3), ("n_eval", n_eval), seed=1)
+    res = minimize(loss_below(), BitStringLocalSearch(3), ("n_eval", n_eval), seed=1)
     assert res.algorithm.evaluator.n_eval == min(n_eval, 6)
 
 
@@ -321,7 +321,7 @@ def test_archive_evaluator_and_callback_see_every_string(made, n_starts):
             self.data.setdefault("n", []).append(algorithm.evaluator.n_eval)
 
     watching = Watching()
-    algorithm = PairLocalSearch(n_starts, archive=BoxArchive(1e-9), evaluator=watching)
+    algorithm = BitStringLocalSearch(n_starts, archive=BoxArchive(1e-9), evaluator=watching)
     res = minimize(made(), algorithm, ("n_gen", 8), seed=1, callback=Fewer(), copy_algorithm=False)
     assert watching.seen == watching.n_eval == algorithm.callback.data["n"][-1]
     assert sorted_rows(np.reshape(res.F, (-1, algorithm.problem.n_obj))).tolist() == sorted_rows(res.archive.F).tolist()
@@ -329,7 +329,7 @@ def test_archive_evaluator_and_callback_see_every_string(made, n_starts):
 
 def test_the_output_shows_starts_and_what_was_found(capsys):
     for made, column in ((loss_below, "least"), (front_of, "front")):
-        res = minimize(made(), PairLocalSearch(2), ("n_gen", 4), seed=1, verbose=True)
+        res = minimize(made(), BitStringLocalSearch(2), ("n_gen", 4), seed=1, verbose=True)
         lines = capsys.readouterr().out.splitlines()
         heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
         assert heads == ["n_gen", "n_eval", "done", column]
@@ -343,7 +343,7 @@ def test_starts_may_be_given():
     X = own.sample(3, np.random.default_rng(0))
     before = X.copy()
     for given_starts in (X, Population.new(X=X), Evaluator().eval(own, Population.new(X=X))):
-        res = minimize(own, PairLocalSearch(1, sampling=given_starts), seed=1, save_history=True)
+        res = minimize(own, BitStringLocalSearch(1, sampling=given_starts), seed=1, save_history=True)
         assert res.algorithm.n_done == 3
         assert np.array_equal(res.history[0].pop.get("X")[0], X[own.compute(X)[:, 0].argmin()])
     assert np.array_equal(X, before)
@@ -359,11 +359,11 @@ def test_a_history_shares_the_arrays_of_the_instance():
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
 def test_bad_numbers_of_starts_are_refused(bad):
     with pytest.raises(ValueError) as caught:
-        PairLocalSearch(bad)
+        BitStringLocalSearch(bad)
     assert str(caught.value) == f"n_starts must be a positive whole number, got {bad!r}"
 
 
 def test_lattices_are_refused():
     with pytest.raises(TypeError) as caught:
-        minimize(LatticeProblem(TABLE, [GeneralLossMetric()]), PairLocalSearch())
-    assert str(caught.value) == "problem must be a PartitionProblem, got LatticeProblem"
+        minimize(LatticeProblem(TABLE, [GeneralLossMetric()]), BitStringLocalSearch())
+    assert str(caught.value) == "problem must be a BitStringProblem, got LatticeProblem"

@@ -18,16 +18,16 @@ from strategies import cuts, every_string, partitions, policies, rule_of
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    ClassSizeSum,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
-    SensitiveCountSum,
+    SquaredClassSizes,
+    SquaredValueCounts,
 )
-from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation, ValidSampling
-from pymoo_anon.problems import LatticeProblem, PartitionProblem
+from pymoo_anon.operators import BitStringSampling, ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Taxonomy
 
 WORK = {
@@ -42,8 +42,8 @@ LEAVES = ["Federal-gov", "State-gov", "Local-gov", "Private", "Never-worked"]
 EVERY_KIND = [
     KAnonymity(),
     DistinctLDiversity("s0"),
-    ClassSizeSum(),
-    SensitiveCountSum("s0"),
+    SquaredClassSizes(),
+    SquaredValueCounts("s0"),
     GeneralLossMetric(),
     ClassificationMetric("s1"),
     NormalizedWeightedPenalty(),
@@ -76,7 +76,7 @@ OBJECTIVES = [KAnonymity(), GeneralLossMetric()]
 
 def make(objectives=OBJECTIVES, **kwargs):
     kwargs.setdefault("taxonomies", {"work": Taxonomy.from_nested(WORK)})
-    return PartitionProblem(TABLE, objectives, **kwargs)
+    return BitStringProblem(TABLE, objectives, **kwargs)
 
 
 def string(**bits):
@@ -103,21 +103,21 @@ def test_the_papers_have_as_many_bits(adult_rows):
     columns = ["workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
     values = {name: Hierarchy.flat(sorted(adult_rows[name].unique())) for name in [*columns, "salary-class"]}
     ages = {"age": Hierarchy.intervals(0, 100, widths=[], step=5)}
-    own = PartitionProblem(Microdata.from_frame(adult_rows, {**ages, **values}), OBJECTIVES)
+    own = BitStringProblem(Microdata.from_frame(adult_rows, {**ages, **values}), OBJECTIVES)
     assert np.diff(own.bit_offsets).tolist() == [19, 6, 15, 6, 13, 4, 1, 40, 1]
     assert own.n_strings == 2**105
     del values["salary-class"]
     ages = {"age": Hierarchy.intervals(0, 105, widths=[], step=15)}
     folder = files("pymoo_anon.datasets") / "taxonomies"
     trees = {name: Taxonomy.from_json(folder / f"{name}.json") for name in [*columns[:3], "native-country"]}
-    own = PartitionProblem(Microdata.from_frame(adult_rows, {**ages, **values}), OBJECTIVES, taxonomies=trees)
+    own = BitStringProblem(Microdata.from_frame(adult_rows, {**ages, **values}), OBJECTIVES, taxonomies=trees)
     assert np.diff(own.bit_offsets).tolist() == [6, 7, 15, 6, 13, 4, 1, 40]
     assert (own.n_var, own.n_strings) == (92, 2**24 * 9 * 46 * 11 * 4135)
 
 
 @given(data=st.data(), partition=partitions())
 def test_decoding_counts_the_bits_before_a_value(data, partition):
-    own = PartitionProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
+    own = BitStringProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
     for x in own.sample(3, np.random.default_rng(data.draw(st.integers(0, 99)))):
         decoded = own.decode(x)
         for name, (labels,) in partition.labels_of(x.tolist()).items():
@@ -132,7 +132,7 @@ def test_values_are_those_of_the_rows(data, partition):
     n_rows, names = len(table.frame), list(partition.domains)
     shares = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(names), max_size=len(names)).filter(any)))
     weights = shares / shares.sum()
-    own = PartitionProblem(
+    own = BitStringProblem(
         table.microdata,
         [*EVERY_KIND, NormalizedWeightedPenalty(weights)],
         suppression=rule_of(policy),
@@ -154,7 +154,7 @@ def test_values_are_those_of_the_rows(data, partition):
 
 @given(data=st.data(), partition=partitions())
 def test_the_whole_string_is_repaired_drawn_and_checked_as_its_parts(data, partition):
-    own = PartitionProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
+    own = BitStringProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     X = rng.random((20, own.n_var)) < 0.5
     X.flags.writeable = False
@@ -180,7 +180,7 @@ def test_the_whole_string_is_repaired_drawn_and_checked_as_its_parts(data, parti
 
 @given(partition=partitions(max_attributes=2))
 def test_valid_strings_are_counted(partition):
-    own = PartitionProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
+    own = BitStringProblem(partition.table.microdata, OBJECTIVES, **partition.arguments)
     assume(own.n_var <= 10)
     assert own.n_strings == own.is_valid(every_string(own.n_var)).sum()
 
@@ -189,7 +189,7 @@ def test_every_valid_string_is_drawn_alike():
     tree = Taxonomy.from_nested(WORK)
     frame = pd.DataFrame({"work": LEAVES[:2], "sex": ["F", "M"], "again": LEAVES[:2], "size": [1, 3]})
     quasi_identifiers = {name: Hierarchy.flat(sorted(frame[name])) for name in frame}
-    own = PartitionProblem(
+    own = BitStringProblem(
         Microdata.from_frame(frame, quasi_identifiers), OBJECTIVES, taxonomies={"work": tree, "again": tree}
     )
     drawn, counts = np.unique(own.sample(36_000, np.random.default_rng(0)), axis=0, return_counts=True)
@@ -218,8 +218,8 @@ def test_groups_have_names():
 def test_numbers_in_an_order_have_ranges_where_they_follow_each_other():
     table = Microdata.from_frame(pd.DataFrame({"age": [17, 18, 19, 20, 21]}), {"age": Hierarchy.flat(range(17, 22))})
     x = np.array([0, 0, 1, 0], bool)
-    assert PartitionProblem(table, OBJECTIVES).decode(x).labels["age"] == ("17–19", "20–21")
-    turned = PartitionProblem(table, OBJECTIVES, orders={"age": [21, 19, 17, 18, 20]})
+    assert BitStringProblem(table, OBJECTIVES).decode(x).labels["age"] == ("17–19", "20–21")
+    turned = BitStringProblem(table, OBJECTIVES, orders={"age": [21, 19, 17, 18, 20]})
     assert turned.decode(x).labels["age"] == ("21 | 19 | 17", "18 | 20")
 
 
@@ -239,15 +239,15 @@ def test_the_finest_and_the_coarsest_string_are_those_of_the_lattice():
     census = make_census(400, seed=3)
     every = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NormalizedClassDispersion()]
     for policy in ({"suppression": 0.1}, {"suppression": Below(3)}):
-        bits, levels = PartitionProblem(census, every, **policy), LatticeProblem(census, every, **policy)
+        bits, levels = BitStringProblem(census, every, **policy), LatticeProblem(census, every, **policy)
         for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
             np.testing.assert_array_equal(bits.evaluate(x), levels.evaluate(node))
 
 
 def test_the_memory_pays_once_for_each_string(monkeypatch):
     own, computed = make(), []
-    compute = PartitionProblem._compute
-    monkeypatch.setattr(PartitionProblem, "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    compute = BitStringProblem._compute
+    monkeypatch.setattr(BitStringProblem, "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
     X = own.sample(40, np.random.default_rng(0))
     first = own.evaluate(X)
     distinct = np.unique(X, axis=0)
@@ -277,7 +277,7 @@ def test_the_table_stays_as_it_was():
     table = small_table()
     before = pickle.dumps(table)
     taxonomy = Taxonomy.from_nested(WORK)
-    own = PartitionProblem(table, OBJECTIVES, taxonomies={"work": taxonomy}, orders={"sex": ["Male", "Female"]})
+    own = BitStringProblem(table, OBJECTIVES, taxonomies={"work": taxonomy}, orders={"sex": ["Male", "Female"]})
     own.evaluate(own.sample(20, np.random.default_rng(0)))
     assert pickle.dumps(table) == before
     assert table.quasi_identifiers["work"].domain == tuple(sorted(LEAVES[:4]))
@@ -285,7 +285,7 @@ def test_the_table_stays_as_it_was():
     assert (own.table.n_rows, own.table.sensitive) == (80, ("diagnosis",))
 
 
-NSGA = {"sampling": ValidSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
+NSGA = {"sampling": BitStringSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
 
 
 def test_to_frame_has_numbers_of_groups_and_natural_signs():
@@ -309,12 +309,12 @@ def test_to_frame_has_numbers_of_groups_and_natural_signs():
 def test_an_attribute_of_one_value_has_no_bits():
     frame = pd.DataFrame({"same": ["a"] * 4, "sex": ["F", "M", "F", "M"], "too": [1] * 4})
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(sorted(set(frame[name]))) for name in frame})
-    own = PartitionProblem(table, OBJECTIVES, taxonomies={"too": Taxonomy.from_nested({"name": "1"})})
+    own = BitStringProblem(table, OBJECTIVES, taxonomies={"too": Taxonomy.from_nested({"name": "1"})})
     assert own.bit_offsets.tolist() == [0, 0, 1, 1]
     assert own.natural(own.evaluate(every_string(1))).tolist() == [[4, 4], [2, 0]]
     assert own.decode([True]).n_groups == (1, 2, 1)
     with pytest.raises(ValueError) as caught:
-        PartitionProblem(Microdata.from_frame(frame, {"same": Hierarchy.flat("a")}), OBJECTIVES)
+        BitStringProblem(Microdata.from_frame(frame, {"same": Hierarchy.flat("a")}), OBJECTIVES)
     assert str(caught.value) == "table must have a quasi-identifier with at least two values, got none"
 
 
@@ -344,7 +344,7 @@ def test_bad_strings_are_refused():
     for bad in (np.zeros((2, 24)), np.zeros((2, 24), int), np.full((2, 24), "0")):
         for act in (own.evaluate, own.is_valid, own.closest, lambda bad: own.decode(bad[0])):
             assert refused(TypeError, lambda act=act, bad=bad: act(bad)) == (
-                f"X must be Boolean strings, got {bad.dtype}; ValidSampling and the operators of bit strings keep "
+                f"X must be Boolean strings, got {bad.dtype}; BitStringSampling and the operators of bit strings keep "
                 "them Boolean in any algorithm"
             )
     for act in (own.evaluate, own.is_valid, own.closest):
@@ -377,7 +377,7 @@ def test_bad_orders_and_taxonomies_are_refused():
         assert refused(TypeError, lambda bad=bad: make(taxonomies={"work": bad})) == (
             f"taxonomies['work'] must be a Taxonomy, got {bad!r}"
         )
-    assert refused(TypeError, lambda: PartitionProblem(pd.DataFrame(), OBJECTIVES)) == (
+    assert refused(TypeError, lambda: BitStringProblem(pd.DataFrame(), OBJECTIVES)) == (
         "table must be a Microdata, got DataFrame; Microdata.from_frame makes one"
     )
 
