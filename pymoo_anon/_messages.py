@@ -19,15 +19,7 @@ def examples(items: Collection[Any]) -> str:
 
 
 def positive_whole(name: str, value: Any) -> int:
-    """A positive whole number, as an int.
-
-    Args:
-        name: The argument that holds it.
-        value: What it holds.
-
-    Raises:
-        ValueError: It holds something else; True and False are no numbers here.
-    """
+    """A positive whole number, as an int."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")
     return int(value)

@@ -14,16 +14,7 @@ _OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
-    """Refuse arguments that neither an algorithm nor pymoo knows: a misspelt one would be passed over in silence.
-
-    Args:
-        algorithm: The algorithm.
-        given: Names of the arguments that are handed on.
-        more: Names that are known beside those that every algorithm of pymoo takes.
-
-    Raises:
-        TypeError: One is not known.
-    """
+    """Refuse arguments that neither an algorithm nor pymoo knows: a misspelt one would be passed over in silence."""
     unknown = sorted(set(given) - _OPTIONS - set(more))
     if unknown:
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")

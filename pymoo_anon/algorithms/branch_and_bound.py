@@ -232,11 +232,7 @@ class _Counts:
 
 
 def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
-    """The proof that a problem asks for.
-
-    Raises:
-        TypeError: There is none.
-    """
+    """The proof that a problem asks for."""
     if isinstance(problem, LatticeProblem):
         return BoxProof if bytes_of(problem) > max_bytes else StoredLatticeProof
     if isinstance(problem, BitStringProblem):

@@ -16,13 +16,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 
 
 def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:
-    """Add the size of the archive, distinct points, and the best of each objective, where a problem has them.
-
-    Args:
-        output: Where they go.
-        algorithm: The algorithm.
-        archive: Name of its attribute that holds the archive.
-    """
+    """Add the size of the archive, distinct points, and the best of each objective, where a problem has them."""
     output.columns.append(Column("archive", width=7, func=_Size(archive)))
     problem = algorithm.problem
     if isinstance(problem, AnonymizationProblem):
@@ -34,11 +28,7 @@ def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:
 
 
 def has_own_columns(problem: Problem) -> bool:
-    """Whether the columns of F are the objectives of a problem of ours, with none added by a wrapper.
-
-    Args:
-        problem: Any problem.
-    """
+    """Whether the columns of F are the objectives of a problem of ours, with none added by a wrapper."""
     return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
 
 

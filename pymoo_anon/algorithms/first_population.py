@@ -8,15 +8,7 @@ from pymoo.core.problem import Problem
 
 
 def check_evaluated(pop: Population, problem: Problem) -> None:
-    """Refuse individuals that were evaluated under another problem: an evaluator would pass over them.
-
-    Args:
-        pop: Individuals, evaluated or not.
-        problem: The problem.
-
-    Raises:
-        ValueError: F, G or H of one has another length than the problem gives it.
-    """
+    """Refuse individuals that were evaluated under another problem: an evaluator would pass over them."""
     expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
     for one in pop:
         found = tuple(np.size(values) for values in (one.F, one.G, one.H))
@@ -30,10 +22,6 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
     """Whole numbers that came as floats or objects become integers, so that equal nodes have equal bytes.
 
     What is no whole number stays as it is: the problem refuses it in its own words.
-
-    Args:
-        pop: Individuals.
-        problem: The problem.
     """
     X = pop.get("X")
     if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):

@@ -57,11 +57,6 @@ class LatticeWalk:
     def find(self, is_open: Callable[[Nodes], Flags], n: int, random_state: np.random.Generator) -> Nodes:
         """Go on until so many open nodes have come, or for a slice.
 
-        Args:
-            is_open: Tells of (m, n_var) nodes whether they are open.
-            n: How many nodes are wanted.
-            random_state: Draws nodes of a lattice that is too large.
-
         Returns:
             (m, n_var) int64 array, at most n open nodes.
         """

@@ -84,9 +84,6 @@ class LearnedBounds:
     def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
         """What the classes of a node say about its specializations and generalizations.
 
-        Args:
-            classes: Its classes.
-
         Returns:
             (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
             floors. (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
@@ -111,12 +108,7 @@ class LearnedBounds:
         return cases, above
 
     def learn(self, X: Ints, lessons: list[tuple[Matrix, Matrix]]) -> None:
-        """Note what nodes say.
-
-        Args:
-            X: (n, n_var) int64 array of nodes that were not learned yet.
-            lessons: (n,) list, what `lesson` gives for the classes of each.
-        """
+        """Note what nodes say."""
         for x, (below, above) in zip(X, lessons, strict=True):
             n = len(self)
             if n == len(self._nodes):
@@ -126,12 +118,7 @@ class LearnedBounds:
             self._keys.add(x.tobytes())
 
     def settles(self, X: Ints, F: Matrix) -> Flags:
-        """(n,) Boolean array: the nodes for which members stand, or that surely break a constraint.
-
-        Args:
-            X: (n, n_var) int64 array.
-            F: (m, n_obj) float array, minimised values of the members of a front.
-        """
+        """(n,) Boolean array: the nodes for which members stand, or that surely break a constraint."""
         # What only constraints bound makes no member worse than another.
         members = np.full((len(F), len(self.floors)), -np.inf)
         members[:, : F.shape[1]] = F
@@ -164,11 +151,7 @@ class LearnedBounds:
 
 
 def can_settle(problem: LatticeProblem) -> bool:
-    """Whether bounds of a problem can ever settle a node: all objectives have them, or a constraint.
-
-    Args:
-        problem: The problem.
-    """
+    """Whether bounds of a problem can ever settle a node: all objectives have them, or a constraint."""
     limited = problem.suppression.limit_of(problem.table.n_rows) is not None
 
     def bounds(measure: Objective) -> bool:

@@ -270,13 +270,7 @@ class _OpenNodes(DuplicateElimination):  # type: ignore[misc]
         self.search = search
 
     def do(self, pop: Population, *args: Population, **kwargs: Any) -> Population:
-        """The open ones of a population that are in none of others.
-
-        Args:
-            pop: Children.
-            *args: Parents, and the children that are kept so far.
-            **kwargs: Not needed.
-        """
+        """The open ones of a population that are in none of others."""
         pop = in_type_of_problem(pop, self.search.problem) if len(pop) else pop
         known = {one.X.tobytes() for other in args for one in other}
         first = {one.X.tobytes(): i for i, one in reversed(list(enumerate(pop)))}

@@ -124,11 +124,6 @@ def prefer_feasible(pop: Population, P: NDArray[np.int64], **kwargs: Any) -> NDA
     Two feasible ones are decided by rank and then by crowding distance; two infeasible ones by f2 = k_pref - k, then by
     f1, then by crowding distance. What is equal in all is decided by the draw that put one of them first.
 
-    Args:
-        pop: Individuals with F, rank and crowding; of several f1 the smallest counts.
-        P: (n, 2) integer array, who meets whom.
-        **kwargs: Passed by pymoo and not needed.
-
     Returns:
         (n, 1) integer array of winners.
     """

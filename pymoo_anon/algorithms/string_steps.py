@@ -36,11 +36,7 @@ class Steps:
         return copy.copy(self)
 
     def begin(self, x: Bits) -> None:
-        """Begin at a string.
-
-        Args:
-            x: (n_var,) Boolean array, a valid string.
-        """
+        """Begin at a string."""
         raise NotImplementedError
 
     def ask(self, random_state: np.random.Generator) -> Bits:
@@ -48,13 +44,7 @@ class Steps:
         raise NotImplementedError
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
-        """Take in what was asked for; whether the start leads no further.
-
-        Args:
-            X: (n, n_var) Boolean array.
-            F: (n, n_obj) float array of minimised values.
-            violations: (n,) float array, by how much each string breaks the constraints; 0 where it satisfies them.
-        """
+        """Take in what was asked for; whether the start leads no further."""
         raise NotImplementedError
 
 

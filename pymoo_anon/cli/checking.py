@@ -23,15 +23,7 @@ _SHOWN = 4
 
 
 def say_findings(path: Path, data: Path | None) -> None:
-    """Say everything that was found in a hierarchy file or in those of a folder.
-
-    Args:
-        path: The file or the folder.
-        data: A table that the hierarchies have to fit, or None.
-
-    Raises:
-        Exit: With 1 where a file cannot be used, with 2 where something else was wrong, with 130 after Ctrl-C.
-    """
+    """Say everything that was found in a hierarchy file or in those of a folder."""
     with clear_errors(), standard_output() as console:
         files = csv_files(path, data) if path.is_dir() else [path]
         if not files:
@@ -52,14 +44,7 @@ def say_findings(path: Path, data: Path | None) -> None:
 
 
 def show_levels(path: Path) -> None:
-    """Show the levels of a hierarchy.
-
-    Args:
-        path: The file.
-
-    Raises:
-        Exit: With 2 where it is no hierarchy.
-    """
+    """Show the levels of a hierarchy."""
     with clear_errors(), standard_output() as console:
         hierarchy = Hierarchy.from_csv(path)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)

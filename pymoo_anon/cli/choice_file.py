@@ -20,16 +20,8 @@ from pymoo_anon.publishing.evidence_format import INFINITIES
 def write_choice(project: Project, results: Results, choice: Choice) -> Path:
     """Write a choice beside its front; the file appears whole or not at all.
 
-    Args:
-        project: The project.
-        results: What its search found.
-        choice: The choice.
-
     Returns:
         The path of the file.
-
-    Raises:
-        OSError: It cannot be written.
     """
     content = {
         "row": choice.row + 1,
@@ -47,16 +39,7 @@ def write_choice(project: Project, results: Results, choice: Choice) -> Path:
 
 
 def read_choice(project: Project, results: Results) -> tuple[int, str]:
-    """The row of `results.X` that was chosen, from 0, and how it was chosen, in words.
-
-    Args:
-        project: The project.
-        results: What its search found.
-
-    Raises:
-        ValueError: Nothing was chosen, the file is damaged, or the front is another one since.
-        OSError: The file cannot be read.
-    """
+    """The row of `results.X` that was chosen, from 0, and how it was chosen, in words."""
     path = project.output / CHOICE
     if not path.is_file():
         raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")

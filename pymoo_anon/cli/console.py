@@ -70,11 +70,7 @@ def standard_output() -> Iterator[Console]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Bad input is one sentence and its exit code, Ctrl-C is another.
-
-    Raises:
-        Exit: With that code.
-    """
+    """Bad input is one sentence and its exit code, Ctrl-C is another."""
     try:
         yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:

@@ -15,12 +15,7 @@ from pymoo_anon.table.microdata import Microdata
 
 
 def find_inputs(settings: Settings) -> Inputs:
-    """What a search reads. Where files are named as ARX names them, the table's first row is read.
-
-    Raises:
-        ValueError: There is no folder with hierarchies, two files of it are for one quasi-identifier, or it cannot be
-            told which table or column a file is of.
-    """
+    """What a search reads. Where files are named as ARX names them, the table's first row is read."""
     if settings.project is not None:
         return settings.project.inputs
     if settings.data in TABLES:
@@ -43,13 +38,7 @@ def find_inputs(settings: Settings) -> Inputs:
 
 
 def read_table(settings: Settings, inputs: Inputs) -> Microdata:
-    """The table that a search reads, with its hierarchies.
-
-    Raises:
-        ValueError: A file is not what it has to be, or table and hierarchies do not fit.
-        KeyError: A column has no hierarchy, or is none of the table's.
-        OSError: A file cannot be read or downloaded.
-    """
+    """The table that a search reads, with its hierarchies."""
     if inputs.reading is not None:
         return table_of(inputs)
     if settings.data == "census":

@@ -27,18 +27,7 @@ _LONGEST_NAME = 240
 
 
 def write_drafts(data: Path, columns: Sequence[str], folder: Path, kind: str, force: bool) -> None:
-    """Draft, write all files or none, and then say what was drafted.
-
-    Args:
-        data: The table.
-        columns: The columns that were named; none for all that a hierarchy helps.
-        folder: Where the files go.
-        kind: What the values are, or "auto".
-        force: Whether files that are there may be replaced.
-
-    Raises:
-        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
-    """
+    """Draft, write all files or none, and then say what was drafted."""
     with clear_errors(), standard_output() as console:
         if repeated(columns):
             raise ValueError(f"column must name each column once, got more than once: {examples(repeated(columns))}")

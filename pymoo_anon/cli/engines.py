@@ -42,16 +42,8 @@ class _Engine(NamedTuple):
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
     """Some columns of a table as a frame of its engine; of a CSV file all is text.
 
-    Args:
-        reading: The table, and how it is read.
-        choose: Takes the names of the table's columns and returns those that are wanted, or refuses.
-
     Returns:
         pandas, a lazy frame of polars, a relation of DuckDB, or a frame of Dask or Spark.
-
-    Raises:
-        ValueError: The file is not what it has to be, or a package is not installed.
-        OSError: It cannot be read.
     """
     source = reading.source
     if source.path is not None and not source.path.is_file():
@@ -81,11 +73,7 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
 
 
 def engine_of(reading: Reading) -> str:
-    """The engine that reads a table.
-
-    Raises:
-        ValueError: The engine that is asked for cannot.
-    """
+    """The engine that reads a table."""
     source, asked = reading.source, reading.engine
     if source.kind in ("duckdb", "spark"):
         if asked not in ("auto", source.kind):

@@ -16,10 +16,6 @@ def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
     """The CSV files of a folder, in order.
 
     What the system hides is no file of the user's, and the table may stand beside its hierarchies.
-
-    Args:
-        folder: The folder.
-        data: The table's own file, which is left out.
     """
     return [
         path
@@ -37,16 +33,8 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
     of the table itself, those of other tables do not count; other tables themselves do not either, so that a file of no
     column is passed over with a warning.
 
-    Args:
-        files: The files.
-        data: The table's own file.
-        columns: The names of its columns.
-
     Returns:
         By column its file. A file of no column stands under its own name, so that it can be refused.
-
-    Raises:
-        ValueError: It cannot be told which table or column a file is of, or two files are of one column.
     """
     tables: dict[Path, str | None] = {}
     names: dict[Path, str] = {}
@@ -76,14 +64,7 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
 
 
 def check_once(names: Sequence[str]) -> None:
-    """Refuse two files for one column.
-
-    Args:
-        names: The column of each file.
-
-    Raises:
-        ValueError: There are.
-    """
+    """Refuse two files for one column."""
     twice = repeated(names)
     if twice:
         raise ValueError(f"hierarchies must hold one file for each quasi-identifier, got two for {examples(twice)}")

@@ -56,13 +56,7 @@ class Guess(NamedTuple):
 
 
 def guess(profile: Profile, kind: str | None, person_is_known: bool) -> Guess:
-    """The role of a column.
-
-    Args:
-        profile: What the column holds.
-        kind: What its values are taken for, "numbers", "dates", "codes" or "categories"; None where they are too many.
-        person_is_known: Whether another column tells already whose row it is.
-    """
+    """The role of a column."""
     found = _by_name(profile, person_is_known)
     if found is None:
         found = _by_values(profile, kind)

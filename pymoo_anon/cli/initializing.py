@@ -56,11 +56,7 @@ class Request(NamedTuple):
 
 
 def initialize(request: Request) -> None:
-    """Look at a table, write a project file and drafts of hierarchies, and say what was guessed.
-
-    Raises:
-        Exit: With a code of `ExitCode` where something was wrong, and after Ctrl-C.
-    """
+    """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
         reading = _reading(request, source)
@@ -84,11 +80,7 @@ def initialize(request: Request) -> None:
 
 
 def _reading(request: Request, source: Source) -> Reading:
-    """How the table is read, as far as its first rows tell.
-
-    Raises:
-        ValueError: The file has no row with names, or a column has none.
-    """
+    """How the table is read, as far as its first rows tell."""
     names = None if request.names is None else tuple(request.names)
     if names is not None and not all(names):
         raise ValueError("names must name each column once, got an empty name")
@@ -187,12 +179,7 @@ def _relative(source: Source, folder: Path) -> str:
 
 
 def _write(request: Request, source: Source, files: dict[str, str]) -> None:
-    """Write all files or none.
-
-    Raises:
-        ValueError: One is there already and is not to be replaced, or it is the table itself.
-        OSError: Nothing can be written there.
-    """
+    """Write all files or none."""
     there = [name for name in files if os.path.lexists(request.output / name)]
     if there and not request.force:
         raise ValueError(

@@ -24,18 +24,7 @@ _MODULES = {"privacy": privacy, "loss": loss}
 def problem_of(
     table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str
 ) -> LatticeProblem:
-    """The problem that the options of a search ask for.
-
-    Args:
-        table: The table.
-        objectives: Names with commas between them, in quotes where one holds a comma. None means k, l of every
-            sensitive column, and GLM.
-        require: Bounds such as "k>=5".
-        suppression_rule: As `suppression_of` takes it.
-
-    Raises:
-        ValueError: An option is wrong, or does not fit the table.
-    """
+    """The problem that the options of a search ask for."""
     usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
     names = usual if objectives is None else parts_of(objectives)
     goals = [objective("objectives", name, table) for name in names]
@@ -70,11 +59,7 @@ class Roles(Protocol):
 
 
 def objective(option: str, name: str, table: Roles) -> Objective:
-    """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave.
-
-    Raises:
-        ValueError: There is no such objective, or it is not clear which column it reads.
-    """
+    """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave."""
     short, _, column = name.partition(":")
     module, kind, role = chosen(option, short, OBJECTIVES)
     build = getattr(_MODULES[module], kind)
@@ -97,11 +82,7 @@ def objective(option: str, name: str, table: Roles) -> Objective:
 
 
 def constraint(text: str, table: Roles) -> Constraint:
-    """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3".
-
-    Raises:
-        ValueError: It is no such text.
-    """
+    """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3"."""
     # The last sign is the bound's: the name of a column may hold one, too.
     sign = max((">=", "<="), key=text.rfind)
     name, found, bound = text.rpartition(sign)
@@ -111,11 +92,7 @@ def constraint(text: str, table: Roles) -> Constraint:
 
 
 def suppression_of(text: str) -> Suppression:
-    """The rule of a text such as "0.01", "301", "below:5" or "violating:0.01".
-
-    Raises:
-        ValueError: It is no such text.
-    """
+    """The rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
     name = chosen("suppression", kind.strip(), SUPPRESSIONS) if colon else "AtMost"
     made: Suppression = getattr(suppression, name)(number("suppression", bound.strip()))

@@ -32,17 +32,6 @@ def tried(
 
     The output folder is made where it does not exist, and is removed again where nothing was put into it. Temporary
     folders that killed commands left in it are removed.
-
-    Args:
-        folder: The output folder.
-        inputs: The files that the command reads.
-        hierarchies: The folder with the hierarchies, or None.
-        names: The files that are to be written, as paths in the folder.
-
-    Raises:
-        ValueError: A new file would take the place of an input or of a folder, or would be read as a
-            hierarchy by the next search.
-        OSError: Nothing can be written there.
     """
     _check_targets(folder, inputs, hierarchies, names)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -73,12 +62,6 @@ def alone(folder: Path) -> Iterator[None]:
 
     The system takes the lock away with the process, so that one that was killed leaves none behind. Where the system or
     the folder knows no locks, nothing is kept out.
-
-    Args:
-        folder: The output folder.
-
-    Raises:
-        ValueError: Another search writes to it.
     """
     if fcntl is None:
         yield
@@ -101,15 +84,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def check_free(targets: Sequence[Path], force: bool) -> None:
-    """Refuse to replace what is there unasked.
-
-    Args:
-        targets: The files that are to be written.
-        force: Whether files of these names are replaced.
-
-    Raises:
-        ValueError: One is there already.
-    """
+    """Refuse to replace what is there unasked."""
     held = [target for target in targets if target.exists()]
     if held and not force:
         raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another file")
@@ -120,16 +95,8 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[
 
     At every moment each name stands for a whole file, the old or the new one.
 
-    Args:
-        new: A folder inside the output folder that holds the new files.
-        folder: The output folder. Files of these names in it are replaced.
-        names: The files, as paths in both folders.
-
     Returns:
         The paths of the files.
-
-    Raises:
-        OSError: A file could not be moved.
     """
     old = new / "replaced"
     old.mkdir()

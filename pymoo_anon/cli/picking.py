@@ -29,11 +29,7 @@ from pymoo_anon.table.microdata import Microdata
 
 
 def run(wish: Wish) -> None:
-    """Choose, write, and then say what the choice means; or say what evidence holds.
-
-    Raises:
-        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
-    """
+    """Choose, write, and then say what the choice means; or say what evidence holds."""
     with clear_errors(), standard_output() as console:
         if wish.evidence is not None:
             _show(console, wish.evidence)
@@ -53,11 +49,7 @@ def run(wish: Wish) -> None:
 
 
 def chosen(results: Results, wish: Wish) -> Choice:
-    """The point that is wished for.
-
-    Raises:
-        ValueError: An option names no measure or no row, or no point is as wished.
-    """
+    """The point that is wished for."""
     problem, table, n = results.problem, results.problem.table, len(results.X)
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
@@ -81,11 +73,7 @@ def chosen(results: Results, wish: Wish) -> Choice:
 
 
 def _directed(option: str, name: str, higher: bool, table: Microdata) -> Objective:
-    """The measure that is to be least or greatest, which has to be better so.
-
-    Raises:
-        ValueError: It would be the worst that is taken.
-    """
+    """The measure that is to be least or greatest, which has to be better so."""
     measure = objective(option, name, table)
     if measure.maximize != higher:
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")

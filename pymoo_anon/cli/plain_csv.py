@@ -34,17 +34,7 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
-    """How a CSV file is written, as its first rows show.
-
-    Args:
-        path: The file.
-        names: Names of the columns where the file has no header, else None.
-        strip: Whether blanks around the names are no part of them.
-
-    Raises:
-        ValueError: It is no such file, or its columns are not named once each.
-        OSError: It cannot be read.
-    """
+    """How a CSV file is written, as its first rows show."""
     text = head_of(path)
     separator = separator_of(text)
     if names is not None:
@@ -61,12 +51,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
 
 
 def head_of(path: Path) -> str:
-    """The text of the first rows of a file.
-
-    Raises:
-        ValueError: It is in another encoding than UTF-8 and UTF-16.
-        OSError: It cannot be read.
-    """
+    """The text of the first rows of a file."""
     with path.open("rb") as file:
         data = file.read(_HEAD)
         if file.read(1):
@@ -79,16 +64,6 @@ def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd
     """Some columns of a CSV file. All is text, so that 02139 stays what it is.
 
     Only an empty field is missing, and what `reading` says; NA may be a value.
-
-    Args:
-        reading: The file, and what its fields mean.
-        dialect: How it is written.
-        columns: Names of the columns.
-
-    Raises:
-        ValueError: The file is not in UTF-8 or UTF-16, has a quote that is not closed, or has rows of more or fewer
-            fields than its header.
-        OSError: It cannot be read.
     """
     assert reading.source.path is not None
     name, names = str(reading.source.path), dialect.names

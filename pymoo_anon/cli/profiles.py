@@ -45,15 +45,7 @@ class Profile(NamedTuple):
 
 
 def profiles_of(frame: Any, names: Sequence[str]) -> list[Profile]:
-    """The profiles of the columns of a frame, counted where it lives.
-
-    Args:
-        frame: What narwhals knows as a frame.
-        names: Its columns.
-
-    Raises:
-        ValueError: It has no row.
-    """
+    """The profiles of the columns of a frame, counted where it lives."""
     asked = [nw.len().alias("n")]
     for i, name in enumerate(names):
         asked += [nw.col(name).n_unique().alias(f"distinct {i}"), nw.col(name).null_count().alias(f"missing {i}")]

@@ -99,34 +99,19 @@ class Project:
         )
 
     def open(self) -> Any:
-        """The table as a frame of the engine, with all of its columns; of a CSV file all is text.
-
-        Raises:
-            ValueError: The file is not what it has to be, its columns are not those of the project file, or a package
-                is not installed.
-            OSError: It cannot be read.
-        """
+        """The table as a frame of the engine, with all of its columns; of a CSV file all is text."""
         from pymoo_anon.cli.tables import open_table
 
         return open_table(self.inputs)
 
     def table(self) -> Microdata:
-        """The table with its hierarchies, ready to be searched.
-
-        Raises:
-            ValueError: As `open`, or table and hierarchies do not fit.
-            OSError: A file cannot be read.
-        """
+        """The table with its hierarchies, ready to be searched."""
         from pymoo_anon.cli.tables import table_of
 
         return table_of(self.inputs)
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
-        """What has to be the same for a front to belong to the project: its inputs, and how they are read.
-
-        Args:
-            checksums: What `inputs.checksums()` gives.
-        """
+        """What has to be the same for a front to belong to the project: its inputs, and how they are read."""
         roles = self.with_role("quasi-identifier", "sensitive", "label", "person")
         return {
             "data": checksums[str(self.data)],
@@ -142,15 +127,7 @@ class Project:
 
 
 def read_project(path: Path) -> Project:
-    """Read a project file. Relative paths in it start at its folder.
-
-    Args:
-        path: The TOML file.
-
-    Raises:
-        ValueError: It is no such file: the sentence names the table and the key.
-        OSError: It cannot be read.
-    """
+    """Read a project file. Relative paths in it start at its folder."""
     try:
         content = tomlkit.parse(path.read_bytes().decode("utf-8-sig")).unwrap()
     except UnicodeDecodeError as error:

@@ -30,11 +30,7 @@ class Key(NamedTuple):
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """A list of texts.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """A list of texts."""
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ValueError('a list of texts such as ["a", "b"]')
     return tuple(value)

@@ -47,14 +47,7 @@ class ColumnText(NamedTuple):
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
-    """The text of a project file. Of the table it holds the names of its columns, and how many values they have.
-
-    Args:
-        data: The keys of [data] that are not as they are by themselves; file is among them.
-        n_rows: Number of rows of the table.
-        columns: The columns, in the order of the table.
-        stem: The name of the file without its ending; what is made of it is called after it.
-    """
+    """The text of a project file. Of the table it holds the names of its columns, and how many values they have."""
     lines = [
         f"# What becomes of {plain(data['file'])}: {n_rows:,} rows, {len(columns)} columns.",
         "# The roles are guesses from names, types and counts: read them all, and edit what is wrong.",

@@ -33,27 +33,12 @@ from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 
 
 def evidence_of(release: Path) -> Path:
-    """The file with the evidence of a release, beside it.
-
-    Args:
-        release: The released table.
-    """
+    """The file with the evidence of a release, beside it."""
     return release.with_name(f"{release.name}.evidence.json")
 
 
 def run(project: Project, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
-    """Write a release and its evidence, both or neither.
-
-    Args:
-        project: What the project file says.
-        row: A row of the front, from 1, or None for the one that was picked.
-        suppressed: "mark" or "drop", or None for what the project file says.
-        output: The released table, or None for what the project file says.
-        force: Whether a release of this name is replaced.
-
-    Raises:
-        Exit: With 1 where the recount does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
-    """
+    """Write a release and its evidence, both or neither."""
     with clear_errors(), standard_output() as console:
         target = project.release if output is None else output
         kind_of(target)
@@ -101,31 +86,13 @@ def busy() -> Iterator[Callable[[str], None]]:
 
 
 def read_back(project: Project, path: Path) -> Any:
-    """A release that was written, read by the engine of its project.
-
-    Args:
-        project: The project.
-        path: A CSV or Parquet file.
-
-    Raises:
-        ValueError: It cannot be read.
-        OSError: It cannot be read.
-    """
+    """A release that was written, read by the engine of its project."""
     assert project.inputs.reading is not None
     return open_frame(Reading(Source(kind_of(path), path), engine_of(project.inputs.reading)), list)
 
 
 def prepared(project: Project, kind: str) -> Any:
-    """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text.
-
-    Args:
-        project: The project.
-        kind: What the release is written to, "csv" or "parquet".
-
-    Raises:
-        ValueError: The table is not what it has to be.
-        OSError: It cannot be read.
-    """
+    """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
     frame = project.open()
     if kind == "csv" and project.data.kind != "csv":
         known = nw.from_native(frame).collect_schema().names()
@@ -134,19 +101,7 @@ def prepared(project: Project, kind: str) -> Any:
 
 
 def recoded(project: Project, results: Results, row: int, suppressed: str, kind: str) -> Recoded:
-    """The table of a project, recoded by a row of its front.
-
-    Args:
-        project: The project.
-        results: What its search found.
-        row: The row, from 0.
-        suppressed: What becomes of suppressed rows, "mark" or "drop".
-        kind: What the release is written to, "csv" or "parquet".
-
-    Raises:
-        ValueError: The table is not what it has to be.
-        OSError: It cannot be read.
-    """
+    """The table of a project, recoded by a row of its front."""
     return recode(
         prepared(project, kind),
         results.problem,

@@ -47,10 +47,6 @@ def sorted_front(problem: AnonymizationProblem, res: Result) -> pd.DataFrame:
 
     High privacy and high loss go together, so that descending is from private to useful whichever comes first.
 
-    Args:
-        problem: The problem.
-        res: What `minimize` returned.
-
     Returns:
         The frame of `problem.to_frame`, those rows that satisfy all constraints.
     """
@@ -65,11 +61,6 @@ def front_tables(problem: AnonymizationProblem, front: pd.DataFrame, width: int)
     """A front as tables to print with rich, all of its members and columns.
 
     One table where that fits, else several with some of the columns each; their rows are numbered then.
-
-    Args:
-        problem: The problem.
-        front: The front, as `sorted_front` gives it.
-        width: Columns of the terminal.
     """
     columns = [_column(problem, front[name]) for name in front]
     numbers = _Column("row", "dim", [f"{number:,}" for number in range(1, len(front) + 1)])
@@ -112,16 +103,7 @@ def run_record(
     algorithm: tuple[str, str],
     compile_seconds: float,
 ) -> dict[str, Any]:
-    """What is needed to understand a search and to repeat it.
-
-    Args:
-        problem: The problem, after the search.
-        found: What the search found.
-        options: Every option of the search, its seed included.
-        inputs: The sha256 of every file that was read, by its path; None for a table in a database.
-        algorithm: The name of the algorithm, and why it was chosen.
-        compile_seconds: Time until the compiled loops were ready.
-    """
+    """What is needed to understand a search and to repeat it."""
     return {
         "options": dict(options),
         "inputs": {"sha256": dict(inputs)},

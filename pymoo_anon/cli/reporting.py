@@ -44,15 +44,7 @@ class Request(NamedTuple):
 
 
 def run(project: Project, request: Request) -> None:
-    """Write the report of the point that was picked.
-
-    Args:
-        project: What the project file says.
-        request: What is asked for.
-
-    Raises:
-        Exit: With 2 where something was wrong, with 130 after Ctrl-C.
-    """
+    """Write the report of the point that was picked."""
     with clear_errors(), standard_output() as console:
         target = _target(project, request)
         with said_warnings():

@@ -36,13 +36,7 @@ class Results(NamedTuple):
 
 
 def read_results(project: Project) -> Results:
-    """The front that `search` wrote for a project.
-
-    Raises:
-        ValueError: There is none, its files are damaged or of two searches, or the table, a hierarchy or a role changed
-            since.
-        OSError: A file cannot be read.
-    """
+    """The front that `search` wrote for a project."""
     table_path, _, record_path = (project.output / name for name in FILES)
     for path in (table_path, record_path):
         if not path.is_file():

@@ -30,11 +30,7 @@ from pymoo_anon.problems.resuming import journaled
 
 
 def run(settings: Settings) -> None:
-    """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing.
-
-    Raises:
-        Exit: With a code of `ExitCode` where something was wrong, and after Ctrl-C.
-    """
+    """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
         read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]

@@ -92,17 +92,7 @@ def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
 
 
 def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any) -> Found:
-    """Search until the proof is complete, generations, evaluations or time are over, or Ctrl-C.
-
-    Args:
-        problem: The problem.
-        name: The name of the algorithm.
-        settings: The options of the search.
-        **kwargs: For pymoo: `verbose`, `callback`.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C before anything was found.
-    """
+    """Search until the proof is complete, generations, evaluations or time are over, or Ctrl-C."""
     algorithm = _made(name, settings)
     limits: dict[str, Termination] = {}
     if name == "pls":

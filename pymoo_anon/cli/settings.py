@@ -51,12 +51,7 @@ class Settings:
     project: Project | None = None
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the table holds.
-
-        Raises:
-            ValueError: A name stands for nothing, an option would be passed over in silence, or a number or a folder
-                is none.
-        """
+        """Refuse what is wrong whatever the table holds."""
         self._check_meant(self.algorithm, chosen("algorithm", self.algorithm, ALGORITHMS).idle)
         if self.project is None:
             self._check_data()
@@ -83,11 +78,7 @@ class Settings:
         self._check_meant(self.data, ("rows",))
 
     def sides(self) -> list[float] | None:
-        """The sides of the archive's boxes, or None where none are given.
-
-        Raises:
-            ValueError: One is no number.
-        """
+        """The sides of the archive's boxes, or None where none are given."""
         return None if self.epsilon is None else [number("epsilon", part) for part in self.epsilon.split(",")]
 
     def _check_meant(self, choice: str, idle: tuple[str, ...]) -> None:
@@ -98,16 +89,7 @@ class Settings:
 
 
 def of_project(project: Project, options: Mapping[str, Any], given: Set[str]) -> Settings:
-    """The options of a search of a project: those of the command line win over those of the file.
-
-    Args:
-        project: What the project file says.
-        options: The options of the command line, by name.
-        given: Names of those that were not left out.
-
-    Raises:
-        ValueError: An option of the command line says what the table is, which the file says.
-    """
+    """The options of a search of a project: those of the command line win over those of the file."""
     for name in _OF_THE_TABLE:
         if name in given:
             raise ValueError(f"--{name} means nothing with {project.path}, which says what the table is")
@@ -129,22 +111,14 @@ def of_project(project: Project, options: Mapping[str, Any], given: Set[str]) ->
 
 
 def chosen(option: str, name: str, choices: Mapping[str, T]) -> T:
-    """The choice that a name stands for.
-
-    Raises:
-        ValueError: There is none; the message lists the names.
-    """
+    """The choice that a name stands for."""
     if name not in choices:
         raise ValueError(f"{option} must be one of {', '.join(choices)}, got {name!r}")
     return choices[name]
 
 
 def number(option: str, text: str) -> float:
-    """A whole number as int, any other as float.
-
-    Raises:
-        ValueError: The text is no number.
-    """
+    """A whole number as int, any other as float."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
@@ -152,16 +126,7 @@ def number(option: str, text: str) -> float:
 
 
 def check_path(option: str, path: Path, folder: bool = False) -> None:
-    """Refuse what is no file.
-
-    Args:
-        option: What messages call it.
-        path: The path.
-        folder: Whether a folder will do, too.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Refuse what is no file."""
     if not (path.is_file() or (folder and path.is_dir())):
         kinds = "a file or a folder" if folder else "a file"
         raise ValueError(f"{option} must be {kinds}, got {str(path)!r}, which is {'neither' if folder else 'none'}")

@@ -79,11 +79,7 @@ class Inputs(NamedTuple):
         return [*([] if own is None else [own]), *self.hierarchies.values()]
 
     def checksums(self) -> dict[str, str | None]:
-        """The sha256 of every file, by its path; a table in a database has none, so nobody knows whether it changed.
-
-        Raises:
-            OSError: A file cannot be read.
-        """
+        """The sha256 of every file, by its path; a table in a database has none, so nobody knows whether it changed."""
         found: dict[str, str | None] = {}
         if self.reading is not None:
             source = self.reading.source
@@ -92,15 +88,7 @@ class Inputs(NamedTuple):
 
 
 def source_of(text: str, folder: Path) -> Source:
-    """The table that a text names.
-
-    Args:
-        text: The path of a CSV or Parquet file, `duckdb:FILE:TABLE` or `spark:TABLE`.
-        folder: Relative paths start here.
-
-    Raises:
-        ValueError: The text names none.
-    """
+    """The table that a text names."""
     prefix, colon, rest = text.partition(":")
     if colon and prefix == "spark":
         if not rest:
@@ -118,11 +106,7 @@ def source_of(text: str, folder: Path) -> Source:
 
 
 def checksum(path: Path) -> str:
-    """The sha256 of a file, read block by block.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """The sha256 of a file, read block by block."""
     made = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

@@ -15,22 +15,12 @@ from pymoo_anon.table.microdata import Microdata
 
 
 def open_table(inputs: Inputs) -> Any:
-    """The frame that holds a table, with all columns that are named.
-
-    Raises:
-        ValueError: The file is not what it has to be, or has other columns.
-        OSError: It cannot be read.
-    """
+    """The frame that holds a table, with all columns that are named."""
     return _opened(inputs, list(inputs.columns or ()))
 
 
 def table_of(inputs: Inputs) -> Microdata:
-    """The table with its hierarchies.
-
-    Raises:
-        ValueError: A file is not what it has to be, or table and hierarchies do not fit.
-        OSError: A file cannot be read.
-    """
+    """The table with its hierarchies."""
     others = [*inputs.sensitive, *(name for name in (inputs.label, inputs.person) if name is not None)]
     frame = _opened(inputs, [*inputs.hierarchies, *others])
     hierarchies = {name: Hierarchy.from_csv(path) for name, path in inputs.hierarchies.items()}
@@ -40,29 +30,12 @@ def table_of(inputs: Inputs) -> Microdata:
 
 
 def columns_of(path: Path) -> list[str]:
-    """The names of the columns of a CSV file; a column without a name has none.
-
-    Args:
-        path: The file.
-
-    Raises:
-        ValueError: It is not what it has to be.
-        OSError: It cannot be read.
-    """
+    """The names of the columns of a CSV file; a column without a name has none."""
     return [column for column in dialect_of(path, None).names if column]
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> Any:
-    """Some columns of a CSV file as pandas, all text.
-
-    Args:
-        path: The file.
-        columns: Their names.
-
-    Raises:
-        ValueError: The file is not what it has to be, or lacks a column.
-        OSError: It cannot be read.
-    """
+    """Some columns of a CSV file as pandas, all text."""
     inputs = Inputs(Reading(Source("csv", path), "pandas"), {})
     return _opened(inputs, columns)
 

@@ -16,11 +16,7 @@ _HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked"
 
 
 def claims_table(claims: pd.DataFrame) -> Table:
-    """What was promised or required, what was counted, and whether that holds.
-
-    Args:
-        claims: Columns as `Release.claims` or `verify` has them.
-    """
+    """What was promised or required, what was counted, and whether that holds."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for column in claims:
         table.add_column(str(column), justify="left" if column == "measure" else "right", overflow="fold")

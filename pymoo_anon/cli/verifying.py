@@ -31,14 +31,7 @@ class _Roles(NamedTuple):
 
 
 def verify_project(project: Project) -> None:
-    """Count the release of a project again, and hold it against what its evidence promises.
-
-    Args:
-        project: What the project file says.
-
-    Raises:
-        Exit: With 1 where something does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
-    """
+    """Count the release of a project again, and hold it against what its evidence promises."""
     with clear_errors(), standard_output() as console:
         path = project.release
         known = evidence_of(path)
@@ -74,19 +67,7 @@ def verify_table(
     original: str | None,
     engine: str,
 ) -> None:
-    """Count any table again, and hold it against bounds.
-
-    Args:
-        table: What names the table.
-        quasi_identifiers: Names of its quasi-identifiers.
-        sensitive: Names of its sensitive columns.
-        require: Bounds such as "k>=5"; without any, k and l are counted.
-        original: What names the table that was released, or None.
-        engine: What reads them.
-
-    Raises:
-        Exit: With 1 where something does not hold, with 2 where something was wrong, with 130 after Ctrl-C.
-    """
+    """Count any table again, and hold it against bounds."""
     with clear_errors(), standard_output() as console:
         roles = _Roles(tuple(sensitive))
         measures: list[Any] = [constraint(text, roles) for text in require]

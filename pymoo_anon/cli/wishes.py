@@ -42,11 +42,7 @@ class Wish:
     evidence: Path | None
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the front holds.
-
-        Raises:
-            ValueError: Options exclude each other, or one is malformed.
-        """
+        """Refuse what is wrong whatever the front holds."""
         asked = [name for name in (*_WAYS, "require", "risk") if getattr(self, name) not in (None, False, [])]
         if (self.file is None) == (self.evidence is None):
             got = "neither" if self.file is None else "both"
@@ -60,11 +56,7 @@ class Wish:
             self.weighted()
 
     def weighted(self) -> dict[str, float]:
-        """The weights by the name of their measure.
-
-        Raises:
-            ValueError: A part is no name and weight, or a name stands twice.
-        """
+        """The weights by the name of their measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
         for part in next(csv.reader([self.weights], skipinitialspace=True), []):

@@ -18,14 +18,7 @@ ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def kind_of(path: Path) -> str:
-    """What kind of file a name stands for: "csv" or "parquet".
-
-    Args:
-        path: The file.
-
-    Raises:
-        ValueError: Neither.
-    """
+    """What kind of file a name stands for: "csv" or "parquet"."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
@@ -33,16 +26,7 @@ def kind_of(path: Path) -> str:
 
 
 def write_table(frame: Any, path: Path) -> None:
-    """Write a table to one file. A CSV file has commas, a header, and quotes only where a field needs them.
-
-    Args:
-        frame: A table of any engine, its rows in order.
-        path: The file. It is not there yet, and its folder has room for a folder of the same name.
-
-    Raises:
-        ValueError: The name is neither of a CSV nor of a Parquet file.
-        OSError: It cannot be written.
-    """
+    """Write a table to one file. A CSV file has commas, a header, and quotes only where a field needs them."""
     kind = kind_of(path)
     table = nw.from_native(frame)
     engine = table.implementation
@@ -68,12 +52,7 @@ def write_table(frame: Any, path: Path) -> None:
 
 
 def as_text(frame: Any, names: Sequence[str]) -> Any:
-    """A frame with some columns as text, as its engine writes them.
-
-    Args:
-        frame: A table of any engine.
-        names: The columns.
-    """
+    """A frame with some columns as text, as its engine writes them."""
     return nw.from_native(frame).with_columns([nw.col(name).cast(nw.String) for name in names]).to_native()
 
 

@@ -35,16 +35,7 @@ class Aligned:
 
 
 def align(vectors: Sequence[Vector], where: str = "") -> Aligned:
-    """Bring vectors of one property into line.
-
-    Args:
-        vectors: At least one.
-        where: What errors add to the number of a vector.
-
-    Raises:
-        ValueError: There is none, some are of another property, table or length than the first, or one is empty or
-            not finite.
-    """
+    """Bring vectors of one property into line."""
     if len(vectors) == 0:
         raise ValueError("vectors must hold at least one vector, got none")
     first = vectors[0]
@@ -73,15 +64,8 @@ def align(vectors: Sequence[Vector], where: str = "") -> Aligned:
 def align_sets(sets: Sequence[Sequence[Vector]], n: int | None = None) -> list[Aligned]:
     """Bring sets of vectors into line, property by property.
 
-    Args:
-        sets: At least one sequence of vectors, all of one length.
-        n: How many vectors a set must have, or None for as many as the first has.
-
     Returns:
         For each property the vectors of all sets.
-
-    Raises:
-        ValueError: There is no set, one has another number of vectors, or their vectors are not comparable.
     """
     if len(sets) == 0:
         raise ValueError("sets must hold at least one set of vectors, got none")
@@ -104,11 +88,7 @@ def is_set(given: Any) -> bool:
 
 
 def _check_same_property(first: PropertyVector, other: PropertyVector, first_name: str, name: str) -> None:
-    """Refuse a vector of another table or property than the first.
-
-    Raises:
-        ValueError: It is one.
-    """
+    """Refuse a vector of another table or property than the first."""
     if other.tuples is not first.tuples:
         raise ValueError(f"{first_name} and {name} must be of one table, got vectors of two Microdata objects")
     mine, theirs = (first.name, first.unit, first.maximize), (other.name, other.unit, other.maximize)

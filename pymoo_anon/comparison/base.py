@@ -114,10 +114,6 @@ class Comparator:
         """Compare every vector with every other, here by one call of `index` for each pair.
 
         A comparator that defines this in place of `index` reads all vectors at once.
-
-        Raises:
-            NotImplementedError: The comparator defines neither.
-            ValueError: As `index`, or an index is not a number.
         """
         if type(self).index is Comparator.index:
             raise NotImplementedError(f"{type(self).__name__} must define index")
@@ -128,11 +124,7 @@ class Comparator:
         return judged(indices, self.maximize)
 
     def _aligned(self, vectors: Sequence[Any]) -> list[Aligned]:
-        """Vectors in line: one part for each property, and a single one where vectors and not sets are compared.
-
-        Raises:
-            ValueError: They are not comparable, empty or not finite.
-        """
+        """Vectors in line: one part for each property, and a single one where vectors and not sets are compared."""
         if self.takes_sets and (not self.takes_vectors or (len(vectors) > 0 and is_set(vectors[0]))):
             return align_sets(vectors)
         return [align(vectors)]
@@ -142,13 +134,7 @@ class Comparator:
 
 
 def judged(indices: Values, maximize: bool, tolerance: float = 0) -> Tournament:
-    """The tournament that the better index of each pair wins.
-
-    Args:
-        indices: (n, n) float array.
-        maximize: Whether higher is better.
-        tolerance: Indices that differ by no more are equal.
-    """
+    """The tournament that the better index of each pair wins."""
     above = leads(indices) > tolerance
     wins = above if maximize else above.T
     return Tournament(indices, wins.astype(np.int8) - wins.T.astype(np.int8))

@@ -200,19 +200,9 @@ def _people(
 ) -> tuple[tuple[Hashable, ...], Ints, Ints, Ints]:
     """The tuples of a table in groups, each with the place of its value in a vector.
 
-    Args:
-        table: The table of the vector.
-        vector: Where the values stand.
-        column: Name of a column with a role.
-        level: Level of its hierarchy.
-
     Returns:
         The names of the groups; and three (n,) int64 arrays over tuples that agree in group and value: the group, the
         place of the value in the vector, and how many tuples they are.
-
-    Raises:
-        KeyError: The column has no role.
-        ValueError: The hierarchy lacks the level, or the vector tells tuples apart by another column than this.
     """
     names = table.domain_of(column)
     own = table.tuples.columns[column]

@@ -89,11 +89,7 @@ class Rank(Comparator):
         return judged(_by_row(found), self.maximize, self.tolerance)
 
     def _point(self, aligned: Aligned) -> Values:
-        """(m,) float array: the point, such that higher is better.
-
-        Raises:
-            ValueError: It is not finite, does not fit the vectors, or there is none.
-        """
+        """(m,) float array: the point, such that higher is better."""
         known, point = aligned.known, self.point
         if point is None:
             if known is None or known.ideal is None:
@@ -238,11 +234,7 @@ def _by_row(of_vectors: Values) -> Values:
 
 
 def _check_not_negative(aligned: Aligned) -> None:
-    """Refuse vectors that enclose no volume above zero.
-
-    Raises:
-        ValueError: A value is negative, as all are of a property that is better when lower.
-    """
+    """Refuse vectors that enclose no volume above zero."""
     if not (aligned.values < 0).any():
         return
     known = aligned.known

@@ -159,12 +159,7 @@ def compare(
 def _named(
     generalizations: Mapping[Hashable, Generalization] | Sequence[Generalization],
 ) -> dict[Hashable, Generalization]:
-    """The generalizations by name; those of a sequence are numbered from 0.
-
-    Raises:
-        TypeError: Something is no Generalization, or a single one is given.
-        ValueError: There is none.
-    """
+    """The generalizations by name; those of a sequence are numbered from 0."""
     if isinstance(generalizations, Generalization):
         raise TypeError("generalizations must be a dict or a list of them, got a single Generalization")
     named: dict[Hashable, Generalization] = {}
@@ -174,12 +169,7 @@ def _named(
 
 
 def _labels(properties: Sequence[Property]) -> list[str]:
-    """The labels of the properties, which must differ.
-
-    Raises:
-        TypeError: Something is no Property.
-        ValueError: There is none, one is given twice, or one has a label that stands for all.
-    """
+    """The labels of the properties, which must differ."""
     _check(properties, Property, "properties")
     labels = [one.label for one in properties]
     if ALL in labels:
@@ -190,12 +180,7 @@ def _labels(properties: Sequence[Property]) -> list[str]:
 
 
 def _by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
-    """The comparators by name, or by what repr shows where several have one name.
-
-    Raises:
-        TypeError: Something is no Comparator.
-        ValueError: There is none, or two cannot be told apart.
-    """
+    """The comparators by name, or by what repr shows where several have one name."""
     _check(comparators, Comparator, "comparators")
     names = [one.name for one in comparators]
     written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
@@ -211,13 +196,7 @@ def _tournaments(
     sets: Sequence[Sequence[PropertyVector]],
     comparators: Mapping[str, Comparator],
 ) -> dict[tuple[str, str], Tournament]:
-    """What every comparator says, by property (or all of them together) and comparator.
-
-    Args:
-        vectors: By property, the vectors of all generalizations.
-        sets: For each generalization, its vectors of all properties.
-        comparators: By name.
-    """
+    """What every comparator says, by property (or all of them together) and comparator."""
     played = {
         (label, name): comparator.tournament(own)
         for label, own in vectors.items()
@@ -231,12 +210,7 @@ def _tournaments(
 
 
 def _check(given: Sequence[object], kind: type, name: str) -> None:
-    """Refuse anything but a list of at least one object of a kind.
-
-    Raises:
-        TypeError: It is one object itself, or holds something else.
-        ValueError: It is empty.
-    """
+    """Refuse anything but a list of at least one object of a kind."""
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:

@@ -50,11 +50,7 @@ class _Dominance(Comparator):
         return Tournament(self._holds(weak).astype(float), outcomes.astype(np.int8))
 
     def _holds(self, weak: Truths) -> Truths:
-        """(n, n) Boolean array: where the relation holds.
-
-        Args:
-            weak: (n, n) Boolean array: where the row weakly dominates the column.
-        """
+        """(n, n) Boolean array: where the relation holds."""
         raise NotImplementedError
 
 

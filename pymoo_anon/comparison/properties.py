@@ -270,11 +270,7 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _column_name(column: Any) -> Any:
-    """The name of a column.
-
-    Raises:
-        TypeError: It is None or not hashable.
-    """
+    """The name of a column."""
     if column is None or not isinstance(column, Hashable):
         raise TypeError(f"column must be the name of a column, got {column!r}")
     return column

@@ -146,17 +146,7 @@ class Goal(SetComparator):
 def _of_properties(
     name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
 ) -> tuple[Values, tuple[Comparator, ...]]:
-    """A number and a comparator for each property.
-
-    Args:
-        name: What errors call the numbers.
-        numbers: (r,) array.
-        comparators: One comparator of vectors for all properties, or one for each of the r.
-
-    Raises:
-        TypeError: Something is no comparator of vectors.
-        ValueError: A number is not finite, or there are more or fewer comparators than numbers.
-    """
+    """A number and a comparator for each property."""
     own = finite_values(numbers, name)
     each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
     for one in each:
@@ -170,11 +160,7 @@ def _of_properties(
 
 
 def _games(comparators: Sequence[Comparator], sets: Sequence[Any]) -> list[Tournament]:
-    """What the comparator of each property says of its vectors.
-
-    Raises:
-        ValueError: The sets do not have as many vectors as there are comparators, or these are not comparable.
-    """
+    """What the comparator of each property says of its vectors."""
     parts = align_sets(sets, len(comparators))
     return [one.tournament(part.vectors) for one, part in zip(comparators, parts, strict=True)]
 

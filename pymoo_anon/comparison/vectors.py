@@ -142,11 +142,6 @@ class PropertyVector:
 def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
     """Quantiles of repeated values, interpolated as `numpy.quantile` does.
 
-    Args:
-        ascending: (m,) float array of ascending values.
-        counts: (m,) int64 array, how often each is repeated.
-        shares: (n,) float array of shares from 0 to 1.
-
     Returns:
         (n,) float array.
     """
@@ -160,15 +155,7 @@ def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
 
 
 def finite_values(values: ArrayLike, name: str) -> Values:
-    """(n,) float array, a copy of the values.
-
-    Args:
-        values: What was given as a vector.
-        name: What errors call it.
-
-    Raises:
-        ValueError: They are no vector, there are none, or one is not finite or above 1e150.
-    """
+    """(n,) float array, a copy of the values."""
     try:
         own = np.array(values, dtype=float)
     except (TypeError, ValueError):

@@ -91,11 +91,7 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
 
 
 def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, NDArray[np.int64]]]:
-    """Codes of the rows, column by column, some rows at a time.
-
-    Raises:
-        ValueError: `n_rows` is no positive whole number, or `seed` none from 0.
-    """
+    """Codes of the rows, column by column, some rows at a time."""
     if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
         raise ValueError(f"n_rows must be a positive whole number, got {n_rows!r}")
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
@@ -120,12 +116,6 @@ def _domains() -> dict[str, Sequence[Hashable]]:
 
 def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
     """Codes of n rows, column by column.
-
-    Args:
-        network: Per column its parent, or None, and counts: a row per value of the parent, a column per own value.
-            Every column stands after its parent.
-        n: Number of rows.
-        rng: Where the draws come from.
 
     Returns:
         Per column an (n,) int64 array.

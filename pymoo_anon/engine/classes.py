@@ -53,11 +53,7 @@ class EquivalenceClasses:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, i: int) -> EquivalenceClasses:
-        """The classes of generalization i alone; its arrays are views.
-
-        Raises:
-            IndexError: i is not in 0..len - 1.
-        """
+        """The classes of generalization i alone; its arrays are views."""
         if not 0 <= i < len(self):
             raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
         a, b = self.starts[i], self.starts[i + 1]

@@ -16,12 +16,6 @@ def njit(*, allocates: bool = True, **options: Any) -> Callable[[Callable[..., A
 
     numba looks for such a folder beside the source, then in the user's own cache. A user without a home who cannot
     write to the installation has neither, and numba then refuses to decorate.
-
-    Args:
-        allocates: Whether the function makes or returns arrays. One that does neither need not count who refers to
-            those that it is given. In short loops over tuples of arrays that is most of the time.
-        **options: As numba's `njit`: `cache`, `nogil`, ... Its `forceinline` is for what short loops call with tuples
-            of arrays: to pass these takes longer than most of what is done with them.
     """
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates

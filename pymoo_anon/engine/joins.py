@@ -16,10 +16,6 @@ _SAMPLE = 10_000
 def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
     """Number the distinct rows of a code matrix in lexicographic order.
 
-    Args:
-        codes: (n, m) integer array.
-        sizes: The codes of column j are in 0..sizes[j] - 1.
-
     Returns:
         (n,) int64 array with the number of every row, and (n_distinct,) int64 array with one row of every number.
     """
@@ -47,10 +43,6 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
     node numbers its rows by the pairs of its children's numbers, and equal numbers are equal generalized combinations.
     A key is one pair of numbers, which fits 64 bits whatever the number of attributes. And a combination that many
     tuples share is read once instead of once per tuple.
-
-    Args:
-        codes: (n_distinct, n_attributes) int64 array of domain positions.
-        offsets: (n_attributes + 1,) int64 array, where each attribute's domain values begin.
     """
     n_attributes = codes.shape[1]
     # The row of every tuple at each node that has no parent yet, and the number of rows of every node.
@@ -86,10 +78,6 @@ def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
     """Two sets of attributes with about as many distinct combinations each: both children of the root are short.
 
     Attributes go one by one, those with many values first, to the half with fewer combinations so far.
-
-    Args:
-        codes: (n_distinct, n_attributes) int64 array of domain positions.
-        sizes: (n_attributes,) int64 array, the number of domain values of each attribute.
     """
     if codes.shape[1] == 1:
         # The root pairs the only attribute with itself, so that every table has a root.

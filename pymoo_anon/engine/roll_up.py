@@ -19,12 +19,6 @@ def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Int
     The given nodes are a part. A part is split in two by the level of one attribute, and its halves are split again.
     Where it pays, the greatest common specialization of a part is grouped once and becomes the source of the part.
 
-    Args:
-        X: (n, n_attributes) int64 array of nodes.
-        weights: (n_attributes, n_levels) float array: by how much the table shrinks if one attribute is generalized to
-            a level, as the logarithm of the ratio; 0 at level 0 and rising with the levels. The weights decide which
-            forest is made. Any of them gives the same classes.
-
     Returns:
         (m, n_attributes) int64 array of nodes, at most 2n. They come depth first: after a node come all that have it as
         their source, directly or not, and then the others.

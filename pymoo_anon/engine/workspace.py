@@ -75,12 +75,7 @@ class Workspace:
         self.fit((), 0)
 
     def fit(self, columns: tuple[Hashable, ...], limit: int) -> None:
-        """Lay out what depends on the columns and the limit; free where the columns are those of the last call.
-
-        Args:
-            columns: The columns whose values are to be counted.
-            limit: At most so many tuples are to be suppressed.
-        """
+        """Lay out what depends on the columns and the limit; free where the columns are those of the last call."""
         longest = min(limit, _LONGEST_TALLY)
         if self._columns == columns and longest < len(self._scratch.tally):
             return

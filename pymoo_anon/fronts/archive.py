@@ -141,11 +141,7 @@ class BoxArchive(ParetoArchive):
 
 
 def _values_of(individuals: list[Individual]) -> Matrix:
-    """(n, n_obj) float array, F of individuals.
-
-    Raises:
-        ValueError: One is not evaluated, or has another number of objectives than the others.
-    """
+    """(n, n_obj) float array, F of individuals."""
     try:
         F = np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
         widths = {F.shape[1]}
@@ -164,10 +160,6 @@ def satisfies_constraints(one: Individual) -> bool:
     pymoo calls an individual feasible where its CV is at most the `cv_eps` of its config.
     `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0 later. Meanwhile G and H do
     not change, nor does the tolerance of each constraint: 0 for G and 1e-4 for H by default.
-
-    Args:
-        one: An individual with G and H, or with CV alone, which must not be positive then. Without any of them there
-            are no constraints.
     """
     G = () if one.G is None else one.G
     H = () if one.H is None else one.H
@@ -184,16 +176,8 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     objective is `floor(F / epsilon)`. A maximised one has the value v = -F and the box floor(v / epsilon), which is
     `-ceil(F / epsilon)`; it is given as `ceil(F / epsilon)`, so that boxes are minimised as F is.
 
-    Args:
-        F: (n, n_obj) array of minimised values.
-        epsilon: One positive number or one per objective.
-        maximize: Whether an objective is maximised, one truth value or one per objective. None: none is.
-
     Returns:
         (n, n_obj) float array of whole numbers; lower is better.
-
-    Raises:
-        ValueError: `epsilon` or `maximize` has another number of objectives.
 
     >>> boxes([[-7, 120]], epsilon=[5, 100], maximize=[True, False])  # k = 7 lies between 5 and 10
     array([[-1.,  1.]])
@@ -210,11 +194,7 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
 
 
 def checked_epsilon(epsilon: ArrayLike) -> Matrix:
-    """Sides of boxes as an array of one number or one per objective.
-
-    Raises:
-        ValueError: They are not positive and finite.
-    """
+    """Sides of boxes as an array of one number or one per objective."""
     try:
         sides = np.array(epsilon, dtype=float)
     except (TypeError, ValueError):
@@ -225,11 +205,7 @@ def checked_epsilon(epsilon: ArrayLike) -> Matrix:
 
 
 def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
-    """Directions as a Boolean array of one truth value or one per objective; None is False.
-
-    Raises:
-        ValueError: They are no truth values.
-    """
+    """Directions as a Boolean array of one truth value or one per objective; None is False."""
     given = np.array(False if maximize is None else maximize)
     if given.ndim > 1 or given.size == 0 or given.dtype != bool:
         raise ValueError(f"maximize must be True or False, or one of these per objective, got {maximize!r}")
@@ -237,23 +213,13 @@ def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
 
 
 def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
-    """Refuse sides of boxes that are neither one number nor one per objective.
-
-    Raises:
-        ValueError: They are another number.
-    """
+    """Refuse sides of boxes that are neither one number nor one per objective."""
     if epsilon.size not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
 def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population:
-    """A pymoo population of points whose values are known, so that no evaluator computes them again.
-
-    Args:
-        X: (n, n_var) array.
-        F: (n, n_obj) float array of minimised values.
-        G: (n, n_constraints) float array, where there are constraints.
-    """
+    """A pymoo population of points whose values are known, so that no evaluator computes them again."""
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
     # An evaluator passes over individuals that have all three.
@@ -264,12 +230,6 @@ def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population
 def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
     """The non-dominated points of a front and of further points; of equal ones the first.
 
-    Args:
-        X: (n, n_var) array, the front so far.
-        F: (n, n_obj) float array, its minimised objective values.
-        more_X: (m, n_var) array.
-        more_F: (m, n_obj) float array.
-
     Returns:
         X and F of the new front.
     """
@@ -279,11 +239,7 @@ def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix
 
 
 def first_non_dominated(F: Matrix) -> NDArray[np.bool_]:
-    """(n,) Boolean array: the points that no other dominates; of equal ones the first.
-
-    Args:
-        F: (n, n_obj) float array of minimised values, finite or not.
-    """
+    """(n,) Boolean array: the points that no other dominates; of equal ones the first."""
     ranks = F
     if not np.isfinite(F).all():
         # moocore loses points beside infinite ones; ranks have the same order and are finite.

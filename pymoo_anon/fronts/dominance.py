@@ -14,11 +14,6 @@ Matrix = NDArray[np.float64]
 def update_boxes(F: Matrix, boxes: Matrix, n_members: int) -> Ints:
     """Offer candidates to an archive of boxes, one after the other (Dewri et al. 2010, Algorithm 1).
 
-    Args:
-        F: (n, n_obj) float array of minimised values, the members' and then the candidates'.
-        boxes: (n, n_obj) float array, the box of each.
-        n_members: How many of the rows are members.
-
     Returns:
         Indices of the rows that are members afterwards, in the order in which they came.
     """
@@ -30,9 +25,6 @@ def dominance_fitness(F: Matrix) -> Ints:
     """(n,) int64 array: for every point the sum, over the points that dominate it, of how many points those dominate.
 
     Lower is better; non-dominated points have 0 (Dewri et al. 2010, section 6, after SPEA2).
-
-    Args:
-        F: (n, n_obj) float array of minimised values.
     """
     fitness: Ints = _dominance_fitness(F)
     return fitness

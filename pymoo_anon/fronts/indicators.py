@@ -34,16 +34,7 @@ class _AgainstTruth(Indicator):  # type: ignore[misc]
         self.pf: Matrix = self.normalization.forward(truth)
 
     def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
-        """The measure of a front.
-
-        Args:
-            F: (n, n_obj) array of minimised values, or one row. None, as `res.F` where nothing was found, is no row.
-            *args: Not needed.
-            **kwargs: Not needed.
-
-        Raises:
-            ValueError: F has another number of objectives than the true front, or holds NaN.
-        """
+        """The measure of a front."""
         n_obj = self.pf.shape[1]
         given = np.empty((0, n_obj)) if F is None else np.asarray(F, dtype=float)
         members = np.atleast_2d(given) if given.size else np.empty((0, n_obj))

@@ -137,12 +137,6 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
 def cross_at_shared_ones(parents: Bits, between: NDArray[np.int64], n_points: int, draws: NDArray[np.float64]) -> Bits:
     """Cross pairs of bit strings where both hold a 1, after a stretch of agreement and then one of disagreement.
 
-    Args:
-        parents: (2, n, n_bits) Boolean array.
-        between: Ascending positions before which no bit, and so a 1 that both share, stands between two attributes.
-        n_points: At how many of the admissible places of a pair the children change parents.
-        draws: (n, n_bits) float array of draws from [0, 1).
-
     Returns:
         (2, n, n_bits) Boolean array.
     """

@@ -38,13 +38,6 @@ class Neighborhood(Operator):  # type: ignore[misc]
     def _do(self, problem: Problem, x: NDArray[Any], distance: int, *args: Any, **kwargs: Any) -> NDArray[Any]:
         """The points at one distance.
 
-        Args:
-            problem: The problem.
-            x: (n_var,) array.
-            distance: Number of the ring, from 1 to `reach`.
-            *args: Not needed.
-            **kwargs: `random_state` and more.
-
         Returns:
             (n, n_var) array.
         """

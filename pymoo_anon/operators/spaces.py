@@ -9,11 +9,7 @@ from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
 def check_levels(problem: Problem) -> None:
-    """Refuse problems whose variables are no levels; one that does not say what they are is taken at its bounds.
-
-    Raises:
-        TypeError: The variables are bits or real numbers.
-    """
+    """Refuse problems whose variables are no levels; one that does not say what they are is taken at its bounds."""
     if problem.vtype is not None and not np.issubdtype(problem.vtype, np.integer):
         raise TypeError(
             f"problem must have whole numbers as variables, as the levels of a LatticeProblem, got {_name(problem)}; "
@@ -22,11 +18,7 @@ def check_levels(problem: Problem) -> None:
 
 
 def check_strings(problem: Problem) -> None:
-    """Refuse problems whose variables are no bit strings that partition domains.
-
-    Raises:
-        TypeError: It is no `BitStringProblem`.
-    """
+    """Refuse problems whose variables are no bit strings that partition domains."""
     if not isinstance(problem, BitStringProblem):
         raise TypeError(
             f"problem must be a BitStringProblem, got {_name(problem)}; for a LatticeProblem there are "

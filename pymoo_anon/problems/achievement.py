@@ -114,11 +114,7 @@ class PreferredPoint(Objective):
 
 
 def preferred_points(preferences: ArrayLike) -> Matrix:
-    """(n, 2) float array: one preferred point (NWP, NECD) or several.
-
-    Raises:
-        ValueError: They are no points between 0 and 1.
-    """
+    """(n, 2) float array: one preferred point (NWP, NECD) or several."""
     try:
         points = np.atleast_2d(np.array(preferences, dtype=float))
     except (TypeError, ValueError):
@@ -132,10 +128,6 @@ def preference_deviation(F: ArrayLike, preference: ArrayLike) -> Matrix:
     """(n,) float array: sum of the objectives less the sum of the preferred ones; lower is better.
 
     It decides between equal achievements (Dewri et al. 2009, section 4).
-
-    Args:
-        F: (n, n_obj) array.
-        preference: (n_obj,) array.
     """
     deviation: Matrix = np.asarray(F, dtype=float).sum(axis=-1) - np.sum(preference)
     return deviation

@@ -16,11 +16,7 @@ from pymoo_anon.table.microdata import Microdata
 
 
 def check_table(table: Any) -> None:
-    """Refuse what is no table before it is asked for anything.
-
-    Raises:
-        TypeError: It is no Microdata.
-    """
+    """Refuse what is no table before it is asked for anything."""
     if not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
 
@@ -47,12 +43,7 @@ def plain_array(X: ArrayLike) -> NDArray[Any]:
 
 
 def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
-    """The objectives as a tuple.
-
-    Raises:
-        TypeError: They are no list of objectives.
-        ValueError: There are none, one is given twice, or one cannot measure the table.
-    """
+    """The objectives as a tuple."""
     if isinstance(objectives, Objective):
         raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
     checked = tuple(objectives)
@@ -69,12 +60,7 @@ def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ..
 
 
 def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint, ...]:
-    """The constraints as a tuple.
-
-    Raises:
-        TypeError: They are no list of constraints.
-        ValueError: What one of them bounds cannot measure the table.
-    """
+    """The constraints as a tuple."""
     if isinstance(constraints, Constraint):
         raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
     checked = tuple(constraints)

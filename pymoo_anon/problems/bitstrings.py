@@ -240,13 +240,7 @@ class BitStringProblem(AnonymizationProblem):
 def _recoded(
     table: Microdata, orders: Mapping[str, Sequence[Hashable]], taxonomies: Mapping[str, Taxonomy]
 ) -> Microdata:
-    """The table with its domains in the given orders, and in those of the taxonomies' leaves.
-
-    Raises:
-        TypeError: A taxonomy is no Taxonomy.
-        ValueError: A quasi-identifier has both, or an order or taxonomy lacks one of its values.
-        KeyError: There is no such quasi-identifier.
-    """
+    """The table with its domains in the given orders, and in those of the taxonomies' leaves."""
     for name, taxonomy in taxonomies.items():
         if not isinstance(taxonomy, Taxonomy):
             raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")

@@ -326,11 +326,7 @@ class LatticeProblem(AnonymizationProblem):
 
 
 def check_visitable(problem: LatticeProblem) -> None:
-    """Refuse a lattice of which nobody can visit every node.
-
-    Raises:
-        ValueError: It has more than a billion nodes.
-    """
+    """Refuse a lattice of which nobody can visit every node."""
     if problem.n_nodes > _MOST_VISITED:
         raise ValueError(
             f"problem must have at most {_MOST_VISITED:,} nodes to visit all of them, got {problem.n_nodes:,}; PBGEA "

@@ -63,21 +63,13 @@ class Memory:
         self.journal = None
 
     def holds(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """(n,) Boolean array: which points were seen before.
-
-        Args:
-            X: (n, n_var) array.
-        """
+        """(n,) Boolean array: which points were seen before."""
         return np.array([key in self._rows for key in _keys(X)], dtype=bool)
 
     def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
         """The values of points, measured where they were not seen before.
 
         Where measuring fails or is interrupted, nothing is remembered.
-
-        Args:
-            X: (n, n_var) array. Equal points must have equal bytes: one dtype for all calls.
-            measure: Takes an (m, n_var) array of distinct points and returns their (m, n_measures) array.
 
         Returns:
             (n, n_measures) float array, one row per row of X.
@@ -96,12 +88,7 @@ class Memory:
             return self._values[[self._rows[key] for key in keys]]
 
     def fill(self, keys: list[bytes], values: Matrix) -> None:
-        """Remember points that were evaluated elsewhere.
-
-        Args:
-            keys: (n,) list, the bytes of every x.
-            values: (n, n_measures) array.
-        """
+        """Remember points that were evaluated elsewhere."""
         self._write(keys, values)
 
     def _write(self, keys: list[bytes], measured: Matrix) -> None:
@@ -122,11 +109,7 @@ class Memory:
 
 
 def _keys(X: NDArray[Any]) -> list[bytes]:
-    """The bytes of every row.
-
-    Args:
-        X: (n, n_var) array.
-    """
+    """The bytes of every row."""
     X = np.ascontiguousarray(X)
     keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
     return keys

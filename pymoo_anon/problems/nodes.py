@@ -14,13 +14,6 @@ Matrix = NDArray[np.float64]
 def level_maps(X: Ints, groups: Ints, n_groups: Ints, offsets: Ints) -> tuple[Ints, Ints]:
     """The group maps of nodes, looked up level by level.
 
-    Args:
-        X: (n, n_attributes) int64 array of nodes.
-        groups: (n_levels, n_codes) int64 array, the group of every domain value at every level; what is beyond an
-            attribute's last level is not read.
-        n_groups: (n_levels, n_attributes) int64 array, the number of groups.
-        offsets: (n_attributes + 1,) int64 array, where each attribute's domain values begin.
-
     Returns:
         (n, n_codes) int64 array, the group of every domain value, and (n, n_attributes) int64 array, how many there
         are of each attribute.

@@ -83,10 +83,6 @@ def fingerprint(problem: LatticeProblem, settings: Mapping[str, Any]) -> str:
     """64 hexadecimal digits that tell problems apart: their table, hierarchies, measures, suppression, and settings.
 
     Two measures of one's own are the same to it where they look the same, by `repr`.
-
-    Args:
-        problem: The problem.
-        settings: More that tells searches apart; values as in JSON.
     """
     made = hashlib.sha256()
     table = problem.table

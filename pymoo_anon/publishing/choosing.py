@@ -201,11 +201,7 @@ def _minimised(members: Members, measure: Objective) -> NDArray[np.float64]:
 
 
 def _left(members: Members, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> Ints:
-    """The places of the members that satisfy all bounds.
-
-    Raises:
-        ValueError: None does; the nearest one is named.
-    """
+    """The places of the members that satisfy all bounds."""
     if not bounds:
         return np.arange(len(members))
     violations = np.column_stack([one.violation(members.values(one.objective)) for one in bounds])

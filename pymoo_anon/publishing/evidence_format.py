@@ -162,15 +162,7 @@ def read_evidence(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def check_content(content: Any, name: str) -> None:
-    """Refuse what is no evidence.
-
-    Args:
-        content: What was read or is to be written.
-        name: What the message calls it.
-
-    Raises:
-        ValueError: A part is missing or of another kind, or parts contradict each other.
-    """
+    """Refuse what is no evidence."""
     if isinstance(content, Mapping) and content.get("format") == FORMAT and content.get("version") != VERSION:
         raise ValueError(f"{name} must be evidence of version {VERSION}, got version {content.get('version')!r:.80}")
     _check_shape(content, _SHAPE, name, "")

@@ -39,16 +39,7 @@ class Renamed:
         return f"column {self.names.index(name)}"
 
     def native(self, frame: Frame, names: Sequence[Name], in_order: bool = False) -> Any:
-        """Some columns of a frame as a frame of the original's kind, under their original names.
-
-        Args:
-            frame: A frame with the plain names.
-            names: The columns, in the order of the result.
-            in_order: Whether rows are sorted by all these columns, from left to right, what is missing last.
-
-        Raises:
-            ValueError: A column's values have no order.
-        """
+        """Some columns of a frame as a frame of the original's kind, under their original names."""
         aliases = [self.alias(name) for name in names]
         chosen = frame.select([nw.col(alias) for alias in aliases])
         if not issubclass(self.kind, pd.DataFrame):
@@ -72,13 +63,6 @@ def renamed(frame: Any) -> Renamed:
     """A frame under plain names.
 
     Categories become the values that they stand for. An index, attributes and the sign of a zero are left behind.
-
-    Args:
-        frame: pandas, polars, pyarrow, DuckDB, Dask or Spark.
-
-    Raises:
-        TypeError: It is no frame.
-        ValueError: It has a column twice.
     """
     if isinstance(frame, pd.DataFrame):
         names = tuple(frame.columns.tolist())
@@ -95,24 +79,13 @@ def renamed(frame: Any) -> Renamed:
 
 
 def missing(frame: Frame, column: str) -> Any:
-    """An expression that tells where a column of a frame has no value: null, or not a number.
-
-    Args:
-        frame: The frame.
-        column: The column.
-    """
+    """An expression that tells where a column of a frame has no value: null, or not a number."""
     gap = nw.col(column).is_null()
     return gap | nw.col(column).is_nan() if isinstance(frame.collect_schema()[column], _FLOATS) else gap
 
 
 def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
-    """A small table of the kind of another frame, so that the two can be joined where the other lives.
-
-    Args:
-        frame: The other frame.
-        columns: Values of each column.
-        schema: The narwhals type of each column, text or whole numbers.
-    """
+    """A small table of the kind of another frame, so that the two can be joined where the other lives."""
     kind = frame.implementation
     native = frame.to_native()
     if kind.is_duckdb():

@@ -44,12 +44,6 @@ def label_text(label: Any) -> str | None:
 def label_texts(generalization: Generalization) -> dict[Name, list[str | None]]:
     """Per quasi-identifier the text of every group.
 
-    Args:
-        generalization: What the release is recoded by.
-
-    Raises:
-        ValueError: Two groups of a quasi-identifier would have the same text.
-
     >>> label_texts(Generalization({"age": [0, 0, 1]}, {"age": ["young", 18]}))
     {'age': ['young', '18']}
     """

@@ -31,10 +31,6 @@ class Members:
         objectives: (m, n_obj) float array, the objectives of `rows` with their natural signs.
         F: (m, n_obj) float array, the same, minimised.
         n_suppressed: (m,) int64 array, how many tuples are suppressed.
-
-    Raises:
-        TypeError: `res` is neither.
-        ValueError: It holds no point that satisfies all constraints, or one that is not valid.
     """
 
     def __init__(self, problem: AnonymizationProblem, res: Any) -> None:
@@ -65,14 +61,7 @@ class Members:
         return [objective.maximize for objective in self.problem.objectives]
 
     def values(self, measure: Objective) -> Values:
-        """(m,) float array, a measure of every member with its natural sign; it may be none of the problem's.
-
-        Args:
-            measure: The measure.
-
-        Raises:
-            ValueError: It reads a column without a role.
-        """
+        """(m,) float array, a measure of every member with its natural sign; it may be none of the problem's."""
         if measure in self.problem.measured:
             place = len(self.frame.columns) - (2 if self.problem.constraints else 1)
             place += self.problem.measured.index(measure) - len(self.problem.measured)
@@ -82,15 +71,7 @@ class Members:
         return _measured(self.problem, self.X[self.rows], measure)
 
     def place_of(self, row: int, x: tuple[int, ...]) -> int:
-        """The place among the members of a row of X.
-
-        Args:
-            row: The row.
-            x: The point that stands there.
-
-        Raises:
-            ValueError: Another point stands there, or it is no member.
-        """
+        """The place among the members of a row of X."""
         if row not in self.rows or tuple(self.X[row].tolist()) != x:
             raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
         return int(np.searchsorted(self.rows, row))
@@ -102,12 +83,7 @@ class Members:
 
 
 def _points(problem: AnonymizationProblem, res: Any) -> NDArray[Any]:
-    """The points as an (n, n_var) array.
-
-    Raises:
-        TypeError: `res` is no result and no array.
-        ValueError: There is no point, or one is not valid.
-    """
+    """The points as an (n, n_var) array."""
     X = res.X if isinstance(res, Result) else res
     if X is None and X is not res:
         raise ValueError("res must hold at least one point, got none: the search found nothing that satisfies all")

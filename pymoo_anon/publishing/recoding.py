@@ -37,13 +37,7 @@ class _Recoding(NamedTuple):
 
 
 def complete_rows(frame: Frame, source: Renamed, table: Microdata) -> Frame:
-    """The rows that a table was made of: those with a value in every column where the table knows no missing one.
-
-    Args:
-        frame: The frame under plain names.
-        source: The names.
-        table: The table that was read from it.
-    """
+    """The rows that a table was made of: those with a value in every column where the table knows no missing one."""
     for name, domain in table.tuples.domains.items():
         if None not in domain and name in source.names:
             frame = frame.filter(~missing(frame, source.alias(name)))
@@ -55,18 +49,8 @@ def recoded(
 ) -> Frame:
     """A frame whose quasi-identifiers hold the labels of a generalization, as text, none of its rows suppressed yet.
 
-    Args:
-        frame: The rows that the table was made of, under plain names.
-        source: The names.
-        table: The table.
-        generalization: What becomes of its values.
-        classes: The equivalence classes of the generalization, with what the problem suppresses.
-
     Returns:
         The frame, with one more column, `FLAG`.
-
-    Raises:
-        ValueError: The frame holds a value that the table lacks, or labels are not told apart by their text.
     """
     texts = label_texts(generalization)
     columns = list(frame.collect_schema().names())
@@ -80,13 +64,7 @@ def recoded(
 
 
 def marked(frame: Frame, source: Renamed, names: Sequence[Name]) -> Frame:
-    """The frame with `*` in every quasi-identifier of its suppressed rows.
-
-    Args:
-        frame: As `recoded` gives it.
-        source: The names.
-        names: The quasi-identifiers.
-    """
+    """The frame with `*` in every quasi-identifier of its suppressed rows."""
     return frame.with_columns(
         [
             nw.when(nw.col(FLAG))
@@ -99,11 +77,7 @@ def marked(frame: Frame, source: Renamed, names: Sequence[Name]) -> Frame:
 
 
 def _with_group(frame: Frame, column: str, j: int, hierarchy: Hierarchy, recoding: _Recoding) -> Frame:
-    """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`.
-
-    Raises:
-        ValueError: The column holds a value that the hierarchy lacks, or two values of one text.
-    """
+    """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`."""
     key = f"key {j}"
     # Values are joined by their text: it is compared alike in every engine.
     frame = frame.with_columns(nw.col(column).cast(nw.String).alias(key))
@@ -131,13 +105,7 @@ def _with_group(frame: Frame, column: str, j: int, hierarchy: Hierarchy, recodin
 
 
 def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> Frame:
-    """The frame with the column `FLAG`: whether a row's groups are among the suppressed ones.
-
-    Args:
-        frame: The frame with `group 0`, `group 1`, ...
-        suppressed: (n, n_attributes) int64 array, the groups of the suppressed classes.
-        n_groups: Number of groups of each attribute.
-    """
+    """The frame with the column `FLAG`: whether a row's groups are among the suppressed ones."""
     if len(suppressed) == 0:
         return frame.with_columns(nw.lit(False).alias(FLAG))
     keys, expressions = _packed(suppressed, n_groups)

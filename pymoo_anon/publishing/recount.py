@@ -40,11 +40,6 @@ class Recount:
             release for all there is.
         hierarchies: Per quasi-identifier its hierarchy, where a measure needs it.
         generalization: What the release was recoded by, where a measure needs it.
-
-    Raises:
-        TypeError: `frame` is no frame.
-        KeyError: It lacks a column.
-        ValueError: It has a column twice, has no row, or there are no quasi-identifiers.
     """
 
     def __init__(
@@ -79,11 +74,7 @@ class Recount:
 
     @cached_property
     def n_rows(self) -> int:
-        """Number of rows of the table, those included that the release lacks.
-
-        Raises:
-            ValueError: The release has more rows than the original.
-        """
+        """Number of rows of the table, those included that the release lacks."""
         if self._original is None:
             return self.n_released
         n_rows = int(self.whole(self.names[0]).sum())
@@ -126,22 +117,14 @@ class Recount:
 
     @cached_property
     def original(self) -> pd.DataFrame:
-        """The distinct combinations of quasi-identifiers of the original.
-
-        Raises:
-            ValueError: No original is given.
-        """
+        """The distinct combinations of quasi-identifiers of the original."""
         if self._original is None:
             raise ValueError("original must be the table that was released, got None; the measure compares with it")
         return counted(self._original, self.names)
 
     @property
     def hierarchies(self) -> Mapping[Name, Hierarchy]:
-        """Per quasi-identifier its hierarchy.
-
-        Raises:
-            ValueError: None are given, or one is missing.
-        """
+        """Per quasi-identifier its hierarchy."""
         lacking = [name for name in self.names if name not in (self._hierarchies or {})]
         if self._hierarchies is None or lacking:
             raise ValueError(f"hierarchies must have that of every quasi-identifier, got none of {examples(lacking)}")
@@ -149,11 +132,7 @@ class Recount:
 
     @property
     def generalization(self) -> Generalization:
-        """What the release was recoded by.
-
-        Raises:
-            ValueError: None is given, or it is of other quasi-identifiers.
-        """
+        """What the release was recoded by."""
         if self._generalization is None or list(self._generalization.labels) != self.names:
             got = None if self._generalization is None else examples(list(self._generalization.labels))
             raise ValueError(
@@ -168,23 +147,12 @@ class Recount:
         return label_texts(self.generalization)
 
     def extents(self, name: Name) -> pd.Series[int]:
-        """Per label of a quasi-identifier, of how many values of the domain it stands.
-
-        Args:
-            name: The quasi-identifier.
-        """
+        """Per label of a quasi-identifier, of how many values of the domain it stands."""
         groups = pd.Series(self.generalization.groups[name]).value_counts().sort_index()
         return pd.Series(groups.to_numpy(), index=_index(self.texts[name]))
 
     def of_labels(self, name: Name) -> pd.Series[int]:
-        """How many rows that are not suppressed hold each label of a quasi-identifier.
-
-        Args:
-            name: The quasi-identifier.
-
-        Raises:
-            ValueError: The release holds a label that the generalization lacks.
-        """
+        """How many rows that are not suppressed hold each label of a quasi-identifier."""
         own = self.cells[~self.marked]
         key = self._keys([name])[0]
         rows = own.n.groupby(own[key], sort=False).sum()
@@ -195,14 +163,7 @@ class Recount:
         return rows.reindex(known, fill_value=0)
 
     def counts(self, column: Name) -> pd.DataFrame:
-        """How often each class holds each value of a column that it holds: columns `cell`, `value`, `n`.
-
-        Args:
-            column: The column. What is missing is a value, too.
-
-        Raises:
-            KeyError: The release lacks the column.
-        """
+        """How often each class holds each value of a column that it holds: columns `cell`, `value`, `n`."""
         if column not in self._columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
         pairs = self._found.assign(cell=self._cell_of, value=self._found[self._keys([column])[0]])
@@ -210,11 +171,7 @@ class Recount:
         return counts
 
     def whole(self, column: Name) -> pd.Series[int]:
-        """How many rows of the table, those included that the release lacks, hold each value of a column.
-
-        Args:
-            column: The column.
-        """
+        """How many rows of the table, those included that the release lacks, hold each value of a column."""
         if column not in self._wholes:
             if self._original is None:
                 table, key = self._found, self._keys([column])[0]
@@ -224,14 +181,7 @@ class Recount:
         return self._wholes[column]
 
     def shares(self, column: Name) -> pd.DataFrame:
-        """Per class and value that it holds: `cell`, `value`, share `p` in the class and share `q` in the table.
-
-        Args:
-            column: The column.
-
-        Raises:
-            ValueError: A value of the release is not in the original.
-        """
+        """Per class and value that it holds: `cell`, `value`, share `p` in the class and share `q` in the table."""
         pairs, whole = self.counts(column), self.whole(column)
         unknown = [value for value in pairs.value.unique() if value not in whole.index]
         if unknown:
@@ -245,17 +195,7 @@ class Recount:
 
 
 def counted(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
-    """The distinct combinations of some columns, `column 0`, `column 1`, ..., and how many rows hold each, `n`.
-
-    Args:
-        frame: A table of any kind.
-        names: The columns, each once.
-
-    Raises:
-        TypeError: `frame` is no frame.
-        KeyError: It lacks a column.
-        ValueError: It has a column twice.
-    """
+    """The distinct combinations of some columns, `column 0`, `column 1`, ..., and how many rows hold each, `n`."""
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
@@ -264,11 +204,7 @@ def counted(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
 
 
 def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
-    """Values as objects that compare: whatever is missing is `MISSING`, which equals itself.
-
-    Args:
-        values: Any values.
-    """
+    """Values as objects that compare: whatever is missing is `MISSING`, which equals itself."""
     column = pd.Series(values, dtype=object).reset_index(drop=True)
     return column.where(column.notna(), MISSING)
 

@@ -104,15 +104,7 @@ class Recoded:
     _released: tuple[Name, ...]
 
     def counted_again(self, written: Any) -> Release:
-        """The release, where a recount holds what was promised.
-
-        Args:
-            written: What is counted: `frame`, or what is read of a file that it was written to.
-
-        Raises:
-            ValueError: The frame is not the one that the problem's table was read from. As `RecountError`: the recount
-                does not hold what was promised.
-        """
+        """The release, where a recount holds what was promised."""
         claims = self.claims(written)
         broken = claims[[holds is False for holds in claims.holds]]
         if len(broken):
@@ -129,14 +121,7 @@ class Recoded:
         return Release(written, claims, self.n_suppressed, self.suppressed)
 
     def claims(self, written: Any) -> pd.DataFrame:
-        """What was promised, what is counted again, and whether that holds, as `Release` has it.
-
-        Args:
-            written: What is counted: `frame`, or what is read of a file that it was written to.
-
-        Raises:
-            ValueError: The frame is not the one that the problem's table was read from.
-        """
+        """What was promised, what is counted again, and whether that holds, as `Release` has it."""
         problem = self.problem
         found = Result()
         found.X = np.atleast_2d(self.x)
@@ -181,11 +166,6 @@ def recode(
     """Recode a table, and leave the recount to who writes it: what is counted should be the file. Else use `release`.
 
     Arguments are those of `release`.
-
-    Raises:
-        TypeError: `frame` is no frame.
-        KeyError: The frame lacks a column.
-        ValueError: As `release`, but for what only a recount finds.
     """
     if suppressed not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
@@ -208,12 +188,7 @@ def recode(
 def _released_columns(
     source: Renamed, problem: AnonymizationProblem, drop: tuple[Name, ...], keep: tuple[Name, ...]
 ) -> list[Name]:
-    """The columns of the release, in the order of the frame.
-
-    Raises:
-        KeyError: A column is named that the frame lacks.
-        ValueError: It is not clear what becomes of a column, or a role excludes it.
-    """
+    """The columns of the release, in the order of the frame."""
     table = problem.table
     for argument, names in (("drop", drop), ("keep", keep)):
         unknown = [name for name in names if name not in source.names]

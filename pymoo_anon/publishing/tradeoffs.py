@@ -52,10 +52,6 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     Positive values that span more than two decades count in logarithms: a k of 10 instead of 5 is worth as much as one
     of 1,000 instead of 500. Infinite values are 0 or 1, and the others are spread as if these were not there.
 
-    Args:
-        values: (n, n_obj) array, natural signs.
-        maximize: Whether higher is better, for each objective.
-
     Returns:
         (n, n_obj) float array; 0 throughout where all points have one value.
 
@@ -84,9 +80,6 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
 def first_of(*keys: ArrayLike) -> int:
     """The row that is least by the first key, among those by the second, and so on; the first one of equals.
 
-    Args:
-        *keys: (n,) arrays, or (n, m) arrays, whose columns are keys one after the other.
-
     >>> first_of([1, 0, 0, 0], [[0, 0], [1, 2], [1, 1], [1, 1]])
     2
     """
@@ -100,11 +93,6 @@ def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[i
 
     That is the one that is better by least; among several, the one that falls short by least in all others together.
 
-    Args:
-        values: (n, n_obj) array, natural signs.
-        maximize: Whether higher is better, for each objective.
-        row: The point from which is looked.
-
     Returns:
         By objective a row; objectives in which no point is better are left out.
 
@@ -116,12 +104,6 @@ def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[i
 
 def next_steps(names: Sequence[str], values: ArrayLike, maximize: Sequence[bool], row: int) -> list[Step]:
     """What the next better points cost: `next_better` with the differences in all objectives.
-
-    Args:
-        names: Name of every objective.
-        values: (n, n_obj) array, natural signs.
-        maximize: Whether higher is better, for each objective.
-        row: The point from which is looked.
 
     >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
     >>> str(step), dict(step.gains)
@@ -152,10 +134,6 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     The trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable focus on
     the knees of the Pareto front*), sum of the losses / sum of the gains in `shortfalls`, to the points of
     `next_better`. Above 1, every step costs more than it gains.
-
-    Args:
-        values: (n, n_obj) array, natural signs.
-        maximize: Whether higher is better, for each objective.
 
     Returns:
         (n,) float array; infinity for a point that is best in everything.

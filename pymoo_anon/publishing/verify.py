@@ -78,22 +78,12 @@ def verify(
 
 
 def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """Rows as a frame that keeps every value as it is: whole numbers whole, and None None.
-
-    Args:
-        columns: Names of the columns.
-        rows: The rows.
-    """
+    """Rows as a frame that keeps every value as it is: whole numbers whole, and None None."""
     return pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=object) for i, name in enumerate(columns)})
 
 
 def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
-    """The objectives among measures, and those that constraints bound.
-
-    Raises:
-        TypeError: A measure is none.
-        ValueError: One is not known here.
-    """
+    """The objectives among measures, and those that constraints bound."""
     if isinstance(measures, Objective | Constraint):
         raise TypeError(f"measures must be a list of them, got {measures!r}; [{measures!r}] is one")
     objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in measures]
@@ -112,28 +102,13 @@ def is_known(objective: Objective) -> bool:
 
 
 def recounted(recount: Recount, objective: Objective) -> float:
-    """The value of an objective, whole where all of its values are.
-
-    Args:
-        recount: The released table.
-        objective: One that `is_known`.
-
-    Raises:
-        KeyError: The release lacks the column that it reads.
-        ValueError: It needs what was not given.
-    """
+    """The value of an objective, whole where all of its values are."""
     value = _RECOUNTS[type(objective)](recount, objective)
     return int(value) if objective.whole else float(value)
 
 
 def at_least_as_good(value: float, bound: float, higher: bool) -> bool:
-    """Whether a value keeps a bound, but for the rounding of floats.
-
-    Args:
-        value: The value.
-        bound: The bound.
-        higher: Whether higher is better.
-    """
+    """Whether a value keeps a bound, but for the rounding of floats."""
     slack = _TOLERANCE * max(abs(bound), 1.0) if np.isfinite(bound) else 0.0
     return bool(value >= bound - slack if higher else value <= bound + slack)
 

@@ -18,11 +18,7 @@ def data() -> Traversable:
 
 
 def read(*parts: str) -> str:
-    """The text of one of the suite's files.
-
-    Args:
-        *parts: Its folders and its name.
-    """
+    """The text of one of the suite's files."""
     return data().joinpath(*parts).read_text(encoding="utf-8")
 
 

@@ -109,12 +109,7 @@ OF_CLASSES: dict[str, Callable[[Released, Any], Ints]] = {
 
 
 def measured(released: Released, wanted: Mapping[str, Any]) -> int:
-    """One measure of a release.
-
-    Args:
-        released: The release.
-        wanted: The name of the "measure", and the "column" that it reads where it reads one.
-    """
+    """One measure of a release."""
     value: int = getattr(released, wanted["measure"])(wanted.get("column"))
     return value
 

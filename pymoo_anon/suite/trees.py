@@ -12,13 +12,7 @@ Nodes = tuple[tuple[int, ...], ...]
 
 
 def n_cuts(nodes: Nodes, first: int, last: int) -> int:
-    """Number of ways to group the values of one node, or of a single value: as one, or every part by itself.
-
-    Args:
-        nodes: All nodes.
-        first: The first value.
-        last: The last one.
-    """
+    """Number of ways to group the values of one node, or of a single value: as one, or every part by itself."""
     if first == last:
         return 1
     counts, start = [], first
@@ -32,12 +26,7 @@ def n_cuts(nodes: Nodes, first: int, last: int) -> int:
 
 
 def n_strays(nodes: Nodes, groups: NDArray[np.int64]) -> int:
-    """Number of groups that are neither a single value nor a node.
-
-    Args:
-        nodes: All nodes.
-        groups: (n_values,) int64 array, the group of every value, ascending.
-    """
+    """Number of groups that are neither a single value nor a node."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     lasts = np.append(starts[1:], len(groups)) - 1
     runs = set(zip(starts.tolist(), lasts.tolist(), strict=True))

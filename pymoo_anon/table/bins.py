@@ -66,19 +66,8 @@ def nested_bins(
 ) -> tuple[list[list[Hashable]], Bins]:
     """The levels of nested intervals, as `Hierarchy.intervals` describes them.
 
-    Args:
-        low: Where the first bin begins.
-        high: Where the last bin ends.
-        widths: Widths of the levels from fine to coarse.
-        step: Size of the finest bins.
-        closed: Which end of a bin belongs to it, "left" or "right".
-
     Returns:
         The label of every bin, once for the bins themselves and once for each width; and the bins.
-
-    Raises:
-        TypeError: `widths` is no list.
-        ValueError: An argument is no number, the widths do not nest, or there are too many bins.
     """
     if closed not in ("left", "right"):
         raise ValueError(f"closed must be 'left' or 'right', got {closed!r}")
@@ -108,12 +97,7 @@ def nested_bins(
 
 
 def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> list[float]:
-    """The arguments of `nested_bins` one after the other.
-
-    Raises:
-        TypeError: `widths` is no list.
-        ValueError: One is no number of which bins can be made.
-    """
+    """The arguments of `nested_bins` one after the other."""
     if not isinstance(widths, Iterable) or isinstance(widths, str):
         raise TypeError(f"widths must be a list of numbers, got {widths!r}")
     arguments = [low, high, step, *widths]

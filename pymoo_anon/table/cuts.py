@@ -16,12 +16,7 @@ Bits = NDArray[np.bool_]
 
 
 def valid_cuts(strings: Bits, spans: NDArray[np.int64]) -> Bits:
-    """(n,) Boolean array: whether strings are cuts of all trees.
-
-    Args:
-        strings: (n, n_bits) Boolean array.
-        spans: The trees.
-    """
+    """(n,) Boolean array: whether strings are cuts of all trees."""
     valid: Bits = _valid_cuts(strings, spans)
     return valid
 
@@ -30,12 +25,6 @@ def random_cuts(
     strings: Bits, spans: NDArray[np.int64], merges: NDArray[np.float64], draws: NDArray[np.float64]
 ) -> Bits:
     """Random cuts of all trees; bits that no tree covers stay as they are.
-
-    Args:
-        strings: (n, n_bits) Boolean array.
-        spans: The trees.
-        merges: (n_nodes,) float array, the probability that a node is one group if no node above it is.
-        draws: (n, n_nodes) float array of draws from [0, 1).
 
     Returns:
         (n, n_bits) Boolean array.
@@ -46,11 +35,6 @@ def random_cuts(
 
 def closest_cuts(strings: Bits, spans: NDArray[np.int64], draws: NDArray[np.float64]) -> Bits:
     """The cuts of all trees that are nearest to bit strings by Hamming distance, ties decided by draws.
-
-    Args:
-        strings: (n, n_bits) Boolean array.
-        spans: The trees.
-        draws: (n, n_nodes) float array of draws from [0, 1): of several nearest cuts each is as likely.
 
     Returns:
         (n, n_bits) Boolean array.

@@ -22,13 +22,6 @@ def decoded(data: bytes, name: str) -> str:
     """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one.
 
     Other encodings of one byte a character cannot be told apart, so they are named and not guessed.
-
-    Args:
-        data: What the file holds.
-        name: What messages call the file.
-
-    Raises:
-        ValueError: It is in another encoding.
     """
     mark, encoding = next(((mark, known) for mark, known in _MARKS.items() if data.startswith(mark)), (b"", "utf-8"))
     try:
@@ -57,10 +50,6 @@ def separator_of(text: str, otherwise: str = ",") -> str:
 
     Where several do, it is the one of the most fields. Where none does, it is the one that divides the first row into
     the most fields: the rows that do not fit can then be named.
-
-    Args:
-        text: The text of a file.
-        otherwise: The separator of a text where nothing is separated, and of one where two separators tie.
     """
     ranked = {}
     for separator in (otherwise, *SEPARATORS):
@@ -77,16 +66,7 @@ def separator_of(text: str, otherwise: str = ",") -> str:
 
 
 def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
-    """The rows of a text, quotes as usual in CSV; a blank line is a row without fields.
-
-    Args:
-        text: The text of a file.
-        separator: What stands between two fields.
-        name: What messages call the file.
-
-    Raises:
-        ValueError: A quote is not closed, or text follows a closing quote.
-    """
+    """The rows of a text, quotes as usual in CSV; a blank line is a row without fields."""
     number = 0
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):

@@ -55,15 +55,7 @@ class Scan(NamedTuple):
 
 
 def scanned(path: Path, separator: str) -> Scan:
-    """Look at every byte of a file.
-
-    Args:
-        path: The file.
-        separator: What stands between two fields, one ASCII character.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Look at every byte of a file."""
     state = np.zeros(_N_STATES, dtype=np.int64)
     state[_WIDTH] = -1
     decoder = codecs.getincrementaldecoder("utf-8")()

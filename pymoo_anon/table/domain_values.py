@@ -83,11 +83,6 @@ def is_whole(value: Any) -> bool:
 def spelled(value: Any, kind: Kind) -> Any:
     """The number that a text spells, or the value itself.
 
-    Args:
-        value: Text, or anything else, which stays what it is.
-        kind: What the number becomes where it can be: an int only if it is whole; a float only if no whole number is
-            rounded by that; any number is a Decimal.
-
     >>> spelled("017", int), spelled("2.5", int), spelled("17", float), spelled("2.50", Decimal), spelled("x", int)
     (17, 2.5, 17.0, Decimal('2.50'), 'x')
     """

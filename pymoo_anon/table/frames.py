@@ -33,14 +33,8 @@ class Combinations:
     def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
         """What is left of the combinations when those with missing values are treated as `missing` says.
 
-        Args:
-            missing: "raise" refuses them, "drop" leaves them out, "keep" keeps them.
-
         Returns:
             The combinations, and the columns in which values are still missing.
-
-        Raises:
-            ValueError: There is no row, values are missing and refused, or no row is left.
         """
         n_rows = int(self.weights.sum())
         if n_rows == 0:
@@ -63,15 +57,7 @@ class Combinations:
 
 
 def opened(frame: Any) -> tuple[Any, list[str]]:
-    """A frame other than of pandas as narwhals has it, and the names of its columns.
-
-    Args:
-        frame: What narwhals knows as a frame.
-
-    Raises:
-        TypeError: It is no frame.
-        ValueError: It has a column twice.
-    """
+    """A frame other than of pandas as narwhals has it, and the names of its columns."""
     try:
         table = nw.from_native(frame)
         return table, table.collect_schema().names()
@@ -84,17 +70,7 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
 
 
 def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
-    """Group a frame by some of its columns, where it lives, and fetch the groups.
-
-    Args:
-        frame: What narwhals knows as a frame.
-        names: The columns, each once.
-
-    Raises:
-        TypeError: It is no frame, or its values are not hashable.
-        KeyError: It lacks a column.
-        ValueError: It has a column twice.
-    """
+    """Group a frame by some of its columns, where it lives, and fetch the groups."""
     # Narwhals speaks of columns by text alone, so they travel under names of their own.
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
@@ -119,9 +95,6 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     """A column as codes of its values in ascending order, what is missing last.
 
-    Args:
-        column: Any values.
-
     Returns:
         (n,) int64 array of codes, and the values that they stand for; None stands for what is missing.
     """
@@ -145,12 +118,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
 
 
 def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
-    """Where the wanted columns stand.
-
-    Raises:
-        KeyError: One is not there.
-        ValueError: One is there more than once.
-    """
+    """Where the wanted columns stand."""
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")

@@ -329,11 +329,7 @@ class Hierarchy:
 
 
 def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Columns that may be a hierarchy's: equally long, without NaN, and each value once.
-
-    Raises:
-        ValueError: They are not.
-    """
+    """Columns that may be a hierarchy's: equally long, without NaN, and each value once."""
     if not columns or not columns[0]:
         raise ValueError("levels must hold at least one value, got none")
     for number, column in enumerate(columns):
@@ -351,11 +347,7 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
 
 
 def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Sequence[Hashable]]) -> None:
-    """Refuse a level that keeps values apart which the one below puts together.
-
-    Raises:
-        ValueError: It does.
-    """
+    """Refuse a level that keeps values apart which the one below puts together."""
     below, own = groups[level - 1], groups[level]
     parent = np.empty(len(labels[level - 1]), dtype=np.int64)
     parent[below] = own

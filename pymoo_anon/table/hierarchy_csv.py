@@ -29,16 +29,9 @@ _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE
 def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
     """Read the columns of a hierarchy file, as `Hierarchy.from_csv` describes it.
 
-    Args:
-        source: A path or an open text file.
-
     Returns:
         The name of the file, for errors, and its columns from the values to the most general labels. None stands for
         the value that is missing, and for the labels that are its own and empty.
-
-    Raises:
-        TypeError: It is neither a path nor an open text file.
-        ValueError: The file is empty, or it cannot be told how it is to be read.
     """
     name, text = text_of(source)
     lines, separators = separators_of(name, text)
@@ -62,16 +55,7 @@ def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, .
 
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
-    """Write columns in ARX's layout, so that `read_columns` gives them back as text.
-
-    Args:
-        columns: The columns from the values to the most general labels. None is an empty field.
-        path: Where to write; the file appears whole or not at all. None returns the text instead.
-
-    Raises:
-        ValueError: The file would not be read as the same columns.
-        OSError: The file cannot be written.
-    """
+    """Write columns in ARX's layout, so that `read_columns` gives them back as text."""
     wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row; nor a comma
     # in a single column, which a reader takes for a separator.
@@ -104,16 +88,7 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
 
 
 def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
-    """The name and the text of a file.
-
-    Args:
-        source: A path or an open text file.
-        name: What messages call it, if not by its own name.
-
-    Raises:
-        TypeError: It is neither a path nor an open text file.
-        ValueError: It is in another encoding.
-    """
+    """The name and the text of a file."""
     if isinstance(source, io.TextIOBase):
         name = name or str(getattr(source, "name", "the file"))
         try:
@@ -127,15 +102,7 @@ def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
 
 
 def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
-    """The lines of a text without what stands in quotes, and the separators in them, the file's own first.
-
-    Args:
-        name: What messages call the file.
-        text: What it holds.
-
-    Raises:
-        ValueError: It holds nothing.
-    """
+    """The lines of a text without what stands in quotes, and the separators in them, the file's own first."""
     text = text.rstrip("\r\n")
     if not text:
         raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
@@ -149,9 +116,6 @@ def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separator
 
     The separator is the first of the likely ones that stands outside quotes. It has to fit: where it does not, another
     one that does is named in the error and not tried, as it could split the values.
-
-    Raises:
-        ValueError: Rows are of unequal length.
     """
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
@@ -170,29 +134,13 @@ def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separator
 
 
 def check_last_column(name: str, rows: list[list[str]]) -> None:
-    """Refuse rows of equal length that all end with a separator.
-
-    Args:
-        name: What messages call the file.
-        rows: Its rows.
-
-    Raises:
-        ValueError: They do.
-    """
+    """Refuse rows of equal length that all end with a separator."""
     if len(rows[0]) > 1 and not any(row[-1] for row in rows):
         raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
 
 
 def without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
-    """The rows without a header, which is certain where row 1 alone numbers the levels.
-
-    Args:
-        name: What messages call the file.
-        rows: Its rows, all of one length.
-
-    Raises:
-        ValueError: Row 1 may be a header or a value.
-    """
+    """The rows without a header, which is certain where row 1 alone numbers the levels."""
     first, *others = rows
     if len(first) == 1 or not others:
         return rows

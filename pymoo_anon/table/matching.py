@@ -14,11 +14,6 @@ from pymoo_anon.table.domain_values import day_of, is_day, same_as
 def places(domain: Sequence[Hashable], bins: Bins | None, values: Sequence[Any]) -> list[int]:
     """Positions of values in a domain, as `Hierarchy.encode` describes them.
 
-    Args:
-        domain: The values of the hierarchy.
-        bins: The bins that they are, or None. With bins, None comes last.
-        values: Python values.
-
     Returns:
         A position for each, -1 for a value that is not in the domain.
     """

@@ -17,12 +17,7 @@ from pymoo_anon.table.hierarchy import Hierarchy
 
 
 def check_hierarchies(quasi_identifiers: Any) -> None:
-    """Refuse what is no dict of hierarchies.
-
-    Raises:
-        TypeError: A value is no `Hierarchy`.
-        ValueError: It is no dict.
-    """
+    """Refuse what is no dict of hierarchies."""
     if not isinstance(quasi_identifiers, Mapping):
         raise ValueError(
             f"quasi_identifiers must be a dict of columns and their hierarchies, got {quasi_identifiers!r}"
@@ -42,12 +37,7 @@ def names_of(given: Any) -> tuple[Name, ...]:
 def other_columns(
     quasi_identifiers: Mapping[Name, Hierarchy], sensitive: tuple[Name, ...], label: Name | None, person: Name | None
 ) -> list[Name]:
-    """The columns with a role that are no quasi-identifiers, each once.
-
-    Raises:
-        TypeError: A name is not hashable.
-        ValueError: A column has two roles that exclude each other, or is sensitive twice.
-    """
+    """The columns with a role that are no quasi-identifiers, each once."""
     for role, names in (("sensitive", sensitive), ("label", [label]), ("person", [person])):
         for name in names:
             if not isinstance(name, Hashable):
@@ -72,17 +62,7 @@ def other_columns(
 def fitted(
     name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False
 ) -> tuple[Hierarchy, NDArray[np.int64]]:
-    """A hierarchy as it fits a column, and the positions of the column's values in its domain.
-
-    Args:
-        name: The column.
-        hierarchy: As it was given.
-        values: The values that the column holds; None stands for what is missing.
-        missing: Whether what is missing becomes a value of the hierarchy.
-
-    Raises:
-        ValueError: The hierarchy lacks values, or spells a number twice.
-    """
+    """A hierarchy as it fits a column, and the positions of the column's values in its domain."""
     try:
         own = matched(hierarchy, values)
     except ValueError as error:
@@ -103,15 +83,7 @@ def fitted(
 
 
 def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """The hierarchy with numbers where the column holds numbers.
-
-    Args:
-        hierarchy: As it was given.
-        values: The values that the column holds.
-
-    Raises:
-        ValueError: The hierarchy spells a number twice.
-    """
+    """The hierarchy with numbers where the column holds numbers."""
     present = [value for value in values if value is not None]
     numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
     if not numbers or len(numbers) < len(present):

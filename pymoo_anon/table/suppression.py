@@ -184,12 +184,7 @@ class Violating(Suppression):
 
 
 def suppression_rule(given: Any) -> Suppression:
-    """The rule that was given, or `AtMost` of a bare number.
-
-    Raises:
-        TypeError: It is neither.
-        ValueError: The number is no limit.
-    """
+    """The rule that was given, or `AtMost` of a bare number."""
     if isinstance(given, Suppression):
         return given
     if isinstance(given, type) or not isinstance(given, Real):

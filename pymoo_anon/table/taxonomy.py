@@ -264,11 +264,7 @@ class Taxonomy:
 
 
 def _nodes_of(tree: Any) -> list[_Node]:
-    """All nodes of a nested tree in preorder, however deep it is.
-
-    Raises:
-        TypeError, ValueError: As `Taxonomy`, but for names.
-    """
+    """All nodes of a nested tree in preorder, however deep it is."""
     nodes: list[_Node] = []
     n_leaves = 0
     # What has been placed, by its identity; kept, so that no identity is given to another object.
@@ -295,12 +291,7 @@ def _nodes_of(tree: Any) -> list[_Node]:
 
 
 def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
-    """What one node of a nested tree holds.
-
-    Raises:
-        TypeError: It is no node.
-        ValueError: It has one child, or a key other than "children" holds what looks like nodes.
-    """
+    """What one node of a nested tree holds."""
     name = given.get("name") if isinstance(given, Mapping) else None
     children = given.get("children") if isinstance(given, Mapping) else None
     children = [] if children is None else children
@@ -315,11 +306,7 @@ def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, each of its keys once.
-
-    Raises:
-        ValueError: One is there twice.
-    """
+    """A JSON object, each of its keys once."""
     twice = repeated(key for key, _ in pairs)
     if twice:
         raise ValueError(f"an object must name each key once, got more than once: {examples(twice)}")

@@ -88,11 +88,7 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, s
 
 
 def _check_result(trial: Trial, res: Result) -> None:
-    """Check what a run found.
-
-    Raises:
-        AssertionError: It is no result of this problem.
-    """
+    """Check what a run found."""
     problem, name = trial.problem, trial.name
     if res.X is None:
         if not problem.has_constraints():
@@ -125,11 +121,7 @@ def _check_result(trial: Trial, res: Result) -> None:
 
 
 def _check_least_infeasible(trial: Trial, expected: Result) -> None:
-    """Check that a point may be asked for where nothing is feasible.
-
-    Raises:
-        AssertionError: There is none.
-    """
+    """Check that a point may be asked for where nothing is feasible."""
     watching = Watching()
     res = trial.run(return_least_infeasible=True, evaluator=watching)
     if expected.X is not None:
@@ -145,11 +137,7 @@ def _check_least_infeasible(trial: Trial, expected: Result) -> None:
 
 
 def _check_evaluated(trial: Trial, expected: Result) -> None:
-    """Check that evaluated points are valid, stay as they are, and are counted.
-
-    Raises:
-        AssertionError: They are not.
-    """
+    """Check that evaluated points are valid, stay as they are, and are counted."""
     name, problem = trial.name, trial.problem
     watching = Watching()
     res = trial.run(evaluator=watching)
@@ -182,11 +170,7 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
 
 
 def _check_again(trial: Trial, expected: Result) -> None:
-    """Check that the seed decides, and nothing else.
-
-    Raises:
-        AssertionError: Something else does.
-    """
+    """Check that the seed decides, and nothing else."""
     own = np.random.get_state()  # noqa: NPY002
     try:
         for number in range(2):
@@ -203,11 +187,7 @@ def _check_again(trial: Trial, expected: Result) -> None:
 
 
 def _check_copies(trial: Trial, expected: Result) -> None:
-    """Check that copies of every generation go on as if nothing had been.
-
-    Raises:
-        AssertionError: They do not.
-    """
+    """Check that copies of every generation go on as if nothing had been."""
     for n_gen in range(trial.n_gen):
         for how, made in COPIES.items():
             when = f"from {how} " + (f"after generation {n_gen}" if n_gen else "before the first generation")
@@ -216,11 +196,7 @@ def _check_copies(trial: Trial, expected: Result) -> None:
 
 
 def _check_watched(trial: Trial, expected: Result) -> None:
-    """Check output, progress bar, callback, history and archive.
-
-    Raises:
-        AssertionError: One changes the result, or does not see all.
-    """
+    """Check output, progress bar, callback, history and archive."""
     name, n_done = trial.name, int(expected.algorithm.n_gen) - 1
     counting, everything = Counting(), Everything()
     options: dict[str, dict[str, Any]] = {
@@ -262,11 +238,7 @@ def _check_watched(trial: Trial, expected: Result) -> None:
 
 
 def _check_terminations(trial: Trial, expected: Result) -> None:
-    """Check that every termination of pymoo ends a run.
-
-    Raises:
-        AssertionError: One does not, or not where it should.
-    """
+    """Check that every termination of pymoo ends a run."""
     name = trial.name
     for termination in _terminations(trial.problem, expected):
         kind = type(termination).__name__

@@ -67,18 +67,7 @@ class Known:
     at: Callable[[int], str]
 
     def demand(self, holds: Flags, what: str, bounds: Values, of: Values, node: int | None = None) -> None:
-        """Refuse a bound that does not hold.
-
-        Args:
-            holds: (n,) Boolean array.
-            what: What must not be below the bounds.
-            bounds: (n,) float array.
-            of: (n,) float array, what was bounded.
-            node: The node whose classes gave the bounds, or None.
-
-        Raises:
-            AssertionError: One does not hold.
-        """
+        """Refuse a bound that does not hold."""
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])
             source = "" if node is None else f"; the bound is from x = {shown(self.X[node])}"
@@ -96,19 +85,7 @@ def check_bounds(
     values: Values,
     at: Callable[[int], str],
 ) -> None:
-    """Check the bounds that an objective states; nothing where it states none.
-
-    Args:
-        objective: The objective.
-        problem: A lattice with this objective alone.
-        X: (n, n_var) int64 array of nodes.
-        classes: (n,) list, the classes of each.
-        values: (n,) float array of its values, natural signs.
-        at: Tells where the node of a row was found.
-
-    Raises:
-        AssertionError: One does not hold.
-    """
+    """Check the bounds that an objective states; nothing where it states none."""
     if objective.bounding is None:
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
@@ -332,15 +309,7 @@ def _check_surely_suppressed(known: Known, floors: Values) -> None:
 
 
 def check_proof(objective: Objective, problem: LatticeProblem) -> None:
-    """Check that branch and bound finds the exact front of an objective and another one, where it states bounds.
-
-    Args:
-        objective: The objective.
-        problem: A lattice with this objective alone.
-
-    Raises:
-        AssertionError: It does not.
-    """
+    """Check that branch and bound finds the exact front of an objective and another one, where it states bounds."""
     if objective.bounding is None or problem.n_nodes > _MOST_PROVEN:
         return
     rule, constraints = problem.suppression, list(problem.constraints)

@@ -99,12 +99,6 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
 def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
     """Check one table under every rule of suppression.
 
-    Args:
-        objective: The objective.
-        table: The table.
-        number: Of the table.
-        rng: Draws limits, bounds, nodes and orders.
-
     Returns:
         One case for each rule.
     """
@@ -125,11 +119,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
-    """The tables, of which the objective can measure the first.
-
-    Raises:
-        ValueError: It cannot.
-    """
+    """The tables, of which the objective can measure the first."""
     tables = parts_of(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
     one = next(tables)
     try:
@@ -143,11 +133,7 @@ def _tables(objective: Objective, table: Microdata | None, rng: np.random.Genera
 
 
 def _check_words(objective: Objective) -> None:
-    """Check name, direction, step and families.
-
-    Raises:
-        AssertionError: One is not what it must be.
-    """
+    """Check name, direction, step and families."""
     kind = type(objective).__name__
     duties: list[tuple[str, str, Callable[[Any], bool]]] = [
         ("name", "a text", lambda given: isinstance(given, str) and given != ""),
@@ -169,11 +155,7 @@ def _is_family(given: Any) -> bool:
 
 
 def _check_copies(objective: Objective) -> None:
-    """Check that copies are equal: problems find a measure among others by equality.
-
-    Raises:
-        AssertionError: They are not.
-    """
+    """Check that copies are equal: problems find a measure among others by equality."""
     for name, made in (
         ("deep copy", called(f"{objective!r} must be copied", copy.deepcopy, objective)),
         ("pickle", called(f"{objective!r} must be pickled", pickled, objective)),
@@ -183,11 +165,7 @@ def _check_copies(objective: Objective) -> None:
 
 
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
-    """Some nodes of a lattice as a search sees them.
-
-    Raises:
-        AssertionError: The objective gives no numbers, or F does not hold them.
-    """
+    """Some nodes of a lattice as a search sees them."""
     X = some_nodes(problem, rng)
     batches: list[tuple[NDArray[np.int64], EquivalenceClasses]] = []
     F, _ = called(
@@ -213,11 +191,7 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
 
 
 def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
-    """The values of some generalizations, which change no array.
-
-    Raises:
-        AssertionError: They are no numbers, or an array has changed.
-    """
+    """The values of some generalizations, which change no array."""
     holders = [classes, *classes.columns.values()]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
     before = [array.copy() for array in arrays]
@@ -243,11 +217,7 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
 
 
 def _check_values(objective: Objective, case: Case) -> None:
-    """Check that values are whole and in range where the objective says so.
-
-    Raises:
-        AssertionError: One is not.
-    """
+    """Check that values are whole and in range where the objective says so."""
     values = case.values
     if objective.whole and (values != np.floor(values)).any():
         row = int(np.flatnonzero(values != np.floor(values))[0])
@@ -262,11 +232,7 @@ def _check_values(objective: Objective, case: Case) -> None:
 
 
 def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    """Check that nothing but the classes counts: not what is measured with them, nor any order.
-
-    Raises:
-        AssertionError: A value depends on it.
-    """
+    """Check that nothing but the classes counts: not what is measured with them, nor any order."""
     _check_again(objective, case, "again")
     mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
     table = shuffled(case.problem.table, rng)
@@ -286,11 +252,7 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
 
 
 def _check_again(objective: Objective, case: Case, when: str) -> None:
-    """Check that the same classes have the same values as before.
-
-    Raises:
-        AssertionError: They have others.
-    """
+    """Check that the same classes have the same values as before."""
     copied = pickled(objective)
     for rows, batch in case.batches:
         for who, values in (("", objective.evaluate(batch)), ("a pickle of ", copied.evaluate(batch))):
@@ -303,11 +265,7 @@ def _check_again(objective: Objective, case: Case, when: str) -> None:
 
 
 def _check_threads(objective: Objective, case: Case) -> None:
-    """Check that several threads may evaluate at once.
-
-    Raises:
-        AssertionError: They get other values.
-    """
+    """Check that several threads may evaluate at once."""
     with ThreadPoolExecutor(4) as pool:
         found = np.concatenate(list(pool.map(objective.evaluate, case.classes)))
     row = first_difference(case.values, found, exact=False)
@@ -319,11 +277,7 @@ def _check_threads(objective: Objective, case: Case) -> None:
 
 
 def _check_worst(objective: Objective, case: Case) -> None:
-    """Check that the value is that of the worst kept class, where the objective says so.
-
-    Raises:
-        AssertionError: It is not.
-    """
+    """Check that the value is that of the worst kept class, where the objective says so."""
     if not objective.worst_class:
         return
     for row, one in enumerate(case.classes):

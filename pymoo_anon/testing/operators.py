@@ -83,11 +83,7 @@ def check_operator(
 
 
 def _use_of(operator: Operator) -> Callable[..., Points]:
-    """What an operator of its kind is asked for.
-
-    Raises:
-        TypeError: It is of no kind.
-    """
+    """What an operator of its kind is asked for."""
     for kind, use in _USES.items():
         if isinstance(operator, kind):
             return use
@@ -99,11 +95,7 @@ def _name(operator: Operator) -> str:
 
 
 def _check_made(operator: Operator, problem: Problem, made: Points, repair: Repair | None, seed: int) -> None:
-    """Check what an operator made.
-
-    Raises:
-        AssertionError: It is not valid.
-    """
+    """Check what an operator made."""
     if isinstance(operator, Selection) or not len(made):
         return
     if repair is not None and isinstance(operator, Crossover | Mutation):
@@ -113,11 +105,7 @@ def _check_made(operator: Operator, problem: Problem, made: Points, repair: Repa
 
 
 def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Points, n: int) -> None:
-    """Check that the random state decides alone, also with copies.
-
-    Raises:
-        AssertionError: It does not.
-    """
+    """Check that the random state decides alone, also with copies."""
     others = {
         "again": operator,
         "from a deep copy": called(f"{_name(operator)} must be copied", copy.deepcopy, operator),
@@ -140,11 +128,7 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Po
 
 
 def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
-    """Check that what is repaired stays as it is.
-
-    Raises:
-        AssertionError: It changes.
-    """
+    """Check that what is repaired stays as it is."""
     once = _repaired(operator, problem=problem, X=np.empty(0), n=_SIZES[-1], seed=seed)
     twice = _apply(operator, problem, once, seed + 1)
     row = first_difference(once, twice)
@@ -236,11 +220,7 @@ def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed:
 
 
 def _rows(operator: Operator, pop: Any, n: int) -> Points:
-    """The points of a population of so many.
-
-    Raises:
-        AssertionError: They are others.
-    """
+    """The points of a population of so many."""
     if not isinstance(pop, Population) or len(pop) != n:
         raise ContractError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
     X: Points = pop.get("X")
@@ -248,11 +228,7 @@ def _rows(operator: Operator, pop: Any, n: int) -> Points:
 
 
 def _check_unchanged(operator: Operator, given: Points, X: Points) -> None:
-    """Check that an array is as it was.
-
-    Raises:
-        AssertionError: It is not.
-    """
+    """Check that an array is as it was."""
     row = first_difference(X, given)
     if row is not None:
         raise ContractError(

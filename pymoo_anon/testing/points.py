@@ -19,14 +19,7 @@ Points = NDArray[Any]
 
 
 def points_of(problem: Problem, n: int, sampling: Sampling | None = None, seed: int = 0) -> Points:
-    """(n, n_var) array of valid points.
-
-    Args:
-        problem: The problem.
-        n: Number of points.
-        sampling: Where they come from; None is one for the type of the variables.
-        seed: Of the draws.
-    """
+    """(n, n_var) array of valid points."""
     chosen = sampling_of(problem) if sampling is None else sampling
     pop: Population = chosen(problem, n, random_state=np.random.default_rng(seed))
     X: Points = pop.get("X")
@@ -34,11 +27,7 @@ def points_of(problem: Problem, n: int, sampling: Sampling | None = None, seed: 
 
 
 def sampling_of(problem: Problem) -> Sampling:
-    """A sampling for the variables of a problem.
-
-    Args:
-        problem: The problem.
-    """
+    """A sampling for the variables of a problem."""
     if isinstance(problem, BitStringProblem):
         return BitStringSampling()
     if problem.vtype is bool:
@@ -49,16 +38,7 @@ def sampling_of(problem: Problem) -> Sampling:
 
 
 def check_points(duty: str, problem: Problem, X: Points) -> None:
-    """Check that points are valid: of the type of the variables, between the bounds, and taken by the problem.
-
-    Args:
-        duty: Begins the sentence: "LevelCrossover must make".
-        problem: The problem.
-        X: (n, n_var) array.
-
-    Raises:
-        AssertionError: They are not.
-    """
+    """Check that points are valid: of the type of the variables, between the bounds, and taken by the problem."""
     if X.ndim != 2 or X.shape[1] != problem.n_var:
         raise ContractError(f"{duty} points of {problem.n_var} variables, got shape {X.shape}")
     if X.dtype.kind not in "biuf":

@@ -74,11 +74,7 @@ def _evaluated(problem: Problem, X: Points) -> Values:
 
 
 def _check_filled(problem: Problem, X: Points) -> None:
-    """Check that `_evaluate` sets what it has to: pymoo would fill in infinity without a word.
-
-    Raises:
-        AssertionError: It does not.
-    """
+    """Check that `_evaluate` sets what it has to: pymoo would fill in infinity without a word."""
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
     called(f"_evaluate of {type(problem).__name__} must take valid points", problem._evaluate, given, out)
@@ -90,11 +86,7 @@ def _check_filled(problem: Problem, X: Points) -> None:
 
 
 def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
-    """Check shapes, and that all are numbers.
-
-    Raises:
-        AssertionError: They are not.
-    """
+    """Check shapes, and that all are numbers."""
     lengths = {"F": problem.n_obj, "G": problem.n_ieq_constr, "H": problem.n_eq_constr}
     for name, own in values.items():
         expected = (len(X), lengths[name])
@@ -112,11 +104,7 @@ def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
 
 
 def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
-    """Check that values depend on x alone.
-
-    Raises:
-        AssertionError: They do not.
-    """
+    """Check that values depend on x alone."""
     name = type(problem).__name__
     order = np.random.default_rng(seed).permutation(len(X))
     twice = np.repeat(np.arange(len(X)), 2)
@@ -153,11 +141,7 @@ def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
 
 
 def _check_front(problem: Problem, X: Points, values: Values) -> None:
-    """Check that no feasible point is better than a member of the front; that of a table is exact and lacks none.
-
-    Raises:
-        AssertionError: One is, or is missing.
-    """
+    """Check that no feasible point is better than a member of the front; that of a table is exact and lacks none."""
     name = type(problem).__name__
     front = called(f"pareto_front of {name} must answer", problem.pareto_front)
     if front is None:
@@ -181,11 +165,7 @@ def _check_front(problem: Problem, X: Points, values: Values) -> None:
 
 
 def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
-    """Check that points are evaluated with the groups that they decode to.
-
-    Raises:
-        AssertionError: They are not.
-    """
+    """Check that points are evaluated with the groups that they decode to."""
     name = type(problem).__name__
     maps, n_groups = problem.group_maps(problem.checked(X))
     for x, groups, numbers in zip(X, maps, n_groups, strict=True):
@@ -199,11 +179,7 @@ def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
 
 
 def _check_natural(problem: AnonymizationProblem, X: Points, values: Values) -> None:
-    """Check F and G against the classes of every point.
-
-    Raises:
-        AssertionError: They differ.
-    """
+    """Check F and G against the classes of every point."""
     name = type(problem).__name__
     natural = problem.natural(values["F"])
     for row, x in enumerate(X):

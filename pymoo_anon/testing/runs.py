@@ -92,16 +92,7 @@ class Trial:
         return finished(other)
 
     def same(self, expected: Result, found: Result, way: str) -> None:
-        """Check that two runs found the same.
-
-        Args:
-            expected: One result.
-            found: Another one.
-            way: How the other came to be.
-
-        Raises:
-            AssertionError: They did not.
-        """
+        """Check that two runs found the same."""
         for key in ("X", "F"):
             ours, theirs = getattr(expected, key), getattr(found, key)
             if ours is None or theirs is None:
@@ -124,22 +115,14 @@ def _short(values: Any) -> str:
 
 
 def finished(algorithm: Algorithm) -> Result:
-    """The result of an algorithm that goes on to its end.
-
-    Args:
-        algorithm: An algorithm that is set up.
-    """
+    """The result of an algorithm that goes on to its end."""
     while algorithm.has_next():
         algorithm.next()
     return algorithm.result()
 
 
 def printed(run: Callable[[], Result]) -> tuple[Result, str]:
-    """A result, and what its run printed.
-
-    Args:
-        run: Takes nothing.
-    """
+    """A result, and what its run printed."""
     text = StringIO()
     with redirect_stdout(text):
         # pymoo's progress bars keep the standard output that was there when they were first imported.

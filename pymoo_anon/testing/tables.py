@@ -34,13 +34,7 @@ _MOST_ROWS = 24
 
 
 def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
-    """Small random tables of one to three quasi-identifiers; the first has one row, the second one value a column.
-
-    Args:
-        column: A sensitive column that all of them have, beside "s0" and "label"; None for no other.
-        n: Number of tables.
-        rng: What draws them.
-    """
+    """Small random tables of one to three quasi-identifiers; the first has one row, the second one value a column."""
     for number in range(n):
         n_rows = 1 if number == 0 else int(rng.integers(2, _MOST_ROWS))
         n_values = [1 if number == 1 else int(rng.integers(2, 6)) for _ in range(rng.integers(1, 4))]
@@ -62,12 +56,7 @@ def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> 
 
 
 def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
-    """A hierarchy of up to four levels that ends in one group.
-
-    Args:
-        n_values: Number of values, which are 0, 1, 2, ...
-        rng: What draws it.
-    """
+    """A hierarchy of up to four levels that ends in one group."""
     levels: list[list[int]] = [list(range(n_values))]
     while len(set(levels[-1])) > 1 and len(levels) < 3:
         merged = rng.integers(0, len(set(levels[-1])), n_values)
@@ -80,11 +69,6 @@ def parts_of(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Mic
 
     A drawn row has the quasi-identifiers of some row. Its other values are drawn from those that rows of these
     quasi-identifiers have, so that they are of the table's own domains.
-
-    Args:
-        table: The table.
-        n: Number of parts.
-        rng: What draws them.
     """
     tuples = table.tuples
     others = [name for name in tuples.domains if name not in table.quasi_identifiers]
@@ -114,12 +98,7 @@ def _drawn_value(column: ValueCounts, row: int, rng: np.random.Generator) -> int
 
 
 def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
-    """The same table with its distinct tuples in another order.
-
-    Args:
-        table: The table.
-        rng: What draws the order.
-    """
+    """The same table with its distinct tuples in another order."""
     tuples = table.tuples
     order = rng.permutation(len(tuples))
     columns = {}
@@ -143,12 +122,7 @@ def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
 
 
 def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
-    """(n, n_var) int64 array: all nodes of some levels of every attribute, from special to general.
-
-    Args:
-        problem: The lattice.
-        rng: Draws the levels, where there are more than 24.
-    """
+    """(n, n_var) int64 array: all nodes of some levels of every attribute, from special to general."""
     levels = [np.arange(length + 1) for length in problem.lengths]
     while np.prod([float(len(own)) for own in levels]) > _MOST_NODES:
         j = int(np.argmax([len(own) for own in levels]))
@@ -157,13 +131,7 @@ def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
 
 
 def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator) -> list[LatticeProblem]:
-    """Lattices of one table with an objective, under every rule of suppression.
-
-    Args:
-        objective: The objective, which reads the table.
-        table: The table.
-        rng: Draws limits and bounds.
-    """
+    """Lattices of one table with an objective, under every rule of suppression."""
     n_rows = table.n_rows
     limits = rng.integers(0, n_rows, 3).tolist()
     constraints: list[Constraint] = [KAnonymity() >= int(rng.integers(1, 4))]
@@ -187,14 +155,7 @@ def quiet_lattice(
     suppression: float | Suppression = 0,
     constraints: list[Constraint] | None = None,
 ) -> LatticeProblem:
-    """A `LatticeProblem` that does not warn of hierarchies without a root.
-
-    Args:
-        table: The table.
-        objectives: As `LatticeProblem`.
-        suppression: As `LatticeProblem`.
-        constraints: As `LatticeProblem`; None for none.
-    """
+    """A `LatticeProblem` that does not warn of hierarchies without a root."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return LatticeProblem(table, objectives, suppression, constraints or [])

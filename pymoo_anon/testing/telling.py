@@ -45,11 +45,6 @@ def slack(values: ArrayLike) -> NDArray[np.float64]:
 def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> int | None:
     """The first row in which two arrays of one length differ, or None.
 
-    Args:
-        ours: (n,) or (n, m) array.
-        theirs: An array of the same shape.
-        exact: Whether rounding counts as a difference.
-
     >>> first_difference([1, 2, 3], [1, 2, 4])
     2
     """
@@ -65,26 +60,13 @@ def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> 
 
 
 def pickled(one: T) -> T:
-    """What a pickle of something becomes.
-
-    Args:
-        one: Anything.
-    """
+    """What a pickle of something becomes."""
     made: T = pickle.loads(pickle.dumps(one))
     return made
 
 
 def called(duty: str, call: Callable[..., T], *given: Any) -> T:
-    """What a call returns, which must not fail.
-
-    Args:
-        duty: What must be true; the sentence goes on with what was raised.
-        call: What is called.
-        *given: What it takes.
-
-    Raises:
-        AssertionError: It fails.
-    """
+    """What a call returns, which must not fail."""
     try:
         return call(*given)
     except ContractError:

@@ -155,11 +155,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
 
 
 def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
-    """Refuse anything but comparable vectors by name.
-
-    Raises:
-        ValueError: There is none, one is no PropertyVector, or some are not comparable.
-    """
+    """Refuse anything but comparable vectors by name."""
     if not vectors or not all(isinstance(vector, PropertyVector) for vector in vectors.values()):
         raise ValueError(f"vectors must be a dict of at least one name and its PropertyVector, got {vectors!r:.80}")
     align(list(vectors.values()))

@@ -49,15 +49,7 @@ class Proof(ABC):
     @classmethod
     @abstractmethod
     def check(cls, problem: Any, max_bytes: int) -> None:
-        """Refuse a problem that cannot be proven.
-
-        Args:
-            problem: A problem of the kind that this proof is of.
-            max_bytes: Memory that what is stored of open points may take.
-
-        Raises:
-            ValueError: It cannot.
-        """
+        """Refuse a problem that cannot be proven."""
 
     @property
     @abstractmethod
@@ -86,23 +78,13 @@ class Proof(ABC):
         """
 
     def offer(self, X: NDArray[Any]) -> None:
-        """Evaluate points from elsewhere and take the best of them into the front.
-
-        Args:
-            X: (n, n_var) array of valid points.
-        """
+        """Evaluate points from elsewhere and take the best of them into the front."""
         for i in range(len(X)):
             x = X[i : i + 1]
             self.take(x, *self.problem.evaluate(x, return_values_of=["F", "G"]))
 
     def take(self, X: NDArray[Any], F: Matrix, G: Matrix) -> None:
-        """Take evaluated points into the front where they are feasible and better.
-
-        Args:
-            X: (n, n_var) array.
-            F: (n, n_obj) float array of minimised values.
-            G: (n, n_constraints) float array, at most 0 where satisfied.
-        """
+        """Take evaluated points into the front where they are feasible and better."""
         self._visited.append(X)
         feasible = (G <= 0).all(axis=1)
         if feasible.any():
@@ -126,10 +108,6 @@ def gap(F: Matrix, bounds: Matrix) -> Matrix:
     array([[ 2., 10.],
            [ 0.,  0.]])
 
-    Args:
-        F: (n, n_obj) float array, minimised values of the members.
-        bounds: (m, n_obj) float array: every open point is, everywhere, at least as large as some row.
-
     Returns:
         (n, n_obj) float array in units of the objectives, 0 where nothing is better, infinite where nothing is known.
     """
@@ -149,10 +127,6 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
 
     >>> share_off(np.array([[-5.0, 80.0], [-10.0, 100.0]]), np.array([[-11.0, 90.0]]))
     0.1
-
-    Args:
-        F: (n, n_obj) float array, minimised values of the members.
-        bounds: (m, n_obj) float array: every open point is, everywhere, at least as large as some row.
     """
     share = 0.0
     for bound in bounds:

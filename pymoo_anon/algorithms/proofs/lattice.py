@@ -45,11 +45,7 @@ class LatticeProof(Proof):
 
     @classmethod
     def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
-        """Refuse a problem whose objectives state no bounds.
-
-        Raises:
-            ValueError: One states none.
-        """
+        """Refuse a problem whose objectives state no bounds."""
         without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")

@@ -27,11 +27,7 @@ class Tolerance:
     relative: Matrix
 
     def widened(self, values: Matrix) -> Matrix:
-        """(n, n_obj) float array: what members may be at most to stand for points of these values.
-
-        Args:
-            values: (n, n_obj) float array of minimised values or of their bounds; infinite ones stay as they are.
-        """
+        """(n, n_obj) float array: what members may be at most to stand for points of these values."""
         finite = np.where(np.isfinite(values), values, 0.0)
         wide: Matrix = values + self.absolute + self.relative * np.abs(finite)
         return wide
@@ -42,14 +38,6 @@ def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
 
     >>> tolerance([0, "5%"], 2)
     Tolerance(absolute=array([0., 0.]), relative=array([0.  , 0.05]))
-
-    Args:
-        epsilon: A number is absolute, a text such as "5%" a share of the value. One for all objectives or a sequence
-            of one for each. None is 0.
-        n_obj: Number of objectives.
-
-    Raises:
-        ValueError: It is something else, negative, infinite, 100 % or more, or of another number.
     """
     given = [0.0 if epsilon is None else epsilon] if np.ndim(epsilon) == 0 else list(epsilon)
     if len(given) not in (1, n_obj):
@@ -59,11 +47,7 @@ def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
 
 
 def check_epsilon(epsilon: Any) -> None:
-    """Refuse an `epsilon` that fits no number of objectives.
-
-    Raises:
-        ValueError: It holds something else than numbers that are not negative and shares below 100 %.
-    """
+    """Refuse an `epsilon` that fits no number of objectives."""
     tolerance(epsilon, np.size(epsilon))
 
 

@@ -89,20 +89,11 @@ class Bounding:
         self.measure = measure
 
     def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values | None:
-        """(n, n_attributes) float array whose row sums are floors of n generalizations; needs no grouping.
-
-        Args:
-            tuples: The distinct tuples.
-            maps: (n, n_codes) int64 array, the group of every domain value.
-        """
+        """(n, n_attributes) float array whose row sums are floors of n generalizations; needs no grouping."""
         return None
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> float | None:
-        """A floor of all generalizations of one node.
-
-        Args:
-            classes: The classes of the node.
-        """
+        """A floor of all generalizations of one node."""
         return None
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values | None:
@@ -110,10 +101,6 @@ class Bounding:
 
         A family with floors gives what comes on top of the specialization's own floor; it is not negative. The others
         give the value with its natural sign.
-
-        Args:
-            classes: The classes of the node.
-            below: What suppression can do in its specializations.
         """
         return None
 
@@ -121,10 +108,6 @@ class Bounding:
         """(n_classes,) int64 array: how many tuples of each class every specialization suppresses at least.
 
         This is under `Violating`, where a part that breaks the constraint is suppressed whole, and no other.
-
-        Args:
-            classes: The classes of one node.
-            constraint: A constraint on the measure that speaks of single classes.
         """
         return np.zeros(len(classes.sizes), dtype=np.int64)
 
@@ -135,11 +118,6 @@ def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below
     Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
     the classes with a number of at most t hold more tuples than can still be suppressed. Then some part of one of them
     is kept, and its number is at most t. Tuples that are surely suppressed have used up their share of the limit.
-
-    Args:
-        numbers: (n_classes,) array of numbers.
-        classes: The classes of one node.
-        below: What suppression can do in its specializations.
     """
     known, ranks = np.unique(numbers, return_inverse=True)
     held = np.bincount(ranks, classes.sizes, minlength=len(known))

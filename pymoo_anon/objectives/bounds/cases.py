@@ -16,17 +16,7 @@ from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 def suppressible(
     classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint], by_k: bool
 ) -> Suppressible:
-    """What a rule of suppression can do in the specializations of one node.
-
-    Args:
-        classes: The classes of the node.
-        rule: `AtMost`, `Below` or `Violating`.
-        constraints: The constraints that `Violating` reads.
-        by_k: Whether `AtMost` tells the cases of different k apart.
-
-    Raises:
-        TypeError: The rule is none of these.
-    """
+    """What a rule of suppression can do in the specializations of one node."""
     if isinstance(rule, Violating):
         return _below_violating(classes, rule, constraints)
     if isinstance(rule, AtMost):
@@ -44,11 +34,6 @@ def surely_gone(
     """What every specialization of a node suppresses, whatever its k is.
 
     Parts of a class below the k of `Below` are below it, too.
-
-    Args:
-        classes: The classes of the node.
-        rule: The rule of suppression.
-        constraints: The constraints that `Violating` reads.
 
     Returns:
         (n_classes,) Boolean array, the classes that are suppressed whole, empty for none; and whether more tuples are

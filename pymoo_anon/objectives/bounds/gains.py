@@ -47,10 +47,6 @@ class ClassGains:
 def common_denominator(weights: Sequence[float], divisors: Sequence[int]) -> int:
     """The least common denominator of all weights[a] / divisors[a], the weights as their decimals; 0 if too large.
 
-    Args:
-        weights: Non-negative numbers.
-        divisors: Positive whole numbers.
-
     >>> common_denominator([1, 0.5], [6, 7])
     42
     """

@@ -39,12 +39,7 @@ class AdditiveLoss(Bounding):
         return added
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """(n, n_codes) float array: what a suppressed tuple loses by each of its domain values, beyond its floors.
-
-        Args:
-            tuples: The distinct tuples.
-            maps: (n, n_codes) int64 array, the group of every domain value.
-        """
+        """(n, n_codes) float array: what a suppressed tuple loses by each of its domain values, beyond its floors."""
         left: Values = self.measure.left_by_value(tuples, maps)
         return left
 

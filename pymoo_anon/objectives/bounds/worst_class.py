@@ -30,11 +30,7 @@ class Hereditary(Bounding):
     by_size = False
 
     def values_of(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: a value of each class that none of its parts is above.
-
-        Args:
-            classes: The classes of one or several generalizations.
-        """
+        """(n_classes,) float array: a value of each class that none of its parts is above."""
         values: Values = self.measure.of_classes(classes).astype(float)
         return values
 
@@ -43,12 +39,7 @@ class Hereditary(Bounding):
         return -values
 
     def reach(self, needs: Values, n_rows: int) -> Values:
-        """(n,) float array: the greatest values for which the minimised measure is at least so much; -inf for none.
-
-        Args:
-            needs: (n,) float array.
-            n_rows: Number of rows of the table.
-        """
+        """(n,) float array: the greatest values for which the minimised measure is at least so much; -inf for none."""
         return -needs
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:

@@ -22,9 +22,6 @@ class _CellObjective(Objective):
 
     Args:
         weights: A weight for each quasi-identifier, in the table's order; None weighs all alike.
-
-    Raises:
-        ValueError: They are no weights.
     """
 
     def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
@@ -42,11 +39,7 @@ class _CellObjective(Objective):
         return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table with another number of quasi-identifiers than of weights.
-
-        Raises:
-            ValueError: They differ.
-        """
+        """Refuse a table with another number of quasi-identifiers than of weights."""
         n = len(table.quasi_identifiers)
         if self.weights is not None and len(self.weights) != n:
             raise ValueError(f"weights must be one for each of the {n} quasi-identifiers, got {len(self.weights)}")
@@ -236,11 +229,6 @@ def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDA
 
     A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so that
     a kept cell saves (d - v) / (d - 1). A domain of one value costs nothing until it is suppressed.
-
-    Args:
-        weights: (n_attributes,) float array.
-        tuples: The distinct tuples.
-        spans: Per attribute its groups.
     """
     divisors = [max(size - 1, 1) for size in tuples.domain_sizes]
     worths = tuple(

@@ -107,12 +107,7 @@ class _WorstDiversity(WorstClassObjective):
         return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
     def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
-        """(n_classes,) float array: the best diversity that each class can have left.
-
-        Args:
-            classes: The classes of one or several generalizations.
-            removed: (n_classes,) int64 array, how many tuples of each class are removed, fewer than it has.
-        """
+        """(n_classes,) float array: the best diversity that each class can have left."""
         raise NotImplementedError
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:

@@ -140,13 +140,6 @@ def merged(rows: Sequence[Row], floor: int, place: int, name: str) -> list[Row]:
     A single small row could be found by subtraction from the total, so the smallest of the others joins it. Where even
     all rows together are below the floor, nothing is left.
 
-    Args:
-        rows: The rows; the first cell is a name, that of `place` is a number of people, and the others are numbers of
-            people to be added or are emptied.
-        floor: The least number of people that a row may show.
-        place: Where the number of people stands.
-        name: What the merged row is called.
-
     >>> merged([("a", 40), ("b", 3), ("c", 20)], 10, 1, "other")
     [('a', 40), ('other', 23)]
     >>> merged([("a", 3)], 10, 1, "other")

@@ -50,11 +50,7 @@ class Figure:
 
 
 def page(subject: Subject) -> str:
-    """The HTML of the report, with as many members of the front as it has room for.
-
-    Raises:
-        ValueError: The chosen member alone is too large for the file.
-    """
+    """The HTML of the report, with as many members of the front as it has room for."""
     while True:
         made = _page(subject)
         if len(made) <= MOST_CHARACTERS:

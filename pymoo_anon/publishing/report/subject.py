@@ -222,13 +222,7 @@ class Subject:
 def checked_subject(
     problem: Any, X: ArrayLike, chosen: Any, findings: Any, threshold: Any, population: Any, external: bool
 ) -> Subject:
-    """A subject of arguments that were checked.
-
-    Raises:
-        TypeError: The problem is none, the findings are no Findings, or the population is no Microdata.
-        ValueError: X is not of the problem, the chosen row is none of it, the threshold is no risk, or the population
-            has other quasi-identifiers.
-    """
+    """A subject of arguments that were checked."""
     if not isinstance(problem, AnonymizationProblem):
         raise TypeError(f"problem must be a LatticeProblem or a BitStringProblem, got {type(problem).__name__}")
     findings = Findings() if findings is None else findings

@@ -31,11 +31,6 @@ def useful(
 
     A single value has no level above it.
 
-    Args:
-        values: The domain.
-        levels: By name the labels of all values, each level a coarsening of the one before.
-        share: A level has no more than this share of the groups of the one below.
-
     Returns:
         The hierarchy, and the names of the levels in it between the values and `*`.
     """
@@ -54,9 +49,5 @@ def fills(n_rows: int, n_distinct: int) -> bool:
     """Whether a hierarchy has a row for every value of a range, those that the column lacks included.
 
     A value that comes next year has a row then. A long file of few values in use would be hard to edit.
-
-    Args:
-        n_rows: How many values the range has.
-        n_distinct: How many of them the column holds.
     """
     return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)

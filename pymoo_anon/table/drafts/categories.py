@@ -23,10 +23,6 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
     What belongs together is not known here: a label names what is in its group, to be replaced by a better one.
 
-    Args:
-        values: The distinct values.
-        counts: How many rows hold each.
-
     >>> draft_categories(["cat", "cow", "dog", "hen"], [40, 20, 25, 15]).hierarchy.labels[1]
     ('cat | hen', 'dog | cow')
     """
@@ -74,10 +70,6 @@ def _sizes(n: int) -> list[int]:
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
     """Fewer groups of about the same weight: the heaviest group first, each to those that weigh the least so far.
-
-    Args:
-        groups: The groups.
-        n_groups: How many are to be left.
 
     Returns:
         The groups, the heaviest first.

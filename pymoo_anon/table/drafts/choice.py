@@ -83,11 +83,7 @@ def draft_hierarchy(
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Any, int], bool]:
-    """The distinct values with the number of their rows, and whether some are missing.
-
-    Raises:
-        ValueError: There is another number of counts than of values, or one is not positive.
-    """
+    """The distinct values with the number of their rows, and whether some are missing."""
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in values

@@ -23,12 +23,6 @@ def draft_codes(values: Sequence[Any]) -> Draft:
     as it is until the codes that begin with it become one group with it: E11 and E11.9 are E11 and E11.* first, and
     then both E11**. Levels that gain nothing are left out, such as the one that only takes the dot away.
 
-    Args:
-        values: The distinct values.
-
-    Raises:
-        ValueError: A code is longer than 40 signs or holds `*`.
-
     >>> draft_codes(["02139", "02138", "02215"]).hierarchy.labels[1:]
     (('0213*', '0221*'), ('*',))
     """

@@ -37,12 +37,6 @@ def draft_dates(values: Sequence[Any]) -> Draft:
     Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
     05.03.2021, gets a row as it is written.
 
-    Args:
-        values: The distinct values.
-
-    Raises:
-        ValueError: A value is no date, or it cannot be told whether the day or the month comes first.
-
     >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"]).hierarchy.labels[1]
     ('2020-11', '2021-03')
     """
@@ -73,11 +67,7 @@ def _filled(days: list[date]) -> list[date]:
 
 
 def _read(values: Sequence[Any]) -> tuple[list[date], str]:
-    """The days that values name, and what their spelling is called.
-
-    Raises:
-        ValueError: A value is no date, or there are two ways to read them all.
-    """
+    """The days that values name, and what their spelling is called."""
     texts = [f"{value:.0f}" if is_number(value) and value == value // 1 else str(value) for value in values]
     orders = {
         "year, month, day": [_found(_YEAR_FIRST, text, (1, 3, 4)) for text in texts],

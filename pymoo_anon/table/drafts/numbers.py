@@ -32,12 +32,6 @@ def draft_numbers(values: Sequence[Any]) -> Draft:
     Whole numbers that lie close together have a row for every number of the range, also for those that the column
     lacks. Other numbers have a row each.
 
-    Args:
-        values: The distinct values, numbers or text that spells them.
-
-    Raises:
-        ValueError: A value is no number.
-
     >>> draft_numbers([17, 18, 34, 45, 66, 90]).hierarchy
     Hierarchy(100 values, levels of 100, 20, 10, 5, 1 groups)
     """

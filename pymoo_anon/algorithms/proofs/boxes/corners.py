@@ -90,11 +90,7 @@ class Corners:
         return floors
 
     def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
-        """What one node says of its generalizations and of its specializations: the `floors` and `tops` of a `Box`.
-
-        Args:
-            classes: The classes of the node.
-        """
+        """What one node says of its generalizations and of its specializations: the `floors` and `tops` of a `Box`."""
         problem = self._problem
         floors = np.where(self._has_floor, -np.inf, 0.0)
         below = suppressible(classes, problem.suppression, problem.constraints, by_k=True)
@@ -114,9 +110,6 @@ class Corners:
         """(n, n_measures) float array: every node of some boxes is at least as large as some row, everywhere.
 
         Rows that break a constraint are left out: so do their nodes.
-
-        Args:
-            boxes: One box or more.
         """
         tops = np.concatenate([box.tops for box in boxes])
         floors = np.repeat([box.floors for box in boxes], [len(box.tops) for box in boxes], axis=0)

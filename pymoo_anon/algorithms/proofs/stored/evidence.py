@@ -170,12 +170,7 @@ class Library:
         return int(n)
 
     def keep_order(self, place: int, groups: Ints) -> None:
-        """Sort the tuples by the classes of some evidence, where memory allows for it.
-
-        Args:
-            place: The number of the evidence.
-            groups: (n_codes,) int64 array, the group of every domain value.
-        """
+        """Sort the tuples by the classes of some evidence, where memory allows for it."""
         if self.n_orders == self.most_orders:
             self.arrays.orders[place] = NEVER
             return

@@ -19,15 +19,7 @@ Matrix = NDArray[np.float64]
 def members_of(
     F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_], families: Sequence[Any], thresholds: Sequence[Any]
 ) -> Members:
-    """What the members of a front stand for.
-
-    Args:
-        F: (m, n_obj) float array, their minimised values.
-        tolerance: How far they may stay off. Absolute for all objectives, it compares boxes.
-        maximize: (n_obj,) Boolean array.
-        families: What is known of each measure, the objectives first.
-        thresholds: The families of the thresholds.
-    """
+    """What the members of a front stand for."""
     # What only constraints bound makes no member worse than another.
     needs = np.full((len(F), len(families)), -np.inf)
     needs[:, : F.shape[1]] = least_bounds(F, tolerance, maximize)
@@ -45,11 +37,6 @@ def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -
     """(m, n_obj) float array: the least minimised values, or bounds of them, that a member stands for.
 
     It stands for larger ones as well: the tolerance grows by less than the values do.
-
-    Args:
-        F: (m, n_obj) float array of minimised values.
-        tolerance: How far the members may stay off.
-        maximize: (n_obj,) Boolean array: boxes are counted on natural values.
     """
     sides = tolerance.absolute
     if not sides.any() and not tolerance.relative.any():

@@ -186,12 +186,7 @@ class Measures:
         return sums
 
     def bounds_of(self, ahead: Ints, nodes: Nodes) -> Matrix:
-        """(n, n_measures) float array: lower bounds of the minimised values of some nodes.
-
-        Args:
-            ahead: (n,) int64 array, their numbers.
-            nodes: What is known.
-        """
+        """(n, n_measures) float array: lower bounds of the minimised values of some nodes."""
         rules = self.rules
         levels = ahead[:, np.newaxis] // rules.strides % (rules.lengths + 1)
         bounds = np.empty((len(ahead), len(self.families)))
@@ -238,11 +233,6 @@ def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
 
 def projections(lengths: Ints, strides: Ints, depth: int) -> tuple[int, Ints]:
     """The most special node, and those with at most so many attributes below the top, or fewer if these are too many.
-
-    Args:
-        lengths: (n_var,) int64 array, the greatest levels.
-        strides: (n_var,) int64 array, how far apart nodes are that differ by one level.
-        depth: How many attributes.
 
     Returns:
         How many attributes it is, and the numbers of the nodes.

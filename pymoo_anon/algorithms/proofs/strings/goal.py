@@ -68,12 +68,6 @@ def goal(problem: BitStringProblem) -> Goal:
     K keeps no class of fewer than K rows, suppresses no more than the limit, and has a loss that is at least the one
     where only its classes below K are suppressed. So bounds of that loss are bounds of F, and a search that evaluates
     every string that they leave finds the optimum of F at every K.
-
-    Args:
-        problem: The problem.
-
-    Raises:
-        ValueError: Its objectives are others than a loss by what classes save, alone or beside one that follows k.
     """
     columns = _columns(problem)
     if columns is None:
@@ -99,9 +93,6 @@ def asks_no_more(problem: BitStringProblem) -> bool:
 
     At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
     under `AtMost` those within the limit, under `Below` and `Violating` those below the one k that is required.
-
-    Args:
-        problem: The problem.
     """
     columns = _columns(problem)
     if columns is None or type(problem.objectives[columns[0]]).class_gains is Objective.class_gains:

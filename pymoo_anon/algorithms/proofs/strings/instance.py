@@ -67,15 +67,7 @@ class StringInstance:
 
     @classmethod
     def of(cls, problem: BitStringProblem, loss: Objective) -> StringInstance:
-        """The strings of a problem and one of its losses.
-
-        Args:
-            problem: The problem.
-            loss: A loss that states `class_gains`.
-
-        Raises:
-            ValueError: The loss states none, or its sums are too large.
-        """
+        """The strings of a problem and one of its losses."""
         tuples = problem.table.tuples
         spans = tuple(
             _spans_of_taxonomy(problem.taxonomies[name].spans)
@@ -122,11 +114,7 @@ class StringInstance:
         return int(self.offsets[-1])
 
     def bits_of(self, cuts: Sequence[Ints]) -> Bits:
-        """(n_bits,) Boolean array: the string of one path per attribute.
-
-        Args:
-            cuts: Per attribute an int64 array of the numbers of its groups, from the first to the last.
-        """
+        """(n_bits,) Boolean array: the string of one path per attribute."""
         bits = np.zeros(self.n_bits, dtype=bool)
         for attribute, cut in enumerate(cuts):
             firsts = self.spans[attribute][cut, 0]
@@ -134,11 +122,7 @@ class StringInstance:
         return bits
 
     def cuts_of(self, bits: Bits) -> list[Ints]:
-        """Per attribute an int64 array of the numbers of the groups of a valid string, from the first to the last.
-
-        Args:
-            bits: (n_bits,) Boolean array.
-        """
+        """Per attribute an int64 array of the numbers of the groups of a valid string, from the first to the last."""
         cuts = []
         for attribute, size in enumerate(self.sizes):
             own = bits[self.offsets[attribute] : self.offsets[attribute + 1]]

@@ -33,13 +33,6 @@ def improve(
     Better is a larger sum of gains, where every row that is kept also gains the price. The pairs take turns in a random
     order until each of them was looked at since the last change. Every change makes the sum larger, so it ends. A pair
     whose search is too long gets the best cuts that were found.
-
-    Args:
-        instance: The tuples, the allowed groups and their gains.
-        cuts: Per attribute the places of its groups, from the first to the last.
-        k: Every class smaller than k is suppressed.
-        random_state: Orders the pairs.
-        price: What every suppressed row costs on top, a whole number of units.
     """
     now = _Assignment(instance, cuts)
 
@@ -61,14 +54,6 @@ def improve_within(
 
     The wholly general string suppresses nothing, and under the highest price nothing that is made of it does: it is the
     start where no price is enough.
-
-    Args:
-        instance: The tuples, the allowed groups and their gains.
-        cuts: Per attribute the places of its groups, from the first to the last.
-        k: Every class smaller than k is suppressed.
-        limit: At most so many rows are suppressed.
-        random_state: Orders the pairs.
-        price: The price to begin with, such as the one that was enough for a similar k.
 
     Returns:
         All strings that were found, and the lowest price that was enough. The first string suppresses at most `limit`
@@ -172,13 +157,7 @@ def _in_turns(
     better: Callable[[tuple[int, int]], tuple[Ints, Ints] | None],
     random_state: np.random.Generator,
 ) -> None:
-    """Give pairs of attributes better cuts, in random order, until each was looked at since the last change.
-
-    Args:
-        now: The string, which changes.
-        better: The cuts of a pair that are better than those of the string, or None.
-        random_state: Orders the pairs.
-    """
+    """Give pairs of attributes better cuts, in random order, until each was looked at since the last change."""
     pairs = now.pairs
     unchanged = 0
     while unchanged < len(pairs):
@@ -195,13 +174,7 @@ def _in_turns(
 
 
 def gain_of(instance: StringInstance, cuts: Cuts, k: int) -> tuple[float, int]:
-    """The sum of the gains of a string, in units, and the number of rows that it suppresses.
-
-    Args:
-        instance: The tuples, the allowed groups and their gains.
-        cuts: Per attribute the places of its groups, from the first to the last.
-        k: Every class smaller than k is suppressed.
-    """
+    """The sum of the gains of a string, in units, and the number of rows that it suppresses."""
     now = _Assignment(instance, cuts)
     starts, margins, cells = now.classes((now.constant, now.constant), k)
     if len(margins) == 0:

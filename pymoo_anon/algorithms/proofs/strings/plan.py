@@ -39,10 +39,6 @@ def plan(instance: StringInstance, max_bytes: int) -> Plan:
     where nine of ten rows have one, few cuts differ much. So the three attributes of the greatest entropy are tabled,
     of those whose table is not too large. The others are fixed in the order of their entropy, the greatest first, which
     raises bounds soonest; but the one of the most groups comes last, where its cuts are walked and make no parts.
-
-    Args:
-        instance: The instance.
-        max_bytes: Memory that a search may take.
     """
     n = instance.n_attributes
     groups = [*map(len, instance.spans), 1]

@@ -70,11 +70,7 @@ class StringProof(Proof):
 
     @classmethod
     def check(cls, problem: BitStringProblem, max_bytes: int) -> None:
-        """Refuse a problem whose objectives cannot be proven over bit strings.
-
-        Raises:
-            ValueError: They are others than a loss by what classes save, alone or beside one that follows k.
-        """
+        """Refuse a problem whose objectives cannot be proven over bit strings."""
         StringInstance.of(problem, problem.objectives[goal(problem).loss])
 
     @property

@@ -93,12 +93,7 @@ class Search:
         self._lock = Lock()
 
     def raise_k(self, k: int, gain: float) -> None:
-        """Go on with a larger k, where nothing is open.
-
-        Args:
-            k: The smallest class that is kept.
-            gain: No string with such a k gains more.
-        """
+        """Go on with a larger k, where nothing is open."""
         assert not self.n_open, "nothing is open"
         self.asked = replace(self.asked, k=k)
         if self._later is None:
@@ -120,14 +115,7 @@ class Search:
     def work(
         self, seconds: float, n_threads: int, need: Callable[[], float], found: Callable[[list[Ints]], None]
     ) -> None:
-        """Go on for some time, or until nothing is left.
-
-        Args:
-            seconds: How long.
-            n_threads: Number of threads that share the work.
-            need: Strings that gain no more than this are settled. It may rise meanwhile.
-            found: Called with the paths of all attributes of every string that was reached, by one thread at a time.
-        """
+        """Go on for some time, or until nothing is left."""
         until = monotonic() + seconds
         if n_threads == 1:
             self._work(until, need, found)

@@ -76,12 +76,7 @@ class StringSpace:
         return prod(len(self.spans[attribute]) for attribute in tabled)
 
     def need(self, loss: float, exact: bool) -> float:
-        """A string gains more than this, or its loss is not below a given one.
-
-        Args:
-            loss: A loss, infinite where any string is of interest.
-            exact: Whether it is the loss of a string and no other number: gains in exact units are then whole.
-        """
+        """A string gains more than this, or its loss is not below a given one."""
         if np.isinf(loss):
             return -1.0
         gain = (self.instance.most - loss) / self.instance.unit
@@ -104,12 +99,6 @@ class StringSpace:
 
         It walks all four where they and the fixed ones are all that there are, and otherwise the first alone. With a
         limit it walks all four only where the first is none, so that every path of the first gets a price of its own.
-
-        Args:
-            cuts: Per fixed attribute its path.
-            tabled: Four attributes.
-            asked: What is searched for, with a price to begin with.
-            need: Strings that gain no more, but for the price, are of no interest.
 
         Returns:
             What no string exceeds, but for the price, or minus infinity; the price; the walk, or None for none.
@@ -236,13 +225,6 @@ def _best_price(
 
     A bound is the greatest of sums that are linear in the price, and so convex in it: the first step that does not
     lower it ends the way in that direction. All prices are whole.
-
-    Args:
-        bound: The bound of a price; it is to be low.
-        known: A price to begin with, and its bound.
-        within: The lowest and the highest price to try.
-        need: A bound that is no larger is low enough.
-        steps: Factors, one after the other.
     """
     price, lowest = known
     for step in steps:

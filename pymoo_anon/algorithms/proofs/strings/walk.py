@@ -62,20 +62,11 @@ class Walk:
         self.gain = float(_enter(0, table.reshape(-1), shape, spans, self._slices, self._rests))
 
     def keep_rows(self, rows: Values, fewest: float) -> None:
-        """Find only strings that keep enough rows.
-
-        Args:
-            rows: Float array of the shape of the table: the rows that every box keeps.
-            fewest: A string keeps at least so many.
-        """
+        """Find only strings that keep enough rows."""
         self._rows, self._fewest = rows.reshape(-1), fewest
 
     def go(self, need: float, budget: int) -> int:
         """Go on until a path is complete, nothing is left, or the budget is spent.
-
-        Args:
-            need: Only strings that gain more are of interest.
-            budget: About how many numbers of tables may be read.
 
         Returns:
             `FOUND`, `DONE` or `SPENT`.
@@ -98,13 +89,7 @@ class Walk:
 
 
 def bound_of(table: Values, shape: Ints, spans: Ints) -> float:
-    """The gain that a walk over a table begins with.
-
-    Args:
-        table: As `Walk`.
-        shape: As `Walk`.
-        spans: As `Walk`.
-    """
+    """The gain that a walk over a table begins with."""
     slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
     return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
 
