@@ -20,7 +20,7 @@ from pymoo_anon.objectives.loss.classes import (
 from pymoo_anon.objectives.loss.entropy import NonUniformEntropy
 from pymoo_anon.publishing.recount import MISSING, Recount, values_of
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.roles import fitted
+from pymoo_anon.table.hierarchy import fitted
 
 
 def general_loss(recount: Recount, objective: GeneralLossMetric) -> float:

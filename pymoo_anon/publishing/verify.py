@@ -17,7 +17,7 @@ from pymoo_anon.publishing.recount import Recount
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.roles import names_of
+from pymoo_anon.table.microdata import names_of
 
 _RECOUNTS = {**PRIVACY, **LOSSES}
 
