@@ -1,4 +1,4 @@
-"""Generalizations: what a node or a bit string decodes to, one group map per quasi-identifier, and the text of labels."""
+"""Generalizations: what a node or a bit string decodes to, a group map per quasi-identifier, and the text of labels."""
 
 from __future__ import annotations
 
