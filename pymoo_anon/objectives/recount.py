@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.publishing.labels import SUPPRESSED, label_texts
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy
 
 
