@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import record
-from moeas_statistics import LEVEL, effect, holm, interval, median, p_value
+
+from benchmarks import record
+from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
 
 #: All others are compared with it.
 OURS = "PBG-EA"

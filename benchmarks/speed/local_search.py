@@ -1,6 +1,6 @@
 """Pareto local search beside PBG-EA at the same numbers of distinct nodes, on Adult.
 
-    python benchmarks/local_search.py
+    python -m benchmarks.speed.local_search
 
 The representation ratio against the exact front, 20 seeds, at the numbers of nodes that Dewri et al. 2010 report for
 their five sets of objectives, and on the lattice of twelve quasi-identifiers at 2,000 nodes. Four minutes; needs
@@ -12,13 +12,13 @@ from __future__ import annotations
 import time
 
 import numpy as np
-import record
-from exact_runs import SETS, glm, k
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from tables import large_table
 
+from benchmarks import record
+from benchmarks.speed.exact_runs import SETS, glm, k
+from benchmarks.tables import large_table
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import RepresentationRatio

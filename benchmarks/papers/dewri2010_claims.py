@@ -1,4 +1,4 @@
-"""What Dewri et al. 2010 print and say, looked at in the runs of `dewri2010.py`.
+"""What Dewri et al. 2010 print and say, looked at in the runs of `dewri2010_runs.py`.
 
 A mean is worse than the paper's where Welch's test says so at 5 %, with the paper's variance of 20 runs.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
-import record
 from scipy import stats
 
-if TYPE_CHECKING:
-    from dewri2010 import Experiment
+from benchmarks import record
+from benchmarks.papers.dewri2010_runs import Experiment
 
 #: Runs of the paper.
 RUNS = 20

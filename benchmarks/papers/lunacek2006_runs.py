@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import record
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
-from tables import crossover_problem, preference_table
 
+from benchmarks import record
+from benchmarks.tables import crossover_problem, preference_table
 from pymoo_anon.algorithms import GENITOR, BitStringLocalSearch, BranchAndBound
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (

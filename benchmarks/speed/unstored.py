@@ -1,6 +1,6 @@
 """Branch and bound on lattices that are not stored: Adult's fourteen attributes, a lattice of 10^12 nodes.
 
-    python benchmarks/unstored.py
+    python -m benchmarks.speed.unstored
 
 The least general loss for every k from 500, 100, 20 and 5 on, within 5 % and exact, at most a minute each, and how the
 gap closes; other objectives; then twelve quasi-identifiers, where the same front comes out of a lattice that is stored.
@@ -14,11 +14,11 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-import record
 from pymoo.optimize import minimize
 from pymoo.termination.max_time import TimeBasedTermination
-from tables import immense_table, large_table
 
+from benchmarks import record
+from benchmarks.tables import immense_table, large_table
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import share_off
 from pymoo_anon.objectives import Discernibility, GeneralLossMetric, KAnonymity, Objective, SquaredClassSizes

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import record
-from lunacek2006_claims import EVALUATIONS, GRID, POPULATIONS, Trials
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from benchmarks import record
+from benchmarks.papers.lunacek2006_claims import EVALUATIONS, GRID, POPULATIONS, Trials
 
 TABLES = {"XO": "15,000 rows, 92 bits, four taxonomies", "PREF": "30,162 rows, 105 bits, no taxonomies"}
 SHOWN = (2, 5, 10, 15, 25, 50, 100, 150, 250, 500, 1000)

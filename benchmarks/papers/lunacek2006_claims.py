@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import record
 from scipy import stats
+
+from benchmarks import record
 
 POPULATIONS = (200, 500, 1000)
 TRIALS = 15

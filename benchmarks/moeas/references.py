@@ -6,9 +6,9 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-from moeas_problems import Task
 from pymoo.optimize import minimize
 
+from benchmarks.moeas.problems import Task
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.problems import AnonymizationProblem

@@ -1,9 +1,9 @@
 """PBG-EA, local search and branch and bound beside the algorithms that pymoo users know, at equal budgets.
 
-    python benchmarks/moeas.py                            the rows that the results lack, or have of fewer than 31 seeds
-    python benchmarks/moeas.py --only lattice --again     one part anew
-    python benchmarks/moeas.py --problem "k, GLM" --algorithm SPEA2 --again
-    python benchmarks/moeas.py --quick                    a small problem of every part, of invented rows
+    python -m benchmarks.moeas.study                 the rows that the results lack, or have of fewer than 31 seeds
+    python -m benchmarks.moeas.study --only lattice --again    one part anew
+    python -m benchmarks.moeas.study --problem "k, GLM" --algorithm SPEA2 --again
+    python -m benchmarks.moeas.study --quick         a small problem of every part, of invented rows
 
 Each run is looked at after budgets of distinct points and of evaluations in all. *Own* is what the algorithm returns,
 *seen* the best of all that it evaluated, as an archive without bounds keeps it. Fronts are measured against the proven
@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import record
-from moeas_pages import overview, part_page, slug
-from moeas_pictures import draw
-from moeas_problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, refusal, task_of
-from moeas_references import BestKnown, digest, proven
-from moeas_runs import MEASURES, Judge, Record, check_log, judged, run, values_of
 
+from benchmarks import record
+from benchmarks.moeas.pages import overview, part_page, slug
+from benchmarks.moeas.pictures import draw
+from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, refusal, task_of
+from benchmarks.moeas.references import BestKnown, digest, proven
+from benchmarks.moeas.runs import MEASURES, Judge, Record, check_log, judged, run, values_of
 from pymoo_anon.problems import AnonymizationProblem, LatticeProblem
 
 SEEDS, QUICK_SEEDS = 31, 3

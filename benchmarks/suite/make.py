@@ -1,7 +1,7 @@
 """Make the instances of the suite, prove their fronts, and run the algorithms whose results are stored beside them.
 
-    python benchmarks/make_suite.py [NAME ...]     the instances that are not there yet, or those that are named
-    python benchmarks/make_suite.py --baselines [NAME ...]    the stored results, anew: all, or those of the named
+    python -m benchmarks.suite.make [NAME ...]     the instances that are not there yet, or those that are named
+    python -m benchmarks.suite.make --baselines [NAME ...]    the stored results, anew: all, or those of the named
 
 An instance is never edited, only succeeded: the program refuses to write one that is there. Whoever wants it otherwise
 adds one with the next version.
@@ -23,10 +23,10 @@ import numpy as np
 from moocore import is_nondominated
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
-from suite_features import features, support
-from suite_package import in_whole_numbers, of_package
-from suite_tables import TABLES, Table
 
+from benchmarks.suite.features import features, support
+from benchmarks.suite.package import in_whole_numbers, of_package
+from benchmarks.suite.tables import TABLES, Table
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.operators import (
     BitStringSampling,
@@ -42,7 +42,7 @@ from pymoo_anon.suite import Instance, load, names
 from pymoo_anon.suite.files import CONTRIBUTION, certificate_file, front_file, instance_file, result_file
 from pymoo_anon.suite.trees import n_cuts
 
-DATA = Path(__file__).parents[1] / "pymoo_anon" / "suite" / "data"
+DATA = Path(__file__).parents[2] / "pymoo_anon" / "suite" / "data"
 ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
 SEEDS = range(1, 8)
 

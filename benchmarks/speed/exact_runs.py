@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from peers import ByNumpy
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.callback import Callback
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
 from pymoo.termination.max_time import TimeBasedTermination
-from tables import BELOW_15, crossover_problem, large_table, preference_table
 
+from benchmarks.speed.peers import ByNumpy
+from benchmarks.tables import BELOW_15, crossover_problem, large_table, preference_table
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import RepresentationRatio

@@ -1,6 +1,6 @@
 """How far it goes: rows aggregated, searched, released and verified by each engine, every step in its own process.
 
-    python benchmarks/scale.py [--rows 1000000 ...] [--engines duckdb ...] [--no-csv]
+    python -m benchmarks.speed.scale [--rows 1000000 ...] [--engines duckdb ...] [--no-csv]
 
 Invented rows of the census, nine columns, go to a Parquet file in chunks. Each step then starts anew: its seconds count
 neither the start of Python nor compilation, its memory is the most that the process ever held. DuckDB is told to use at
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import record
+from benchmarks import record
 
 ROWS = (10**6, 10**7, 10**8)
 ENGINES = ("duckdb", "polars", "pandas", "dask", "spark")
@@ -165,7 +165,12 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
 
 def measured(*arguments: str) -> dict[str, Any]:
     """A step in a process of its own: what it says, and the most memory that it held."""
-    done = subprocess.run([sys.executable, __file__, "--step", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed.scale", "--step", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or ["killed"])[-1]}
     return json.loads(done.stdout.splitlines()[-1])

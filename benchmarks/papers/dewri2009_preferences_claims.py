@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import record
 from scipy import stats
-from tables import preference_table
+
+from benchmarks import record
+from benchmarks.tables import preference_table
 
 SEEDS = range(1, 11)
 KS = (2, 5, 10, 25, 50, 100)

@@ -1,6 +1,6 @@
 """The table of the papers' claims, `results/claims.md`, from what the benchmarks have found.
 
-    python benchmarks/claims.py
+    python -m benchmarks.papers.claims
 
 Every claim of `results/NAME.json` becomes a row; a paper without results, or results without claims, are an error. The
 results of a paper that works out examples hold these instead: section, what, the paper's numbers and ours; an example
@@ -13,7 +13,7 @@ import json
 import re
 from fractions import Fraction
 
-import record
+from benchmarks import record
 
 #: By benchmark, the paper it reruns.
 PAPERS = {
@@ -41,11 +41,11 @@ def claims(name: str) -> list[dict[str, str]]:
     """
     path = record.RESULTS / f"{name}.json"
     if not path.is_file():
-        raise ValueError(f"results must be in {path}; python benchmarks/{name}.py writes them")
+        raise ValueError(f"results must be in {path}; python -m benchmarks.papers.{name} writes them")
     results = json.loads(path.read_text(encoding="utf-8"))
     found = results.get("claims") or [example(*row) for row in results.get("paper", [])]
     if not found:
-        raise ValueError(f"{path} must hold claims, got none; python benchmarks/{name}.py writes them")
+        raise ValueError(f"{path} must hold claims, got none; python -m benchmarks.papers.{name} writes them")
     for one in found:
         if not all(one.get(part) for part in record.CLAIM) or one["verdict"] not in record.VERDICTS:
             raise ValueError(f"{path} must tell of each claim {', '.join(record.CLAIM)}, got {one}")
@@ -77,11 +77,11 @@ def text() -> str:
         "# What the papers say, and what is found here",
         "The papers' hierarchies, taxonomies and weights are unknown, so their figures are a reference. A claim that "
         "was looked at in several cases holds in part where it holds in some of them; each benchmark's page tells the "
-        "tests. `python benchmarks/claims.py` makes this page from the results.",
+        "tests. `python -m benchmarks.papers.claims` makes this page from the results.",
         record.markdown(["paper", *record.VERDICTS], counts),
     ]
     for name, of in found.items():
-        parts += [f"## {PAPERS[name]}", f"`python benchmarks/{name}.py`", record.claims_table(of)]
+        parts += [f"## {PAPERS[name]}", f"`python -m benchmarks.papers.{name}`", record.claims_table(of)]
     return "\n\n".join(parts) + "\n"
 
 

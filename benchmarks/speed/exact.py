@@ -1,6 +1,6 @@
 """Proofs by branch and bound: what they cost, and how far off they are where they do not close.
 
-    python benchmarks/exact.py [--only stored large strings long_strings unstored local_search]
+    python -m benchmarks.speed.exact [--only stored large strings long_strings unstored local_search]
 
 The five sets of objectives of Dewri et al. 2010 on Adult with at most 301 suppressed tuples; Adult with twelve
 quasi-identifiers; and bit strings: Lunacek et al.'s problem, fronts of k and loss, the metrics of Bayardo and Agrawal's
@@ -18,14 +18,14 @@ import resource
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import record
-from exact_runs import REPEATS, RUNS
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from benchmarks import record
+from benchmarks.speed.exact_runs import REPEATS, RUNS
 
 
 def run(part: str) -> dict:
@@ -155,7 +155,7 @@ def main() -> None:
     figures = {part: earlier[part] for part in RUNS if part in earlier}
     for part in asked:
         if part in PAGES:
-            subprocess.run([sys.executable, Path(__file__).with_name(f"{part}.py")], check=True)
+            subprocess.run([sys.executable, "-m", f"benchmarks.speed.{part}"], check=True)
             continue
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             figures[part] = pool.submit(run, part).result()

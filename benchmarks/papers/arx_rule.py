@@ -1,6 +1,6 @@
 """ARX's rule of suppression: the least loss under constraints and limits, beside a plain program that tries every node.
 
-    python benchmarks/arx_rule.py
+    python -m benchmarks.papers.arx_rule
 
 Adult with the packaged hierarchies, all 17,920 nodes. The plain program groups the rows of every node with pandas,
 leaves out the classes that break a constraint, and keeps the least general loss of the nodes that lose no more rows
@@ -13,9 +13,9 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import record
 from pymoo.optimize import minimize
 
+from benchmarks import record
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import (

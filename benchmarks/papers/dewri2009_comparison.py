@@ -1,6 +1,6 @@
 """Dewri et al. 2009, *On the comparison of microdata disclosure control algorithms*: its numbers, and Adult's fronts.
 
-    python benchmarks/dewri2009_comparison.py
+    python -m benchmarks.papers.dewri2009_comparison
 
 Every number of the paper beside ours, then what the comparators say of the exact fronts of Adult: whether they rank as
 k does, where they differ most, and for whom. About a minute; needs Adult.
@@ -13,14 +13,14 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import record
-from dewri2009_tables import GENERALIZATIONS, HIERARCHIES, OTHER_AGES, ROWS, T1, TABLE, WIDER_AGES
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 from pymoo.optimize import minimize
 from scipy import stats
 
+from benchmarks import record
+from benchmarks.papers.dewri2009_tables import GENERALIZATIONS, HIERARCHIES, OTHER_AGES, ROWS, T1, TABLE, WIDER_AGES
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.comparison import (
     BreachProbability,

@@ -1,6 +1,6 @@
 """Lunacek et al. 2006: Figures 4 and 5, a line for each claim, and the study beside the proven optimum.
 
-    python benchmarks/lunacek2006.py [--parts trials iyengar starts proof fronts preferences] [--again]
+    python -m benchmarks.papers.lunacek2006 [--parts trials iyengar starts proof fronts preferences] [--again]
 
 GENITOR on Adult's bit strings, 15 trials of 30,000 evaluations with populations of 200, 500 and 1,000. TRAD is
 two-point reduced surrogate crossover, bit mutation and the nearest valid string. NEW is constraint-preserving
@@ -35,14 +35,23 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import record
-from lunacek2006_claims import EVALUATIONS, GRID, NEAR, POPULATIONS, READINGS, TRIALS, Trials, claims_of
-from lunacek2006_optimum import THRESHOLDS, draw_fronts, paragraphs
-from lunacek2006_runs import RATE, run
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from tables import crossover_problem
 
+from benchmarks import record
+from benchmarks.papers.lunacek2006_claims import (
+    EVALUATIONS,
+    GRID,
+    NEAR,
+    POPULATIONS,
+    READINGS,
+    TRIALS,
+    Trials,
+    claims_of,
+)
+from benchmarks.papers.lunacek2006_optimum import THRESHOLDS, draw_fronts, paragraphs
+from benchmarks.papers.lunacek2006_runs import RATE, run
+from benchmarks.tables import crossover_problem
 from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ReducedSurrogateCrossover
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Taxonomy

@@ -1,6 +1,6 @@
 """What pycanon says of the privacy and loss models that it can be trusted with, beside this package.
 
-    python benchmarks/models.py
+    python -m benchmarks.papers.models
 
 Random nodes of Adult's lattice with few classes, nothing suppressed: pycanon compares with the released table's
 distribution, which then is the input's. About two minutes; needs Adult, and pycanon, whose pinned requirements are
@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-import record
 
+from benchmarks import record
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import (
     AlphaDeassociation,

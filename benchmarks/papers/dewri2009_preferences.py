@@ -1,6 +1,6 @@
 """Figures 1 to 4 of Dewri et al. 2009 (privacy bias preferences), and a line for each claim of the paper.
 
-    python benchmarks/dewri2009_preferences.py
+    python -m benchmarks.papers.dewri2009_preferences
 
 NSGA-II with the paper's selection rule on Adult's 105 bits: population 100, 50,000 evaluations, single-point crossover
 at 0.8, bit mutation at 0.001; 10 seeds each. The paper does not print its weight vectors; those below follow what its
@@ -14,8 +14,12 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-import record
-from dewri2009_preferences_claims import (
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from pymoo.optimize import minimize
+
+from benchmarks import record
+from benchmarks.papers.dewri2009_preferences_claims import (
     BIASES,
     EXPERIMENTS,
     FAR,
@@ -27,10 +31,6 @@ from dewri2009_preferences_claims import (
     adult,
     claims_of,
 )
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from pymoo.optimize import minimize
-
 from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.problems import PreferenceProblem
 

@@ -1,8 +1,8 @@
 """Operators under the lens: which crossover, mutation, sampling and selection for which space; parameters of PBG-EA.
 
-    python benchmarks/operators.py                     all parts, 31 seeds
-    python benchmarks/operators.py --only levels       one part anew; the others stay
-    python benchmarks/operators.py --quick             small problems of invented rows, 3 seeds
+    python -m benchmarks.moeas.operators                     all parts, 31 seeds
+    python -m benchmarks.moeas.operators --only levels       one part anew; the others stay
+    python -m benchmarks.moeas.operators --quick             small problems of invented rows, 3 seeds
 
 One thing is changed at a time. The parts `levels` and `strings` put operators of this package and plain ones of pymoo
 into NSGA-II with a population of 25, the part `pbgea` changes parameters of PBG-EA. Runs are looked at after so many
@@ -22,12 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import record
-from exact_runs import glm, k
-from moeas_problems import QUICK_TASKS, TASKS
-from moeas_references import by_branch_and_bound
-from moeas_runs import Budgets, Judge, judged, run, values_of
-from moeas_statistics import LEVEL, effect, holm, interval, median, p_value
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.hux import HUX
@@ -39,8 +33,14 @@ from pymoo.operators.mutation.nom import NoMutation
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
-from tables import crossover_problem
 
+from benchmarks import record
+from benchmarks.moeas.problems import QUICK_TASKS, TASKS
+from benchmarks.moeas.references import by_branch_and_bound
+from benchmarks.moeas.runs import Budgets, Judge, judged, run, values_of
+from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
+from benchmarks.speed.exact_runs import glm, k
+from benchmarks.tables import crossover_problem
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.datasets import load_taxonomy, make_census
 from pymoo_anon.datasets.adult import TAXONOMIES

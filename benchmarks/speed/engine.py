@@ -1,6 +1,6 @@
 """How fast a generalization is evaluated, against what else one would do, in one run.
 
-    python benchmarks/engine.py
+    python -m benchmarks.speed.engine
 
 Adult with eight quasi-identifiers, at most 1 % of the tuples suppressed. Before anything is timed, the programs have to
 agree on every node. About nine minutes; needs Adult, and pycanon for one of the rows (left out where it is missing).
@@ -16,14 +16,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
-import record
-from peers import ByNumpy, ByPandas, ByPycanon
 from pymoo.core.algorithm import Algorithm
 from pymoo.optimize import minimize
-from tables import crossover_problem, preference_table
 
+from benchmarks import record
+from benchmarks.speed.peers import ByNumpy, ByPandas, ByPycanon
+from benchmarks.tables import crossover_problem, preference_table
 from pymoo_anon.algorithms import GENITOR, PBGEA, BranchAndBound, ExhaustiveSearch, PreferenceNSGA2
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
@@ -143,11 +144,11 @@ def roofline(us: float) -> str:
 def first_calls() -> tuple[float, float]:
     """Seconds of the first node in a new process: with nothing compiled yet, and with numba's cache on disk."""
     code = (
-        "import time, engine; p = engine.problem(); began = time.perf_counter()\n"
+        "import time; from benchmarks.speed import engine; p = engine.problem(); began = time.perf_counter()\n"
         "p.compute(p.nodes(0, 1)); print(time.perf_counter() - began)"
     )
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.path.dirname(__file__)}
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(Path(__file__).parents[2])}
         cold, warm = (
             float(subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)) for _ in range(2)
         )

@@ -8,8 +8,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from exact_runs import SETS, cm, glm, k, l, s_k
-from moeas_runs import Budget, Budgets
 from pymoo.algorithms.moo.age2 import AGEMOEA2
 from pymoo.algorithms.moo.ctaea import CTAEA
 from pymoo.algorithms.moo.moead import MOEAD
@@ -21,8 +19,10 @@ from pymoo.algorithms.moo.spea2 import SPEA2, SPEA2Survival
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.util.ref_dirs import get_reference_directions
-from tables import crossover_problem, large_table
 
+from benchmarks.moeas.runs import Budget, Budgets
+from benchmarks.speed.exact_runs import SETS, cm, glm, k, l, s_k
+from benchmarks.tables import crossover_problem, large_table
 from pymoo_anon.algorithms import PBGEA, BitStringLocalSearch, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.fronts import ParetoArchive
