@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.labels import SUPPRESSED, label_text
 from pymoo_anon.table.domain_values import is_whole, spelled
+from pymoo_anon.table.generalization import SUPPRESSED, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: What the codebook says of a `*` that suppressed rows have.
