@@ -21,7 +21,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
 )
 from pymoo_anon.objectives.bounds.base import Kind
-from pymoo_anon.objectives.bounds.losses import AdditiveLoss
+from pymoo_anon.objectives.bounds.sums import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 

@@ -13,8 +13,7 @@ from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, least_val
 from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds.base import Bounding
-from pymoo_anon.objectives.bounds.cases import suppressible
+from pymoo_anon.objectives.bounds.base import Bounding, suppressible
 from pymoo_anon.objectives.bounds.worst_class import Hereditary
 from pymoo_anon.problems.lattice import LatticeProblem
 

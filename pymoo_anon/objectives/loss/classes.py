@@ -12,8 +12,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add_times
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
-from pymoo_anon.objectives.bounds.gains import ClassGains
-from pymoo_anon.objectives.bounds.losses import MajorityLoss, RisingLoss, RisingSum
+from pymoo_anon.objectives.bounds.sums import ClassGains, MajorityLoss, RisingLoss, RisingSum
 
 
 class ClassificationMetric(ColumnObjective):
