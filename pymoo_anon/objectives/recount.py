@@ -12,8 +12,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
-from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.roles import fitted
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
 
 
 class _Missing:

@@ -19,7 +19,7 @@ from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
 from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.roles import names_of
+from pymoo_anon.table.microdata import names_of
 
 
 class RecountError(ValueError):

@@ -15,7 +15,7 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.roles import names_of
+from pymoo_anon.table.microdata import names_of
 
 # What a subclass may say anew of a measure without another value.
 _WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}

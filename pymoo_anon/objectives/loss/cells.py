@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import add_times
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.base import Bounding
