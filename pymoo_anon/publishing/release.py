@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.recount import Recount
 from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.roles import names_of
+from pymoo_anon.table.microdata import names_of
 
 
 class RecountError(ValueError):
@@ -33,8 +33,8 @@ class Release:
     Attributes:
         frame: The table: of the kind of frame that was given, quasi-identifiers as text, rows sorted by all values.
         claims: A row per measure: `measure`, its name; `promised`, what the search found; `recounted`, what the release
-            holds; `holds`. The last two are None for a measure that cannot be counted again: one of one's own, or one
-            that reads a quasi-identifier.
+            holds; `holds`. The last two are None for a measure that cannot be counted again: it defines no
+            `recount`, or reads a quasi-identifier.
         n_suppressed: Number of rows that are suppressed.
         suppressed: What became of them, "mark" or "drop".
     """
