@@ -1,5 +1,6 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
+from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, neighbours
 from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, choose, explain
@@ -14,6 +15,7 @@ __all__ = [
     "RecountError",
     "Release",
     "choose",
+    "codebook",
     "evidence",
     "explain",
     "neighbours",

@@ -33,8 +33,8 @@ class Release:
     Attributes:
         frame: The table: of the kind of frame that was given, quasi-identifiers as text, rows sorted by all values.
         claims: A row per measure: `measure`, its name; `promised`, what the search found; `recounted`, what the release
-            holds; `holds`. The last two are None for a measure that cannot be counted again: one of one's own, or one
-            that reads a quasi-identifier.
+            holds; `holds`. The last two are None for a measure that cannot be counted again: it defines no
+            `recount`, or reads a quasi-identifier.
         n_suppressed: Number of rows that are suppressed.
         suppressed: What became of them, "mark" or "drop".
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouper import Grouper
-from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import coded, combinations_of
