@@ -1,6 +1,6 @@
 """Estimate the network of `make_census` from Adult, and say how near the invented table comes to it.
 
-    python benchmarks/estimate_census.py [--write]
+    python -m benchmarks.estimate_census [--write]
 
 Chow and Liu 1968: of all tree-shaped networks, the one whose edges have the greatest sum of mutual informations is
 nearest to the data. `--write` replaces `pymoo_anon/datasets/census.json`.

@@ -1,6 +1,6 @@
 """The report of a release, and its six views as pictures.
 
-    python benchmarks/report_pictures.py [--folder FOLDER]
+    python -m benchmarks.report_pictures [--folder FOLDER]
 
 Adult where its rows are at hand (PYMOO_ANON_DATA), else the invented census. The front is proven; the release has the
 least loss of those whose risk is at most 0.09. Needs Chromium and playwright.

@@ -2,7 +2,6 @@
 
 import re
 
-import dewri2009_tables as paper
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +11,7 @@ from strategies import nodes, tables
 from test_properties import by_rows, drawn, of_rows
 from vectors import REAL, WHOLE, groups, table_of
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import (
     BreachProbability,
     ClassSize,

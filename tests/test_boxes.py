@@ -12,10 +12,9 @@ from pymoo.optimize import minimize
 from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs import boxes as proofs
 from pymoo_anon.algorithms.proofs.base import share_off
-from pymoo_anon.algorithms.proofs.boxes import proof as proofs
-from pymoo_anon.algorithms.proofs.boxes.corners import Box, Corners
-from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
+from pymoo_anon.algorithms.proofs.boxes import Box, BoxProof, Corners
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import (

@@ -2,9 +2,10 @@
 
 import json
 
-import claims
 import pytest
-import record
+
+from benchmarks import record
+from benchmarks.papers import claims
 
 
 def test_the_table_is_made_of_the_results():
@@ -25,7 +26,7 @@ def test_every_claim_is_a_row_under_its_paper(results):
     page = claims.text()
     for number, (name, reference) in enumerate(claims.PAPERS.items()):
         part = page.split(f"## {reference}")[1].split("## ")[0]
-        assert f"`python benchmarks/{name}.py`" in part
+        assert f"`python -m benchmarks.papers.{name}`" in part
         (row,) = [line for line in part.splitlines() if f"claim {number}" in line]
         verdict = "holds" if number > 1 else "holds in part"
         assert [cell.strip() for cell in row.strip("|").split("|")] == ["7", f"claim {number}", verdict, "0.96", "0.94"]
@@ -33,7 +34,9 @@ def test_every_claim_is_a_row_under_its_paper(results):
 
 def test_a_paper_without_results_is_an_error(results):
     (results / "lunacek2006.json").unlink()
-    with pytest.raises(ValueError, match=r"results must be in .*lunacek2006\.json; python benchmarks/lunacek2006\.py"):
+    with pytest.raises(
+        ValueError, match=r"results must be in .*lunacek2006\.json; python -m benchmarks\.papers\.lunacek2006"
+    ):
         claims.text()
 
 

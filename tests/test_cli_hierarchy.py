@@ -16,7 +16,7 @@ from pymoo_anon.cli.data import find_inputs
 from pymoo_anon.cli.folders import by_column
 from pymoo_anon.cli.tables import table_of
 from pymoo_anon.table import Hierarchy
-from pymoo_anon.table.drafts.choice import KINDS
+from pymoo_anon.table.drafts import KINDS
 
 
 @pytest.fixture(autouse=True)

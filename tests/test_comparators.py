@@ -3,7 +3,6 @@
 import math
 import re
 
-import dewri2009_tables as paper
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,6 +25,7 @@ from vectors import (
     weakly_dominates,
 )
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import (
     Comparator,
     Coverage,

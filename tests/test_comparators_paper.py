@@ -1,9 +1,9 @@
 """Every number that Dewri et al. 2009 (comparison of disclosure control algorithms) work out, from its Table 1."""
 
-import dewri2009_tables as paper
 import pytest
 from vectors import SIZES, UTILITIES, measured
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import (
     BreachProbability,
     Coverage,

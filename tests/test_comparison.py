@@ -2,7 +2,6 @@
 
 import re
 
-import dewri2009_tables as paper
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import nodes, tables
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import (
     ClassSize,
     Comparison,

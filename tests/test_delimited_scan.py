@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.table import delimited_scan
-from pymoo_anon.table.delimited_scan import scanned
+from pymoo_anon.table import delimited
+from pymoo_anon.table.delimited import scanned
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def rows_by_python(text):
 def test_right_is_what_python_reads(file, text, block):
     file.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited_scan, "_BLOCK", block)
+        patch.setattr(delimited, "_BLOCK", block)
         got = scanned(file, ",")
     rows = rows_by_python(text)
     assert got.right == (rows is not None)

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pymoo_anon.table import Hierarchy, Microdata, check_hierarchy, draft_hierarchy
-from pymoo_anon.table.drafts.choice import KINDS
+from pymoo_anon.table.drafts import KINDS
 
 DATES = st.dates(date(1900, 1, 1), date(2100, 12, 31))
 CODES = st.from_regex(r"\A[A-Z][0-9]{2}(\.[0-9]{1,3})?\Z") | st.from_regex(r"\A0[0-9]{4}\Z")

@@ -3,12 +3,13 @@
 import json
 import sys
 
-import lunacek2006
 import numpy as np
 import pytest
-import record
-from lunacek2006_claims import Trials
-from lunacek2006_optimum import beside, best_known, curve, of_task
+
+from benchmarks import record
+from benchmarks.papers import lunacek2006
+from benchmarks.papers.lunacek2006_claims import Trials
+from benchmarks.papers.lunacek2006_optimum import beside, best_known, curve, of_task
 
 
 @pytest.fixture

@@ -3,23 +3,23 @@
 import json
 from itertools import product
 
-import moeas
 import numpy as np
 import pandas as pd
 import pytest
-import record
 from hypothesis import given
 from hypothesis import strategies as st
-from moeas_pages import marks, part_page
-from moeas_pictures import LEAST, LOOKS, course
-from moeas_problems import ALGORITHMS, TASKS, refusal
-from moeas_references import BestKnown
-from moeas_runs import BEYOND, Budgets, Judge, Log, check_log, judged, replay, run
-from moeas_statistics import interval, median
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.termination import NoTermination
 from tasks import minimal
 
+from benchmarks import record
+from benchmarks.moeas import study as moeas
+from benchmarks.moeas.pages import marks, part_page
+from benchmarks.moeas.pictures import LEAST, LOOKS, course
+from benchmarks.moeas.problems import ALGORITHMS, TASKS, refusal
+from benchmarks.moeas.references import BestKnown
+from benchmarks.moeas.runs import BEYOND, Budgets, Judge, Log, check_log, judged, replay, run
+from benchmarks.moeas.statistics import interval, median
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation

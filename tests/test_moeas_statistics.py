@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moeas_statistics import effect, holm, interval, median, p_value
+
+from benchmarks.moeas.statistics import effect, holm, interval, median, p_value
 
 SAMPLES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, np.inf]), min_size=1, max_size=12)
 

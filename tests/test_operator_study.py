@@ -3,11 +3,11 @@
 import json
 
 import numpy as np
-import operators as study
 import pytest
-import record
-from exact_runs import glm, k
 
+from benchmarks import record
+from benchmarks.moeas import operators as study
+from benchmarks.speed.exact_runs import glm, k
 from pymoo_anon import operators
 from pymoo_anon.datasets import make_census
 from pymoo_anon.operators import Neighborhood

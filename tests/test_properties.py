@@ -7,7 +7,6 @@ import dataclasses
 import pickle
 import re
 
-import dewri2009_tables as paper
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from strategies import nodes, policies, rule_of, tables
 from vectors import groups, table_of
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import (
     BreachProbability,
     ClassSize,

@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, partitions, policies, rule_of, tables
 from test_release import HIERARCHIES, HOSPITAL, all_measures
 
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, KMap, TCloseness
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, KMap
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.publishing.release import recode
-from pymoo_anon.table import Below, Microdata, Violating
+from pymoo_anon.table import Microdata
 
 
 @st.composite

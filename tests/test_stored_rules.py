@@ -7,7 +7,7 @@ from tasks import found, invented, sorted_rows
 from test_violating import invented_frame
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.stored.rules import Measures
+from pymoo_anon.algorithms.proofs.stored.known import Measures
 from pymoo_anon.engine.refuting import cells_of
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -21,7 +21,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
 )
 from pymoo_anon.objectives.bounds.base import Kind
-from pymoo_anon.objectives.bounds.losses import AdditiveLoss
+from pymoo_anon.objectives.bounds.sums import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 

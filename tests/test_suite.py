@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import make_suite
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,10 +19,11 @@ from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
 from pymoo.optimize import minimize
-from suite_features import support
-from suite_package import in_whole_numbers, of_package
 from test_suite_counts import points
 
+from benchmarks.suite import make as make_suite
+from benchmarks.suite.features import support
+from benchmarks.suite.package import in_whole_numbers, of_package
 from pymoo_anon import suite
 from pymoo_anon.suite.measures import LARGER_IS_BETTER
 from pymoo_anon.suite.verify import Space, main

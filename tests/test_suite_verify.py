@@ -5,12 +5,12 @@ import re
 import shutil
 from pathlib import Path
 
-import make_suite
 import numpy as np
 import pytest
-from suite_features import support
-from suite_tables import Table, skewed, widths
 
+from benchmarks.suite import make as make_suite
+from benchmarks.suite.features import support
+from benchmarks.suite.tables import Table, skewed, widths
 from pymoo_anon import suite
 from pymoo_anon.suite.verify import digest, faults, main
 

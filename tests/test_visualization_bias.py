@@ -3,12 +3,12 @@
 import os
 import re
 
-import dewri2009_tables as paper
 import numpy as np
 import pytest
 from hypothesis import given
 from vectors import REAL, groups, table_of
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import BreachProbability, ClassSize, PropertyVector, TupleLoss
 from pymoo_anon.visualization import plot_quantiles, plot_tuples, quantile_picture, tuple_picture
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import dewri2009_tables as paper
 import numpy as np
 from hypothesis import strategies as st
 
+from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import ClassSize, Comparator, PropertyVector, TupleUtility
 from pymoo_anon.engine import DistinctTuples
 

@@ -12,8 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Bounding, Suppressible
-from pymoo_anon.objectives.bounds.cases import suppressible
+from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import AtMost, Violating

@@ -17,8 +17,8 @@ from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import clear_errors, standard_output
 from pymoo_anon.cli.output import put_in_place, tried
 from pymoo_anon.cli.tables import columns_of, read_columns
-from pymoo_anon.table.drafts.base import Draft
-from pymoo_anon.table.drafts.choice import draft_hierarchy
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy
 
 # Fewer rows do not tell an identifier.
 _TELLING = 20

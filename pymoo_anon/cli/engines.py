@@ -14,7 +14,7 @@ import pandas as pd
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.plain_csv import BLANKS, Dialect, dialect_of, read_frame
 from pymoo_anon.cli.sources import Reading, Source
-from pymoo_anon.table.delimited_scan import scanned
+from pymoo_anon.table.delimited import scanned
 
 # A file of so many bytes is read by DuckDB where that is installed and no engine is named.
 _LARGE = 50 * 10**6

@@ -24,8 +24,8 @@ from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
 from pymoo_anon.cli.sources import Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.drafts.base import Draft
-from pymoo_anon.table.drafts.choice import draft_hierarchy
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy
 
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"

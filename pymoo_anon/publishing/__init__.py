@@ -1,6 +1,7 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
 from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
+from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, neighbours
 from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, explain
@@ -18,6 +19,7 @@ __all__ = [
     "Release",
     "Step",
     "choose",
+    "codebook",
     "evidence",
     "explain",
     "neighbours",

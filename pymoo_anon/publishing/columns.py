@@ -12,8 +12,7 @@ from pymoo_anon.publishing.frames import missing, renamed
 from pymoo_anon.publishing.verify import object_frame
 from pymoo_anon.publishing.wording import column_name, listed, share
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.roles import names_of
+from pymoo_anon.table.microdata import Microdata, names_of
 
 #: By what rows are unique, in the order of `Release.uniqueness`.
 BY = ("kept columns", "kept columns and quasi-identifiers")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty, Precision
+from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NonUniformEntropy, NormalizedWeightedPenalty, Precision
 from pymoo_anon.objectives.loss.classes import (
     AverageClassSize,
     ClassificationMetric,
@@ -17,10 +17,9 @@ from pymoo_anon.objectives.loss.classes import (
     KLDivergence,
     NormalizedClassDispersion,
 )
-from pymoo_anon.objectives.loss.entropy import NonUniformEntropy
-from pymoo_anon.publishing.recount import MISSING, Recount, values_of
+from pymoo_anon.objectives.recount import MISSING, Recount, values_of
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.roles import fitted
+from pymoo_anon.table.hierarchy import fitted
 
 
 def general_loss(recount: Recount, objective: GeneralLossMetric) -> float:

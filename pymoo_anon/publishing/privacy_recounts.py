@@ -24,7 +24,7 @@ from pymoo_anon.objectives.privacy.diversity import (
     SquaredValueCounts,
 )
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, MarketerRisk, ProsecutorRisk, SquaredClassSizes
-from pymoo_anon.publishing.recount import Recount, values_of
+from pymoo_anon.objectives.recount import Recount, values_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
 

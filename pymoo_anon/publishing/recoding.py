@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.frames import Frame, Renamed, lookup, missing
-from pymoo_anon.publishing.labels import SUPPRESSED, label_texts
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import coded, combinations_of
-from pymoo_anon.table.generalization import Generalization
-from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.roles import fitted
 
 #: The Boolean column that tells which rows are suppressed.
 FLAG = "suppressed"

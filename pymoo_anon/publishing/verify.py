@@ -11,13 +11,13 @@ import pandas as pd
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.publishing.loss_recounts import LOSSES
 from pymoo_anon.publishing.privacy_recounts import PRIVACY
-from pymoo_anon.publishing.recount import Recount
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.roles import names_of
+from pymoo_anon.table.microdata import names_of
 
 _RECOUNTS = {**PRIVACY, **LOSSES}
 

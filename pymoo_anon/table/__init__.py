@@ -1,7 +1,7 @@
 """Tables about persons: microdata, what its values generalize to, and what is suppressed."""
 
-from pymoo_anon.table.drafts.base import Draft
-from pymoo_anon.table.drafts.choice import draft_hierarchy
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy

@@ -1,4 +1,8 @@
-"""Delimited text: what encoding and which separator a file has, and its rows, nothing shifted and nothing lost."""
+"""Delimited text: its encoding, separator and rows, and a look at a file of any size.
+
+RFC 4180 says what quotes mean, and most files keep to it. Where one does not, readers differ: a quote inside an
+unquoted field, a lone carriage return, a blank line. Such files are read by this program's own reader, cell by cell.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,13 @@ import io
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
 
 #: The separators that are recognised.
 SEPARATORS = (",", ";", "\t")
@@ -74,3 +85,143 @@ def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
             yield row
     except csv.Error as error:
         raise ValueError(f"{name} must have quotes closed, got in row {number + 1}: {error}") from None
+
+
+# Bytes that are looked at together.
+_BLOCK = 1 << 24
+
+# Fields are no longer for Python's own reader, which says so in its error.
+_LONGEST = 131_072
+
+_QUOTE, _CR, _LF = ord('"'), ord("\r"), ord("\n")
+
+# Where a reader is in a row: before a field, in one without quotes, in one with, after a quote in one with, or behind a
+# carriage return that ended a row.
+_BEFORE, _BARE, _QUOTED, _CLOSED, _RETURNED = range(5)
+
+# Places of the state that travels from block to block: where the reader is, fields of the row before this one, fields
+# of the first row or -1, rows, and the bytes of this field in earlier blocks.
+_WHERE, _FIELDS, _WIDTH, _ROWS, _BYTES = range(5)
+# What was seen: rows of unequal length, broken quotes and NULs; what readers differ about; both kinds of line ends;
+# line ends inside quotes.
+_WRONG, _DOUBTFUL, _UNIX, _WINDOWS, _INSIDE = range(5, 10)
+_N_STATES = 10
+
+
+class Scan(NamedTuple):
+    """What a look at a file tells.
+
+    Attributes:
+        right: Whether all rows have equally many fields, quotes are closed, and the text is UTF-8.
+        certain: Whether every reader of CSV takes the file for the same cells.
+        line_ends_inside: Whether a field holds a line end.
+        n_rows: Number of rows, the first one included.
+        n_fields: Number of fields of the first row.
+    """
+
+    right: bool
+    certain: bool
+    line_ends_inside: bool
+    n_rows: int
+    n_fields: int
+
+
+def scanned(path: Path, separator: str) -> Scan:
+    """Look at every byte of a file."""
+    state = np.zeros(_N_STATES, dtype=np.int64)
+    state[_WIDTH] = -1
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    certain = True
+    with path.open("rb") as file:
+        # A byte order mark is a part of the first name to some readers.
+        if file.read(3) == codecs.BOM_UTF8:
+            certain = False
+        file.seek(0)
+        while block := file.read(_BLOCK):
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError:
+                return Scan(False, False, False, 0, 0)
+            _look(np.frombuffer(block, dtype=np.uint8), ord(separator), state)
+    if state[_WHERE] in (_BARE, _QUOTED, _CLOSED) or state[_FIELDS] > 0:
+        _end_row(state)
+    cut = bool(decoder.getstate()[0])
+    right = not state[_WRONG] and state[_WHERE] != _QUOTED and state[_ROWS] > 0 and not cut
+    doubts = state[_DOUBTFUL] or (state[_UNIX] and state[_WINDOWS]) or state[_WHERE] == _RETURNED
+    certain = certain and not doubts and state[_BYTES] <= _LONGEST
+    return Scan(bool(right), bool(right and certain), bool(state[_INSIDE]), int(state[_ROWS]), int(state[_WIDTH]))
+
+
+@njit(cache=True)
+def _end_row(state: NDArray[np.int64]) -> None:
+    """Count a row that ends, and compare its fields with those of the first."""
+    fields = state[_FIELDS] + 1
+    if state[_WIDTH] < 0:
+        state[_WIDTH] = fields
+    elif state[_WIDTH] != fields:
+        state[_WRONG] = 1
+    state[_ROWS] += 1
+    state[_FIELDS] = 0
+
+
+@njit(cache=True)
+def _end_line(state: NDArray[np.int64], where: int, byte: int) -> int:
+    """Take a line end outside quotes, and say where the reader is behind it."""
+    if where == _BEFORE and state[_FIELDS] == 0:
+        # A blank line is a row to some readers.
+        state[_DOUBTFUL] = 1
+    else:
+        _end_row(state)
+    if byte == _LF:
+        state[_UNIX] = 1
+        return _BEFORE
+    return _RETURNED
+
+
+@njit(cache=True)
+def _look(block: NDArray[np.uint8], separator: int, state: NDArray[np.int64]) -> None:
+    """Go on through a file: every byte moves the reader, as the dialect says."""
+    special = np.zeros(256, dtype=np.bool_)
+    special[0] = special[_LF] = special[_CR] = special[_QUOTE] = special[separator] = True
+    where, begin = state[_WHERE], -state[_BYTES]
+    for i, byte in enumerate(block):
+        if where == _BARE and not special[byte]:
+            continue
+        if byte == 0:
+            state[_WRONG] = 1
+        if where == _RETURNED:
+            where = _BEFORE
+            if byte == _LF:
+                state[_WINDOWS] = 1
+                begin = i + 1
+                continue
+            state[_DOUBTFUL] = 1
+        if where == _QUOTED:
+            if byte == _QUOTE:
+                where = _CLOSED
+            elif byte == _LF:
+                state[_INSIDE] = 1
+            elif byte == _CR:
+                # Some readers turn it into another line end.
+                state[_DOUBTFUL] = 1
+        elif byte in (separator, _LF, _CR):
+            if i - begin > _LONGEST:
+                state[_DOUBTFUL] = 1
+            begin = i + 1
+            if byte == separator:
+                state[_FIELDS] += 1
+                where = _BEFORE
+                continue
+            where = _end_line(state, where, byte)
+        elif byte == _QUOTE:
+            if where == _BARE:
+                state[_DOUBTFUL] = 1
+            else:
+                # The first of a field, or the second of two.
+                where = _QUOTED
+        elif where == _CLOSED:
+            state[_WRONG] = 1
+            where = _BARE
+        else:
+            where = _BARE
+    state[_WHERE], state[_BYTES] = where, len(block) - begin

@@ -142,3 +142,11 @@ def is_day(value: Any) -> bool:
     if isinstance(value, datetime):
         return value == value and value == datetime(value.year, value.month, value.day)
     return isinstance(value, date)
+
+
+def ascending(values: Sequence[Any]) -> list[Any]:
+    """Values in their order or, where they have none, by type and text."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))

@@ -14,11 +14,9 @@ from typing import Any
 
 from pymoo_anon._messages import repeated
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import is_missing, same_as, spelled
-from pymoo_anon.table.frames import ascending
-from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.domain_values import ascending, is_missing, same_as, spelled
+from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of, without_header
-from pymoo_anon.table.roles import matched
 
 # What messages call the file: whoever shows a finding knows which file it is about.
 _NAME = "the file"

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, ascending
 
 _COUNT = "n"
 
@@ -107,14 +107,6 @@ def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     # factorize gives -1 for what is missing, which is the last place of `rank`.
     rank[-1] = len(values)
     return rank[codes], [values[i] for i in order] + ([None] if (codes < 0).any() else [])
-
-
-def ascending(values: Sequence[Any]) -> list[Any]:
-    """Values in their order or, where they have none, by type and text."""
-    try:
-        return sorted(values)
-    except TypeError:
-        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
 
 def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:

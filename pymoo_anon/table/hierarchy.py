@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Number
+from datetime import date
+from decimal import Decimal
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,19 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.bins import Bins, nested_bins
-from pymoo_anon.table.domain_values import ROOT, Kind, is_whole, numbered, same_as, spelled
+from pymoo_anon.table.domain_values import (
+    ROOT,
+    Kind,
+    Name,
+    ascending,
+    day_of,
+    is_day,
+    is_whole,
+    numbered,
+    same_as,
+    spelled,
+)
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
-from pymoo_anon.table.matching import places
 from pymoo_anon.table.taxonomy import Taxonomy
 
 
@@ -357,3 +369,73 @@ def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Seque
         raise ValueError(
             f"level {level} must be a coarsening of level {level - 1}: it splits the groups {examples(split)}"
         )
+
+
+def places(domain: Sequence[Hashable], bins: Bins | None, values: Sequence[Any]) -> list[int]:
+    """Positions of values in a domain, as `Hierarchy.encode` describes them.
+
+    Returns:
+        A position for each, -1 for a value that is not in the domain.
+    """
+    if bins is not None:
+        missing = len(domain) - 1 if domain[-1] is None else -1
+        return [missing if value is None else bins.find(value) for value in values]
+    positions = {same_as(value): i for i, value in enumerate(domain)}
+    days = _days(domain)
+    return [_place(value, positions, days) for value in values]
+
+
+def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | None, int]) -> int:
+    """The position of one value: its own, that of its text, that of its day, or that of what is missing."""
+    position = positions.get(same_as(value), -1)
+    if position < 0 and isinstance(value, bool):
+        position = positions.get(str(value), positions.get(str(value).lower(), -1))
+    elif position < 0 and not isinstance(value, Number | str):
+        position = positions.get(str(value), -1)
+    if position < 0 and days:
+        position = days.get(day_of(value), -1)
+    if position < 0 and value == "":
+        position = positions.get(None, -1)
+    return position
+
+
+def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
+    """The position of each day of a domain of days; none if a value of it is no day, or a day stands in it twice."""
+    present = [value for value in domain if value is not None]
+    if not all(map(is_day, present)):
+        return {}
+    days = {day_of(value): i for i, value in enumerate(domain) if value is not None}
+    return days if len(days) == len(present) else {}
+
+
+def fitted(
+    name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False
+) -> tuple[Hierarchy, NDArray[np.int64]]:
+    """A hierarchy as it fits a column, and the positions of the column's values in its domain."""
+    try:
+        own = matched(hierarchy, values)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+    if missing:
+        own = own.with_missing()
+    positions = own.encode(values)
+    unknown = [value for value, position in zip(values, positions, strict=True) if position < 0]
+    if unknown:
+        shown = examples(ascending(unknown))
+        text = f"column {name!r} must hold values of its hierarchy only, got without a row there: {shown}"
+        if all(isinstance(value, str) for value in unknown) and all(isinstance(v, Number) for v in own.domain):
+            text += "; the column holds text and the hierarchy numbers"
+        if own.domain[0] == name:
+            text += "; the hierarchy begins with the column's own name, as a file with a header does"
+        raise ValueError(text)
+    return own, positions
+
+
+def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
+    """The hierarchy with numbers where the column holds numbers."""
+    present = [value for value in values if value is not None]
+    numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
+    if not numbers or len(numbers) < len(present):
+        return hierarchy
+    kind: Kind = int if all(isinstance(value, Integral) for value in numbers) else float
+    return hierarchy.with_numbers(Decimal if any(isinstance(value, Decimal) for value in numbers) else kind)

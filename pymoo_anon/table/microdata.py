@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouper import Grouper
-from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Generalization
-from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.roles import check_hierarchies, fitted, names_of, other_columns
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
 # The square is below 2^63, so that sums of squared class sizes are exact.
@@ -142,11 +141,11 @@ class Microdata:
         """
         if missing not in ("raise", "drop", "keep"):
             raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
-        check_hierarchies(quasi_identifiers)
+        _check_hierarchies(quasi_identifiers)
         if not quasi_identifiers:
             raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
         sensitive = names_of(sensitive)
-        others = other_columns(quasi_identifiers, sensitive, label, person)
+        others = _other_columns(quasi_identifiers, sensitive, label, person)
         combinations, gaps = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
         hierarchies, codes = {}, []
         for name, hierarchy in quasi_identifiers.items():
@@ -210,7 +209,7 @@ class Microdata:
             KeyError: A column is no quasi-identifier.
             ValueError: A hierarchy lacks a value that the table holds.
         """
-        check_hierarchies(quasi_identifiers)
+        _check_hierarchies(quasi_identifiers)
         unknown = [name for name in quasi_identifiers if name not in self.quasi_identifiers]
         if unknown:
             raise KeyError(
@@ -308,3 +307,46 @@ class Microdata:
             f"Microdata({self.n_rows} rows, {self.n_distinct} distinct tuples of "
             f"{len(self.quasi_identifiers)} quasi-identifiers, {roles})"
         )
+
+
+def names_of(given: Any) -> tuple[Name, ...]:
+    """The names that were given: none, one, or several in a list."""
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def _check_hierarchies(quasi_identifiers: Any) -> None:
+    """Refuse what is no dict of hierarchies."""
+    if not isinstance(quasi_identifiers, Mapping):
+        raise ValueError(
+            f"quasi_identifiers must be a dict of columns and their hierarchies, got {quasi_identifiers!r}"
+        )
+    for name, hierarchy in quasi_identifiers.items():
+        if not isinstance(hierarchy, Hierarchy):
+            raise TypeError(f"quasi_identifiers[{name!r}] must be a Hierarchy, got {hierarchy!r}")
+
+
+def _other_columns(
+    quasi_identifiers: Mapping[Name, Hierarchy], sensitive: tuple[Name, ...], label: Name | None, person: Name | None
+) -> list[Name]:
+    """The columns with a role that are no quasi-identifiers, each once."""
+    for role, names in (("sensitive", sensitive), ("label", [label]), ("person", [person])):
+        for name in names:
+            if not isinstance(name, Hashable):
+                raise TypeError(f"{role} must name a column, got {name!r}")
+    for name in sensitive:
+        if name in quasi_identifiers:
+            raise ValueError(f"column {name!r} must not be both sensitive and a quasi-identifier")
+    if repeated(sensitive):
+        raise ValueError(f"sensitive must name each column once, got more than once: {examples(repeated(sensitive))}")
+    if person is not None:
+        for role, taken in (
+            ("a quasi-identifier", quasi_identifiers),
+            ("sensitive", sensitive),
+            ("the label", [label]),
+        ):
+            if person in taken:
+                raise ValueError(f"column {person!r} must not be both the person and {role}")
+    others = dict.fromkeys([*sensitive, label, person])
+    return [name for name in others if name is not None and name not in quasi_identifiers]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.gains import ClassGains
+from pymoo_anon.objectives.bounds.sums import ClassGains
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below

@@ -4,12 +4,16 @@ A measure names its family, or none. One of your own needs no family: branch and
 and every other algorithm takes it.
 """
 
-from pymoo_anon.objectives.bounds.base import Bounding, Suppressible
-from pymoo_anon.objectives.bounds.cases import suppressible
-from pymoo_anon.objectives.bounds.losses import AdditiveLoss, MajorityLoss, RisingLoss, RisingSum
-from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
+from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
+from pymoo_anon.objectives.bounds.sums import (
+    AdditiveLoss,
+    FewestClasses,
+    MajorityLoss,
+    RisingLoss,
+    RisingSum,
+    SquaresOverClasses,
+)
 from pymoo_anon.objectives.bounds.worst_class import (
-    DistinctValues,
     FollowsK,
     Hereditary,
     Shares,
@@ -21,7 +25,6 @@ from pymoo_anon.objectives.bounds.worst_class import (
 __all__ = [
     "AdditiveLoss",
     "Bounding",
-    "DistinctValues",
     "FewestClasses",
     "FollowsK",
     "Hereditary",

@@ -1,12 +1,94 @@
-"""Bounds of sums over classes that are better when higher, and of the number of classes."""
+"""Bounds of sums over tuples and classes: losses, and what bit strings save of them; squares; the number of classes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
 
 import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.bounds.base import Bounding, Ints, Kind, Suppressible, Values
+
+# A common denominator beyond this is none: whole numbers of it would leave too little room for sums.
+_LARGEST_DENOMINATOR = 1 << 32
+
+
+class AdditiveLoss(Bounding):
+    """A sum over the attributes, to which suppression only adds: GLM, NWP, non-uniform entropy, precision.
+
+    It asks the measure for `attribute_terms(tuples, maps)`, (n, n_attributes) float array, what each attribute costs
+    where nothing is suppressed; and for `left_by_value(tuples, maps)`, (n, n_codes) float array, what a suppressed
+    tuple with each domain value costs beyond that, attribute by attribute. Costs are minimised values.
+    """
+
+    kind = Kind.ADDITIVE
+    has_floor = True
+
+    def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values:
+        """The cost of each attribute if nothing is suppressed."""
+        floors: Values = self.measure.attribute_terms(tuples, maps)
+        return floors
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """What suppression adds at least: tuples that are gone lose all that they have not lost yet.
+
+        In a specialization a tuple has lost no more by generalization than here, so it has at least as much left.
+        """
+        tuples = classes.tuples
+        left = self.left_by_value(tuples, classes.maps)[0]
+        cells = tuples.offsets[:-1] + tuples.codes[classes.representatives[below.small]]
+        added: Values = (below.gone * left[cells].sum(axis=1)).sum(axis=1)
+        return added
+
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
+        """(n, n_codes) float array: what a suppressed tuple loses by each of its domain values, beyond its floors."""
+        left: Values = self.measure.left_by_value(tuples, maps)
+        return left
+
+
+class RisingLoss(Bounding):
+    """A loss that neither merging classes nor suppressing them lowers: CM, DM, average class size."""
+
+    has_floor = True
+    floor_rises = True
+    slack = 0.0
+
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
+        """The loss of the node if nothing were suppressed."""
+        everything = replace(classes, kept=np.ones(len(classes.sizes), dtype=bool))
+        return float(self.measure.evaluate(everything)[0]) * (1 - self.slack)
+
+
+class RisingSum(RisingLoss):
+    """A rising loss that is a rounded sum: KL. The floor is a little lower, so that the rounding proves nothing."""
+
+    slack = 1e-9
+
+
+class MajorityLoss(RisingLoss):
+    """CM: tuples outside the majority of their class. It asks the measure for `majorities(classes)`.
+
+    Merging classes puts no tuple into a majority that was outside one, and suppression penalises more. Of suppressed
+    classes the majorities are penalised, too. Together these are at least as many as any one label has there, and so
+    as it has among the tuples that are suppressed for sure.
+    """
+
+    kind = Kind.MAJORITY
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The majorities of the classes that are gone are penalised, too; splitting makes them no smaller."""
+        majorities = self.measure.majorities(classes)[below.small]
+        penalised: Values = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
+        return penalised
+
+    def labels(self, tuples: DistinctTuples) -> Ints:
+        """(n_distinct, n_labels) int64 array: how often each distinct tuple has each label."""
+        labels: Ints = tuples.columns[self.measure.column].histogram()
+        return labels
 
 
 class SquaresOverClasses(Bounding):
@@ -51,3 +133,40 @@ class FewestClasses(Bounding):
         ends = np.cumsum(np.sort(classes.sizes))
         n_suppressed = int(np.searchsorted(ends, below.limit, side="right"))
         return np.full(len(below), max(len(classes.sizes) - n_suppressed, 1) / classes.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGains:
+    """A minimised loss as the loss of suppressing everything, less a gain for every class that is kept.
+
+    A class of n tuples, each in the group g_a of attribute a, gains
+
+        mass * (flat + sum over a of worths[a][g_a]) - square * n^2.
+
+    Its mass is n or, where there are labels, the number of tuples with its most frequent one. No gain is negative.
+
+    Attributes:
+        most: The loss where every tuple is suppressed.
+        worths: Per attribute a (n_groups,) float array: what a tuple saves in each group. None is negative.
+        flat: What a tuple saves in every group.
+        square: How much of the squared size a class loses again.
+        labels: (n_distinct, n_labels) int64 array, the labels of every distinct tuple, or None without labels.
+        denominator: A number of which all worths, `flat` and `square` are multiples of the inverse, or 0 for none.
+    """
+
+    most: float
+    worths: tuple[Values, ...]
+    flat: float = 0.0
+    square: float = 0.0
+    labels: Ints | None = None
+    denominator: int = 0
+
+
+def common_denominator(weights: Sequence[float], divisors: Sequence[int]) -> int:
+    """The least common denominator of all weights[a] / divisors[a], the weights as their decimals; 0 if too large.
+
+    >>> common_denominator([1, 0.5], [6, 7])
+    42
+    """
+    found = lcm(*(Fraction(str(float(w))).denominator * d for w, d in zip(weights, divisors, strict=True)))
+    return found if found <= _LARGEST_DENOMINATOR else 0

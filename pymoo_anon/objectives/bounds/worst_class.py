@@ -51,13 +51,6 @@ class Hereditary(Bounding):
         return np.where(constraint.broken(classes), classes.sizes, 0)
 
 
-class DistinctValues(Hereditary):
-    """How many different values of a column the worst class has: distinct l, k in persons.
-
-    It asks the measure for `column`.
-    """
-
-
 class FollowsK(Hereditary):
     """A function of k alone. It asks the measure for `of_k`, the value that belongs to each k, and for `of_classes`."""
 

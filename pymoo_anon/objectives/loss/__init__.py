@@ -2,6 +2,7 @@
 
 from pymoo_anon.objectives.loss.cells import (
     GeneralLossMetric,
+    NonUniformEntropy,
     NormalizedWeightedPenalty,
     Precision,
     attribute_losses,
@@ -13,7 +14,6 @@ from pymoo_anon.objectives.loss.classes import (
     KLDivergence,
     NormalizedClassDispersion,
 )
-from pymoo_anon.objectives.loss.entropy import NonUniformEntropy
 
 __all__ = [
     "AverageClassSize",

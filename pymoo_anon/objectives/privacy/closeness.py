@@ -15,9 +15,8 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Values
+from pymoo_anon.objectives.base import Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
-from pymoo_anon.objectives.worst_class import WorstClassObjective
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata

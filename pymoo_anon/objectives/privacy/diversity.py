@@ -11,10 +11,9 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Values
+from pymoo_anon.objectives.base import ColumnObjective, Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
-from pymoo_anon.objectives.bounds.worst_class import DistinctValues, Shares, WorstDiversity, WorstShareOfFewValues
-from pymoo_anon.objectives.worst_class import WorstClassObjective
+from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
 from pymoo_anon.table.domain_values import is_number
 
 
@@ -35,7 +34,7 @@ class DistinctLDiversity(ColumnObjective):
     maximize = True
     whole = True
     worst_class = True
-    bounding = DistinctValues
+    bounding = Hereditary
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
-from pymoo_anon.objectives.bounds.worst_class import DistinctValues, FollowsK, Hereditary
+from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
@@ -54,7 +54,7 @@ class KAnonymity(Objective):
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
         """Splitting classes does not raise k. Suppression goes by rows, so only k in rows has cases of its own."""
-        return FollowsK if self.column is None else DistinctValues
+        return FollowsK if self.column is None else Hereditary
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k of each of n generalizations."""

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.stored.covering import write_down
 from pymoo_anon.algorithms.proofs.stored.known import Evidence, Rules
-from pymoo_anon.algorithms.proofs.stored.node import write_down
-from pymoo_anon.algorithms.proofs.stored.reading import NEVER
+from pymoo_anon.algorithms.proofs.stored.union import NEVER
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples
-from pymoo_anon.objectives.bounds.base import Bounding, Kind
-from pymoo_anon.objectives.bounds.cases import suppressible, surely_gone
+from pymoo_anon.objectives.bounds.base import Bounding, Kind, suppressible, surely_gone
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import AtMost
 

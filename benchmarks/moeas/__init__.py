@@ -1,0 +1,1 @@
+"""Algorithms and operators at equal budgets, with statistics."""

@@ -1,0 +1,339 @@
+"""Operators under the lens: which crossover, mutation, sampling and selection for which space; parameters of PBG-EA.
+
+    python -m benchmarks.moeas.operators                     all parts, 31 seeds
+    python -m benchmarks.moeas.operators --only levels       one part anew; the others stay
+    python -m benchmarks.moeas.operators --quick             small problems of invented rows, 3 seeds
+
+One thing is changed at a time. The parts `levels` and `strings` put operators of this package and plain ones of pymoo
+into NSGA-II with a population of 25, the part `pbgea` changes parameters of PBG-EA. Runs are looked at after so many
+distinct points, in *all that they saw*, as an archive without bounds keeps it, since a population of 25 cannot hold the
+fronts. Fronts are proven. One process; half an hour. All but `--quick` needs Adult.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.algorithm import Algorithm
+from pymoo.operators.crossover.hux import HUX
+from pymoo.operators.crossover.pntx import TwoPointCrossover
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.crossover.ux import UX
+from pymoo.operators.mutation.bitflip import BitflipMutation
+from pymoo.operators.mutation.nom import NoMutation
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
+
+from benchmarks import record
+from benchmarks.moeas.problems import QUICK_TASKS, TASKS
+from benchmarks.moeas.references import by_branch_and_bound
+from benchmarks.moeas.runs import Budgets, Judge, judged, run, values_of
+from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
+from benchmarks.speed.exact_runs import glm, k
+from benchmarks.tables import crossover_problem
+from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
+from pymoo_anon.datasets import load_taxonomy, make_census
+from pymoo_anon.datasets.adult import TAXONOMIES
+from pymoo_anon.operators import (
+    BitStringSampling,
+    ClosestValidRepair,
+    CornerSampling,
+    DominanceCountTournament,
+    LatticeSampling,
+    LevelCrossover,
+    LevelNeighborhood,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+    SingleStepMutation,
+)
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
+
+SEEDS, QUICK_SEEDS = 31, 3
+POPULATION = 25
+
+#: What is changed, its name, and what makes the algorithm for a problem.
+Setting = tuple[str, str, Callable[[AnonymizationProblem], Algorithm]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the page.
+
+    Attributes:
+        title: Its heading.
+        settings: What is compared; the first is what the others are compared with.
+        problems: By name what makes a problem.
+        distinct: The numbers of distinct points at which runs are looked at; tests are of the last.
+        measure: What is tested: "RR", or "HV" where runs find next to nothing of the front itself.
+        quick: The same with invented rows.
+    """
+
+    title: str
+    settings: Sequence[Setting]
+    problems: Mapping[str, Callable[[], AnonymizationProblem]]
+    distinct: tuple[int, ...]
+    measure: str
+    quick: Mapping[str, Callable[[], AnonymizationProblem]] = field(repr=False)
+
+
+def rounded(kind: Any, **options: Any) -> Any:
+    """One of pymoo's operators for real numbers, which rounds what it makes."""
+    return kind(repair=RoundingRepair(), **options)
+
+
+def levels(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algorithm:
+    """NSGA-II on levels with this package's operators, but for those that are changed."""
+    own = {"sampling": LatticeSampling, "crossover": LevelCrossover, "mutation": SingleStepMutation, **changed}
+    return NSGA2(pop_size=POPULATION, **{name: make() for name, make in own.items()})
+
+
+def strings(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algorithm:
+    """NSGA-II on bit strings with this package's operators, but for those that are changed."""
+    own = {
+        "sampling": BitStringSampling,
+        "crossover": PartitionCrossover,
+        "mutation": PerAttributeBitMutation,
+        # What is no cut of a taxonomy becomes the nearest one, whoever made it.
+        "repair": ClosestValidRepair,
+        **changed,
+    }
+    return NSGA2(pop_size=POPULATION, **{name: make() for name, make in own.items()})
+
+
+def pbgea(problem: AnonymizationProblem, mutation: float = 1.0, crossover: float = 0.8, **options: Any) -> Algorithm:
+    """PBG-EA; the rate of mutation is told in variables that change in a node, on average."""
+    own = {"pop_size": POPULATION, **options}
+    return PBGEA(
+        crossover=LevelCrossover(prob=crossover), mutation=SingleStepMutation(prob_var=mutation / problem.n_var), **own
+    )
+
+
+def local_search(problem: AnonymizationProblem, reach: int) -> Algorithm:
+    """Pareto local search with neighbors so many steps away at most."""
+    return ParetoLocalSearch(neighborhood=LevelNeighborhood(reach))
+
+
+SBX_CUT = partial(rounded, SBX, prob=1.0, eta=3.0)
+SBX_ROUNDED = partial(rounded, SBX, prob=1.0, eta=3.0, vtype=float)
+PM_ROUNDED = partial(rounded, PM, prob=1.0, eta=3.0, vtype=float)
+
+LEVELS: list[Setting] = [
+    ("ours", "LatticeSampling, LevelCrossover, SingleStepMutation", levels),
+    ("crossover", "LevelCrossover, always", partial(levels, crossover=partial(LevelCrossover, prob=1.0))),
+    ("crossover", "ReducedSurrogateCrossover", partial(levels, crossover=ReducedSurrogateCrossover)),
+    ("crossover", "UX of pymoo", partial(levels, crossover=UX)),
+    ("crossover", "TwoPointCrossover of pymoo", partial(levels, crossover=TwoPointCrossover)),
+    ("crossover", "SBX of pymoo, vtype=float", partial(levels, crossover=SBX_ROUNDED)),
+    ("crossover", "SBX of pymoo, without vtype", partial(levels, crossover=SBX_CUT)),
+    ("crossover", "none", partial(levels, crossover=partial(LevelCrossover, prob=0.0))),
+    ("mutation", "SingleStepMutation, twice as often", partial(levels, mutation=partial(SingleStepMutation, 0.25))),
+    ("mutation", "PM of pymoo, eta 3", partial(levels, mutation=PM_ROUNDED)),
+    ("mutation", "PM of pymoo, eta 20", partial(levels, mutation=partial(rounded, PM))),
+    ("mutation", "none", partial(levels, mutation=NoMutation)),
+    ("sampling", "CornerSampling", partial(levels, sampling=CornerSampling)),
+    ("sampling", "IntegerRandomSampling of pymoo", partial(levels, sampling=IntegerRandomSampling)),
+    ("selection", "DominanceCountTournament", partial(levels, selection=DominanceCountTournament)),
+    (
+        "all of pymoo",
+        "SBX and PM, vtype=float",
+        partial(levels, sampling=IntegerRandomSampling, crossover=SBX_ROUNDED, mutation=PM_ROUNDED),
+    ),
+    (
+        "all of pymoo",
+        "SBX and PM, without vtype",
+        partial(
+            levels, sampling=IntegerRandomSampling, crossover=SBX_CUT, mutation=partial(rounded, PM, prob=1.0, eta=3.0)
+        ),
+    ),
+    *[
+        ("local search", f"LevelNeighborhood, {reach} step{'s' * (reach > 1)}", partial(local_search, reach=reach))
+        for reach in (1, 2, 3)
+    ],
+]
+
+STRINGS: list[Setting] = [
+    ("ours", "BitStringSampling, PartitionCrossover, PerAttributeBitMutation", strings),
+    ("crossover", "PartitionCrossover, 2 points", partial(strings, crossover=partial(PartitionCrossover, 2))),
+    (
+        "crossover",
+        "PartitionCrossover, boundaries too",
+        partial(strings, crossover=partial(PartitionCrossover, boundaries=True)),
+    ),
+    ("crossover", "ReducedSurrogateCrossover", partial(strings, crossover=ReducedSurrogateCrossover)),
+    ("crossover", "TwoPointCrossover of pymoo", partial(strings, crossover=TwoPointCrossover)),
+    ("crossover", "UX of pymoo", partial(strings, crossover=UX)),
+    ("crossover", "HUX of pymoo", partial(strings, crossover=HUX)),
+    ("crossover", "none", partial(strings, crossover=partial(PartitionCrossover, prob=0.0))),
+    ("mutation", "RandomImmigrantMutation", partial(strings, mutation=RandomImmigrantMutation)),
+    ("mutation", "BitflipMutation of pymoo", partial(strings, mutation=BitflipMutation)),
+    ("mutation", "none", partial(strings, mutation=NoMutation)),
+    ("sampling", "BinaryRandomSampling of pymoo", partial(strings, sampling=BinaryRandomSampling)),
+    ("selection", "DominanceCountTournament", partial(strings, selection=DominanceCountTournament)),
+    (
+        "all of pymoo",
+        "TwoPointCrossover, BitflipMutation",
+        partial(strings, sampling=BinaryRandomSampling, crossover=TwoPointCrossover, mutation=BitflipMutation),
+    ),
+]
+
+PBGEAS: list[Setting] = [
+    ("ours", "population 25, crossover 0.8, mutation 1, steps 1", pbgea),
+    *[("population", str(n), partial(pbgea, pop_size=n)) for n in (5, 10, 50, 100, 200)],
+    *[("crossover", f"{rate:g}", partial(pbgea, crossover=rate)) for rate in (0, 0.4, 1)],
+    *[("mutation", f"{rate:g}", partial(pbgea, mutation=rate)) for rate in (0.25, 0.5, 2, 4)],
+    *[("boxes", f"side {side:,} of GLM", partial(pbgea, epsilon=[1, side])) for side in (100, 1000, 5000)],
+]
+
+
+def _invented_strings() -> BitStringProblem:
+    taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
+    return BitStringProblem(make_census(60), [k, glm], taxonomies=taxonomies)
+
+
+PARTS = {
+    "levels": Part(
+        "Levels",
+        LEVELS,
+        {name: TASKS["lattice"][name].make for name in ("k, GLM", "k, l, GLM")},
+        (200, 400, 800),
+        "RR",
+        {"k, GLM": QUICK_TASKS["lattice"]["k, GLM"].make},
+    ),
+    "strings": Part(
+        "Bit strings",
+        STRINGS,
+        {"k, GLM, four taxonomies, nothing suppressed": partial(crossover_problem, [k, glm], 0, None)},
+        (400, 800, 1600),
+        "HV",
+        {"k, GLM, four taxonomies": _invented_strings},
+    ),
+    "pbgea": Part(
+        "Parameters of PBG-EA",
+        PBGEAS,
+        {name: TASKS["lattice"][name].make for name in ("k, GLM", "S_k, GLM")},
+        (200, 400, 800),
+        "RR",
+        {"k, GLM": QUICK_TASKS["lattice"]["k, GLM"].make},
+    ),
+}
+
+
+def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tuple[int, ...]) -> dict[str, Any]:
+    """All settings of a part on one problem: by budget and measure the values of all seeds."""
+    reference = by_branch_and_bound(problem)
+    judge = Judge(problem, reference)
+    # A run that meets the same points again and again ends after five times as many evaluations.
+    budgets = Budgets(distinct, (distinct[0],), 5 * distinct[-1])
+    rows = []
+    for group, name, make in part.settings:
+        runs = [judged(run(problem, make(problem), seed, budgets), judge) for seed in range(1, seeds + 1)]
+        rows.append(
+            {
+                "group": group,
+                "name": name,
+                **{
+                    measure: {str(n): _short(values_of(runs, "seen", ("distinct", n), measure)) for n in distinct}
+                    for measure in ("RR", "HV")
+                },
+                "own RR": _short(values_of(runs, "own", ("distinct", distinct[-1]), "RR")),
+                "evaluations": float(np.median([one["spent"][("distinct", distinct[-1])][1] for one in runs])),
+            }
+        )
+    return {"front": len(reference), "seeds": seeds, "distinct": list(distinct), "rows": rows}
+
+
+def _short(values: np.ndarray) -> list[float]:
+    return np.round(values, 5).tolist()
+
+
+def marks(values: Sequence[Sequence[float]]) -> list[tuple[float, str]]:
+    """Of every row but the first the effect size beside the first, and whether they differ, all tests corrected."""
+    ours, *others = values
+    p = holm([p_value(own, ours) for own in others])
+    effects = [effect(own, ours) for own in others]
+    return [(own, "=" if q > LEVEL else "+" if own > 0.5 else "−") for own, q in zip(effects, p, strict=True)]
+
+
+def table(found: Mapping[str, Any], tested: str) -> str:
+    """One problem in markdown."""
+    *earlier, last = [str(n) for n in found["distinct"]]
+    other = "HV" if tested == "RR" else "RR"
+    at = [f"{tested}, {n}" for n in (*earlier, last)]
+    head = ["", "changed to", *at, "A", "", f"{other}, {last}", "own RR", "evaluations"]
+    lines = []
+    of_tests = [(0.5, ""), *marks([row[tested][last] for row in found["rows"]])]
+    for row, (own, mark) in zip(found["rows"], of_tests, strict=True):
+        low, high = interval(row[tested][last])
+        lines.append(
+            [
+                row["group"],
+                row["name"],
+                *(f"{median(row[tested][n]):.3f}" for n in earlier),
+                f"{median(row[tested][last]):.3f} [{low:.3f}, {high:.3f}]",
+                f"{own:.2f}",
+                mark,
+                f"{median(row[other][last]):.4f}",
+                f"{median(row['own RR']):.3f}",
+                f"{row['evaluations']:,.0f}",
+            ]
+        )
+    return record.markdown(head, lines)
+
+
+LEGEND = (
+    "RR is the share of the exact front's boxes that are found, after so many distinct points, in all that a run saw; "
+    "HV the share of its hypervolume, own RR the share of boxes in what the algorithm returns. Medians, in "
+    "brackets an interval that holds the median with 95 %. A is how often a run is better than one of the first row, "
+    "ties by half; a mark says that they differ by Mann and Whitney's test after Holm's correction for all rows of the "
+    "table, at 5 %: + better, − worse, = no significant difference. Evaluations count points that come again."
+)
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page of all parts that are there."""
+    texts = [LEGEND]
+    for part, own in found.items():
+        texts.append(f"## {PARTS[part].title}\n\n{record.line(own['machine'])}.")
+        for name, problem in own["problems"].items():
+            texts.append(f"{name}: {problem['front']} points in the front, {problem['seeds']} seeds.")
+            texts.append(table(problem, PARTS[part].measure))
+    return "\n\n".join(texts)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="the parts to run")
+    parser.add_argument("--seeds", type=int, help=f"seeds from 1 to this number, {SEEDS} by default")
+    parser.add_argument("--quick", action="store_true", help="small problems of invented rows, few seeds")
+    asked = parser.parse_args(arguments)
+    seeds = asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)
+    if asked.quick:
+        # What it finds is of invented rows, and must not stand among the results.
+        record.RESULTS = Path(tempfile.mkdtemp(prefix="operators-quick-"))
+    file = record.RESULTS / "operators.json"
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for name in asked.only:
+        part = PARTS[name]
+        distinct = (50, 100) if asked.quick else part.distinct
+        problems = part.quick if asked.quick else part.problems
+        made = {one: studied(part, make(), seeds, distinct) for one, make in problems.items()}
+        found[name] = {"machine": record.machine(), "problems": made}
+        found = {one: found[one] for one in PARTS if one in found}
+        record.write("operators", found, page(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""What is compared on what: the problems by part, and the algorithms with one setting for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from pymoo.algorithms.moo.age2 import AGEMOEA2
+from pymoo.algorithms.moo.ctaea import CTAEA
+from pymoo.algorithms.moo.moead import MOEAD
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.algorithms.moo.rnsga2 import RNSGA2
+from pymoo.algorithms.moo.sms import SMSEMOA
+from pymoo.algorithms.moo.spea2 import SPEA2, SPEA2Survival
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.population import Population
+from pymoo.util.ref_dirs import get_reference_directions
+
+from benchmarks.moeas.runs import Budget, Budgets
+from benchmarks.speed.exact_runs import SETS, cm, glm, k, l, s_k
+from benchmarks.tables import crossover_problem, large_table
+from pymoo_anon.algorithms import PBGEA, BitStringLocalSearch, BranchAndBound, ParetoLocalSearch
+from pymoo_anon.datasets import fetch_adult, make_census
+from pymoo_anon.fronts import ParetoArchive
+from pymoo_anon.objectives import BasicBetaLikeness, TCloseness
+from pymoo_anon.operators import (
+    BitStringSampling,
+    ClosestValidRepair,
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    SingleStepMutation,
+)
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
+from pymoo_anon.table import Violating
+
+t, beta = TCloseness("occupation"), BasicBetaLikeness("occupation")
+
+#: Sizes of populations: that of Dewri et al. 2010, and one for four objectives and more.
+POPULATION, LARGE_POPULATION = 25, 100
+
+
+Main = tuple[Budget, Budget]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem of the comparison.
+
+    Attributes:
+        part: The part that it belongs to.
+        name: Its name.
+        make: Makes the problem.
+        budgets: Where its runs are looked at.
+        main: The budgets that tables show.
+        proof: How its front is proven: "visit" of all nodes, "branch and bound", or "" where it is not.
+    """
+
+    part: str
+    name: str
+    make: Callable[[], AnonymizationProblem]
+    budgets: Budgets
+    main: Main
+    proof: str
+
+
+STORED = Budgets((50, 75, 100, 150, 200, 300, 400, 600, 800, 1000), (50, 100, 250, 500, 1000, 1500, 2500), 5000)
+LARGER = Budgets((100, 200, 400, 600, 800, 1200, 1600), (100, 250, 500, 1000, 1500, 2500), 5000)
+# A million million times as many points as a lattice has: after 2,500 evaluations no population has begun to converge.
+STRINGS = Budgets((250, 500, 1000, 2000, 4000, 8000), (250, 500, 1000, 2500, 5000, 10000), 12000)
+QUICK = Budgets((100, 150, 200), (100, 250, 400), 400)
+
+
+#: Where the runs of a part are looked at, and the budgets that its tables show.
+BUDGETS: Mapping[str, tuple[Budgets, Main]] = {
+    "lattice": (STORED, (("distinct", 800), ("total", 2500))),
+    "large": (LARGER, (("distinct", 1600), ("total", 2500))),
+    "constrained": (STORED, (("distinct", 800), ("total", 2500))),
+    "strings": (STRINGS, (("distinct", 8000), ("total", 10000))),
+    "many": (LARGER, (("distinct", 1600), ("total", 2500))),
+}
+
+
+def _adult(objectives: list[Any], **others: Any) -> LatticeProblem:
+    label = "salary-class" if cm in objectives else None
+    return LatticeProblem(fetch_adult(label=label), objectives, **{"suppression": 301, **others})
+
+
+def _invented(objectives: list[Any], **others: Any) -> LatticeProblem:
+    return LatticeProblem(make_census(500), objectives, **{"suppression": 5, **others})
+
+
+def _tasks() -> dict[str, dict[str, Task]]:
+    """The problems of every part, by name."""
+    wanted: list[tuple[str, str, Callable[[], AnonymizationProblem], str]] = [
+        *[("lattice", name, partial(_adult, own[0]), "visit") for name, own in SETS.items()],
+        ("large", "k, GLM, 12 attributes", lambda: LatticeProblem(large_table(), [k, glm], 301), "branch and bound"),
+        ("constrained", "S_k, GLM, k ≥ 10, l ≥ 3", partial(_adult, [s_k, glm], constraints=[k >= 10, l >= 3]), "visit"),
+        (
+            "constrained",
+            "k, GLM, CM, k ≥ 5, l ≥ 3, violating",
+            partial(_adult, [k, glm, cm], constraints=[k >= 5, l >= 3], suppression=Violating(301)),
+            "visit",
+        ),
+        ("strings", "k, GLM, free", lambda: BitStringProblem(fetch_adult(), [k, glm], 301), ""),
+        ("strings", "k, l, GLM, free", lambda: BitStringProblem(fetch_adult(), [k, l, glm], 301), ""),
+        ("strings", "k, GLM, taxonomies", lambda: crossover_problem([k, glm], 0, None), "branch and bound"),
+        (
+            "strings",
+            "k, GLM, CM, taxonomies",
+            lambda: crossover_problem([k, glm, cm], 301, None, label="salary-class"),
+            "",
+        ),
+        ("many", "k, l, t, GLM", partial(_adult, [k, l, t, glm]), "visit"),
+        ("many", "k, l, t, beta, GLM", partial(_adult, [k, l, t, beta, glm]), "visit"),
+    ]
+    found: dict[str, dict[str, Task]] = {}
+    for part, name, make, proof in wanted:
+        found.setdefault(part, {})[name] = Task(part, name, make, *BUDGETS[part], proof)
+    return found
+
+
+def _quick_tasks() -> dict[str, dict[str, Task]]:
+    """A small problem of every part, of invented rows."""
+    wanted: list[tuple[str, str, Callable[[], AnonymizationProblem], str]] = [
+        ("lattice", "k, GLM", partial(_invented, [k, glm]), "branch and bound"),
+        ("large", "k, l, GLM", partial(_invented, [k, l, glm]), "branch and bound"),
+        ("constrained", "k, GLM, k ≥ 2", partial(_invented, [k, glm], constraints=[k >= 2]), "branch and bound"),
+        ("strings", "k, l, GLM, free", lambda: BitStringProblem(make_census(500), [k, l, glm], 5), ""),
+        ("many", "k, l, t, GLM", partial(_invented, [k, l, t, glm]), ""),
+    ]
+    main = (("distinct", 200), ("total", 400))
+    return {part: {name: Task(part, name, make, QUICK, main, proof)} for part, name, make, proof in wanted}
+
+
+TASKS = _tasks()
+QUICK_TASKS = _quick_tasks()
+
+
+class RandomSearch(Algorithm):  # type: ignore[misc]
+    """Random points, all equally likely, as many at a time as a population has; the two ends of the space come first.
+
+    Args:
+        sampling: Where the first points come from.
+        pop_size: Number of points of an iteration.
+    """
+
+    def __init__(self, sampling: Any, pop_size: int) -> None:
+        super().__init__()
+        self.sampling, self.pop_size = sampling, pop_size
+        self.front = ParetoArchive()
+
+    def _initialize_infill(self) -> Population:
+        return self.sampling.do(self.problem, self.pop_size, random_state=self.random_state)
+
+    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        self._advance(infills)
+
+    def _infill(self) -> Population:
+        if isinstance(self.problem, BitStringProblem):
+            return Population.new(X=self.problem.sample(self.pop_size, self.random_state))
+        shape = (self.pop_size, self.problem.n_var)
+        return Population.new(X=self.random_state.integers(0, self.problem.lengths + 1, shape))
+
+    def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        self.front.add(infills)
+
+    def _set_optimum(self) -> None:
+        self.pop = self.opt = self.front.pop
+
+
+def population_of(problem: AnonymizationProblem) -> int:
+    """The size of every algorithm's population."""
+    return POPULATION if problem.n_obj < 4 else LARGE_POPULATION
+
+
+def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
+    """This package's operators of the search space."""
+    if isinstance(problem, BitStringProblem):
+        own = {
+            "sampling": BitStringSampling(),
+            "crossover": PartitionCrossover(),
+            "mutation": PerAttributeBitMutation(),
+        }
+        # Flipped bits need not be a cut of a taxonomy.
+        return {**own, "repair": ClosestValidRepair()} if problem.taxonomies else own
+    return {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+
+
+@cache
+def directions(n_obj: int, n: int) -> np.ndarray:
+    """(n, n_obj) array: as many reference directions as a population has members."""
+    if n_obj == 2:
+        return get_reference_directions("das-dennis", 2, n_partitions=n - 1)
+    return get_reference_directions("energy", n_obj, n, seed=1)
+
+
+def aspirations(problem: AnonymizationProblem) -> np.ndarray:
+    """(5, n_obj) array: points at equal distances between the values of the two ends of the space, for R-NSGA-II."""
+    ends = problem.compute(problem.checked(np.stack([problem.xl, problem.xu]).astype(problem.vtype)))
+    return np.linspace(ends[0], ends[1], 5)
+
+
+def _local_search(problem: AnonymizationProblem) -> Algorithm:
+    return BitStringLocalSearch() if isinstance(problem, BitStringProblem) else ParetoLocalSearch()
+
+
+def _random_search(problem: AnonymizationProblem) -> Algorithm:
+    return RandomSearch(operators_of(problem)["sampling"], population_of(problem))
+
+
+def _of_pymoo(kind: Callable[..., Algorithm], **options: Any) -> Callable[[AnonymizationProblem], Algorithm]:
+    """Makes an algorithm that is told the size of its population and our operators."""
+
+    def make(problem: AnonymizationProblem) -> Algorithm:
+        own = {name: option() for name, option in options.items()}
+        return kind(pop_size=population_of(problem), **operators_of(problem), **own)
+
+    return make
+
+
+def _by_directions(kind: Callable[..., Algorithm], **options: Any) -> Callable[[AnonymizationProblem], Algorithm]:
+    """Makes an algorithm that is told as many reference directions."""
+
+    def make(problem: AnonymizationProblem) -> Algorithm:
+        return kind(directions(problem.n_obj, population_of(problem)), **operators_of(problem), **options)
+
+    return make
+
+
+#: How every algorithm is made for a problem. PBG-EA comes first: all others are compared with it.
+ALGORITHMS: Mapping[str, Callable[[AnonymizationProblem], Algorithm]] = {
+    "PBG-EA": _of_pymoo(PBGEA),
+    "local search": _local_search,
+    "NSGA-II": _of_pymoo(NSGA2),
+    "NSGA-III": _by_directions(NSGA3),
+    # One object of survival serves all SPEA2 of a process by default, and keeps the ideal point of the run before.
+    "SPEA2": _of_pymoo(SPEA2, survival=lambda: SPEA2Survival(normalize=True)),
+    "SMS-EMOA": _of_pymoo(SMSEMOA),
+    "AGE-MOEA2": _of_pymoo(AGEMOEA2),
+    "MOEA/D": _by_directions(MOEAD, n_neighbors=5),
+    # pymoo's waits for ever where duplicates were removed from its first population.
+    "C-TAEA": _by_directions(CTAEA, eliminate_duplicates=False),
+    "R-NSGA-II": lambda problem: RNSGA2(aspirations(problem), pop_size=population_of(problem), **operators_of(problem)),
+    "random search": _random_search,
+    "branch and bound": lambda problem: BranchAndBound(),
+}
+
+
+def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
+    """Why an algorithm is left out on a problem, or None."""
+    if algorithm == "MOEA/D" and problem.n_ieq_constr:
+        return "pymoo's refuses constraints"
+    if isinstance(problem, BitStringProblem):
+        # Our problems of two objectives are those of k and a loss.
+        if algorithm == "branch and bound" and problem.n_obj > 2:
+            return "on bit strings it proves k and a loss alone"
+        if algorithm in ("branch and bound", "local search") and problem.n_obj == 2:
+            return "on bit strings, with k and a loss, it works on tables of groups, and evaluations do not measure it"
+    return None
+
+
+def task_of(part: str, name: str, quick: bool = False) -> Task:
+    """The task of a part and a name."""
+    return (QUICK_TASKS if quick else TASKS)[part][name]
+
+
+@cache
+def problem_of(part: str, name: str, quick: bool = False) -> AnonymizationProblem:
+    """The problem of a task; a process makes it once."""
+    return task_of(part, name, quick).make()

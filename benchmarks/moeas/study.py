@@ -1,0 +1,202 @@
+"""PBG-EA, local search and branch and bound beside the algorithms that pymoo users know, at equal budgets.
+
+    python -m benchmarks.moeas.study                 the rows that the results lack, or have of fewer than 31 seeds
+    python -m benchmarks.moeas.study --only lattice --again    one part anew
+    python -m benchmarks.moeas.study --problem "k, GLM" --algorithm SPEA2 --again
+    python -m benchmarks.moeas.study --quick         a small problem of every part, of invented rows
+
+Each run is looked at after budgets of distinct points and of evaluations in all. *Own* is what the algorithm returns,
+*seen* the best of all that it evaluated, as an archive without bounds keeps it. Fronts are measured against the proven
+front, else against the best that any run has found, which `results/best_known` stores. Two processes; the part
+`lattice` takes half an hour on two cores, `--quick` less than two minutes. All but `--quick` needs Adult.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import record
+from benchmarks.moeas.pages import overview, part_page, slug
+from benchmarks.moeas.pictures import draw
+from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, refusal, task_of
+from benchmarks.moeas.references import BestKnown, digest, proven
+from benchmarks.moeas.runs import MEASURES, Judge, Record, check_log, judged, run, values_of
+from pymoo_anon.problems import AnonymizationProblem, LatticeProblem
+
+SEEDS, QUICK_SEEDS = 31, 3
+
+#: Lattices of at most so many nodes keep what they have evaluated from one run to the next.
+REMEMBERED = 20_000
+
+#: Of these measures the whole course is kept, of all of them the values at the main budgets.
+CURVES = ("RR", "HV")
+
+
+Where = tuple[str, str, bool]
+Each = Callable[..., Iterable[Any]]
+
+
+def search(where: Where, algorithm: str, seed: int) -> Record:
+    """One run, in a process that makes every problem once.
+
+    Args:
+        where: Part and name of the problem, and whether it is a quick one.
+        algorithm: Name of the algorithm.
+        seed: The seed.
+    """
+    problem = problem_of(*where)
+    if not (isinstance(problem, LatticeProblem) and problem.n_nodes <= REMEMBERED):
+        problem = problem.fresh_copy()
+    found = run(problem, ALGORITHMS[algorithm](problem), seed, task_of(*where).budgets)
+    check_log(problem, [found])
+    return found
+
+
+def searched(where: Where, reference: np.ndarray, algorithm: str, seed: int) -> dict[str, Any]:
+    """The figures of one run, where the front is known before."""
+    return judged(search(where, algorithm, seed), Judge(problem_of(*where), reference))
+
+
+def compare(where: Where, algorithms: Sequence[str], seeds: Sequence[int], each: Each) -> dict[str, Any]:
+    """Run algorithms on a problem by some kind of `map`: rows by algorithm, and what they were measured against."""
+    task, problem = task_of(*where), problem_of(*where)
+    asked = [[algorithm for algorithm in algorithms for _ in seeds], [*seeds] * len(algorithms)]
+    reference = proven(task, problem)
+    if reference is not None:
+        runs = list(each(partial(searched, where, reference), *asked))
+    else:
+        # A run must not be measured against a set that lacks its own points: first all runs, then the set.
+        records = list(each(partial(search, where), *asked))
+        known = BestKnown(record.RESULTS / "best_known" / f"moeas_{where[0]}_{slug(where[1])}.csv", problem)
+        known.improve(np.concatenate([one.X for one in records]), np.concatenate([one.F for one in records]))
+        reference, judge = known.F, Judge(problem, known.F)
+        runs = [judged(one, judge) for one in records]
+    rows = {}
+    for number, algorithm in enumerate(algorithms):
+        rows[algorithm] = summary(task, runs[number * len(seeds) :][: len(seeds)], digest(reference))
+    return {"size": _size(problem), "front": len(reference), "reference": digest(reference), "rows": rows}
+
+
+def _size(problem: AnonymizationProblem) -> float:
+    return float(problem.n_nodes if isinstance(problem, LatticeProblem) else problem.n_strings)
+
+
+def summary(task: Task, runs: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
+    """What is kept of all runs of one algorithm: quartiles along the way, and every value at the main budgets."""
+    curves: dict[str, Any] = {result: {} for result in ("own", "seen")}
+    values: dict[str, Any] = {result: {} for result in ("own", "seen")}
+    for result in ("own", "seen"):
+        for measure in CURVES:
+            found = np.array([values_of(runs, result, budget, measure) for budget in task.budgets.all])
+            curves[result][measure] = [_short(own, 5) for own in np.quantile(found, [0.25, 0.5, 0.75], axis=1)]
+        for budget in task.main:
+            values[result][key(budget)] = {
+                measure: _short(values_of(runs, result, budget, measure), 7) for measure in MEASURES
+            }
+    spent = {key(budget): np.median([one["spent"][budget] for one in runs], axis=0).tolist() for budget in task.main}
+    return {
+        "seeds": len(runs),
+        "reference": reference,
+        "ended": sum(one["ended"] for one in runs),
+        "seconds": round(float(np.median([one["seconds"] for one in runs])), 3),
+        "spent": spent,
+        "curves": curves,
+        "values": values,
+    }
+
+
+def key(budget: tuple[str, int]) -> str:
+    """A budget as a word."""
+    return f"{budget[0]} {budget[1]}"
+
+
+def _short(values: Sequence[float], digits: int) -> list[float | None]:
+    """Rounded numbers; None for what is infinite."""
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]
+
+
+def part_file(part: str) -> Path:
+    """Where the figures of a part stand."""
+    return record.RESULTS / f"moeas_{part}.json"
+
+
+def stored(part: str) -> dict[str, Any]:
+    """The figures of a part so far."""
+    file = part_file(part)
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"problems": {}}
+
+
+def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, each: Each) -> None:
+    """Run what is missing or asked for of a part; figures, page and pictures are written after every problem."""
+    found = stored(part)
+    for name, task in tasks.items():
+        if asked.problem not in (None, name):
+            continue
+        problem = problem_of(part, name, asked.quick)
+        there = found["problems"].setdefault(name, {"rows": {}, "left out": {}})
+        there["left out"] = {one: why for one in ALGORITHMS if (why := refusal(one, problem))}
+        wanted = [
+            one
+            for one in ALGORITHMS
+            if asked.algorithm in (None, one)
+            and one not in there["left out"]
+            and (asked.again or one not in there["rows"] or there["rows"][one]["seeds"] < asked.seeds)
+        ]
+        if wanted:
+            made = compare((part, name, asked.quick), wanted, range(1, asked.seeds + 1), each)
+            rows = {**there["rows"], **made.pop("rows")}
+            there.update(made)
+            there["rows"] = {one: rows[one] for one in ALGORITHMS if one in rows}
+            there["budgets"] = {
+                "main": [key(budget) for budget in task.main],
+                "all": [key(budget) for budget in task.budgets.all],
+                "cap": task.budgets.cap,
+            }
+            there["proof"] = task.proof
+            found["machine"] = record.machine()
+        found["problems"] = {one: found["problems"][one] for one in tasks if one in found["problems"]}
+        record.write(f"moeas_{part}", found, part_page(part, found))
+        if there["rows"]:
+            draw(name, there, record.RESULTS / f"moeas_{part}_{slug(name)}.png")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS), help="the parts to run")
+    parser.add_argument("--problem", help="one problem, by its name in the pages")
+    parser.add_argument("--algorithm", choices=list(ALGORITHMS), help="one algorithm")
+    parser.add_argument("--seeds", type=int, help=f"seeds from 1 to this number, {SEEDS} by default")
+    parser.add_argument("--again", action="store_true", help="replace rows that are there")
+    parser.add_argument("--quick", action="store_true", help="small problems of invented rows, few seeds")
+    parser.add_argument("--processes", type=int, default=2, help="number of processes")
+    parser.add_argument("--results", type=Path, help="the folder of the results")
+    asked = parser.parse_args(arguments)
+    tasks = QUICK_TASKS if asked.quick else TASKS
+    names = [name for part in asked.only for name in tasks[part]]
+    if asked.problem is not None and asked.problem not in names:
+        parser.error(f"--problem must be one of {'; '.join(names)}, got {asked.problem!r}")
+    asked.seeds = asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)
+    if asked.results or asked.quick:
+        # What --quick finds is of invented rows, and must not stand among the results.
+        record.RESULTS = asked.results or Path(tempfile.mkdtemp(prefix="moeas-quick-"))
+    with ProcessPoolExecutor(asked.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for part in asked.only:
+            run_part(part, tasks[part], asked, pool.map if asked.processes > 1 else map)
+    parts = {part: found for part in tasks if (found := stored(part))["problems"]}
+    (record.RESULTS / "moeas.md").write_text(overview(parts) + "\n", encoding="utf-8")
+    print(f"Results are in {record.RESULTS}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""The table of the papers' claims, `results/claims.md`, from what the benchmarks have found.
+
+    python -m benchmarks.papers.claims
+
+Every claim of `results/NAME.json` becomes a row; a paper without results, or results without claims, are an error. The
+results of a paper that works out examples hold these instead: section, what, the paper's numbers and ours; an example
+holds where the numbers are equal, or the words. Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+
+from benchmarks import record
+
+#: By benchmark, the paper it reruns.
+PAPERS = {
+    "dewri2010": (
+        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the identification of property based generalizations in microdata "
+        "anonymization*, DBSEC 2010"
+    ),
+    "lunacek2006": "M. Lunacek, D. Whitley, I. Ray: *A crossover operator for the k-anonymity problem*, GECCO 2006",
+    "dewri2009_preferences": (
+        "R. Dewri, D. Whitley, I. Ray, I. Ray: *A multi-objective approach to data sharing with privacy constraints "
+        "and preference based objectives*, GECCO 2009"
+    ),
+    "dewri2009_comparison": (
+        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the comparison of microdata disclosure control algorithms*, EDBT "
+        "2009"
+    ),
+}
+
+
+def claims(name: str) -> list[dict[str, str]]:
+    """The claims that one benchmark has written.
+
+    Raises:
+        ValueError: There are no results, they have no claims, or a claim lacks a part.
+    """
+    path = record.RESULTS / f"{name}.json"
+    if not path.is_file():
+        raise ValueError(f"results must be in {path}; python -m benchmarks.papers.{name} writes them")
+    results = json.loads(path.read_text(encoding="utf-8"))
+    found = results.get("claims") or [example(*row) for row in results.get("paper", [])]
+    if not found:
+        raise ValueError(f"{path} must hold claims, got none; python -m benchmarks.papers.{name} writes them")
+    for one in found:
+        if not all(one.get(part) for part in record.CLAIM) or one["verdict"] not in record.VERDICTS:
+            raise ValueError(f"{path} must tell of each claim {', '.join(record.CLAIM)}, got {one}")
+    return found
+
+
+def example(section: str, what: str, paper: str, here: str) -> dict[str, str]:
+    """A worked example as a claim; "... larger" claims that the first of two numbers is the larger one."""
+    ours = numbers(here)
+    if paper.endswith("larger"):
+        return record.claim(section, what, paper, here, [ours[0] > ours[1]])
+    return record.claim(section, what, paper, here, [numbers(paper) == ours if ours else paper == here])
+
+
+def numbers(shown: str) -> list[Fraction]:
+    """The numbers of a text: whole ones, with thousands set apart by commas, decimals and fractions."""
+    found = re.findall(r"\d{1,3}(?:,\d{3})+|\d+/\d+|\d+(?:\.\d+)?", shown)
+    return [Fraction(one.replace(",", "")) for one in found]
+
+
+def text() -> str:
+    """The whole page in markdown."""
+    found = {name: claims(name) for name in PAPERS}
+    counts = []
+    for name, of in found.items():
+        verdicts = [one["verdict"] for one in of]
+        counts.append([PAPERS[name], *(str(verdicts.count(verdict)) for verdict in record.VERDICTS)])
+    parts = [
+        "# What the papers say, and what is found here",
+        "The papers' hierarchies, taxonomies and weights are unknown, so their figures are a reference. A claim that "
+        "was looked at in several cases holds in part where it holds in some of them; each benchmark's page tells the "
+        "tests. `python -m benchmarks.papers.claims` makes this page from the results.",
+        record.markdown(["paper", *record.VERDICTS], counts),
+    ]
+    for name, of in found.items():
+        parts += [f"## {PAPERS[name]}", f"`python -m benchmarks.papers.{name}`", record.claims_table(of)]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    (record.RESULTS / "claims.md").write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

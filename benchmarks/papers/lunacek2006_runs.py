@@ -1,0 +1,194 @@
+"""What `lunacek2006.py` runs: trials of the operators, proofs, the pair-exact local search, and fronts of k and loss.
+
+Every run returns what is kept of it, as JSON takes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.mutation import Mutation
+from pymoo.core.population import Population
+from pymoo.optimize import minimize
+
+from benchmarks import record
+from benchmarks.tables import crossover_problem, preference_table
+from pymoo_anon.algorithms import GENITOR, BitStringLocalSearch, BranchAndBound
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import (
+    BitStringSampling,
+    ClosestValidRepair,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
+)
+from pymoo_anon.problems import BitStringProblem
+
+RATE = 1 / 92
+
+#: Local searches from one random string each.
+STARTS = 100
+
+
+class ImmigrantsBesideBits(Mutation):
+    """Crossover with a random valid string, then bit mutation: one after the other, each at its own rate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.immigrants = RandomImmigrantMutation()
+        self.bits = PerAttributeBitMutation(RATE)
+
+    def _do(self, problem, X, *args, random_state, **kwargs):
+        if random_state.random() <= self.immigrants.prob.get():
+            X = self.immigrants._do(problem, X, random_state=random_state)
+        return self.bits._do(problem, X, random_state=random_state)
+
+
+def algorithm(variant: str, pop_size: int) -> GENITOR:
+    """GENITOR with the operators of one variant."""
+    name, _, duplicates = variant.partition(", ")
+    options: dict[str, Any] = {"eliminate_duplicates": not duplicates}
+    if name != "NEW in place":
+        options["repair"] = ClosestValidRepair()
+        options["mutation"] = PerAttributeBitMutation(RATE) if name == "TRAD" else ImmigrantsBesideBits()
+    if name == "TRAD":
+        options["crossover"] = ReducedSurrogateCrossover()
+    return GENITOR(pop_size, **options)
+
+
+def trial(variant: str, pop_size: int, seed: int, evaluations: int) -> dict[str, Any]:
+    """One run of GENITOR: its best loss after every 1,000 evaluations."""
+    problem = crossover_problem()
+    seen: list[tuple[int, float]] = []
+
+    def note(algorithm: GENITOR) -> None:
+        seen.append((algorithm.evaluator.n_eval, float(algorithm.opt[0].F[0])))
+
+    began = time.process_time()
+    res = minimize(problem, algorithm(variant, pop_size), ("n_eval", evaluations), seed=seed, callback=note)
+    counts, best = map(np.array, zip(*seen, strict=True))
+    # Before the first population is evaluated there is nothing.
+    places = np.searchsorted(counts, np.arange(1000, evaluations + 1, 1000), side="right") - 1
+    return {
+        "variant": variant,
+        "population": pop_size,
+        "seed": seed,
+        "loss": float(res.F[0]),
+        "curve": [None if place < 0 else float(best[place]) for place in places],
+        "distinct": problem.n_unique,
+        "seconds": time.process_time() - began,
+    }
+
+
+def proof() -> dict[str, Any]:
+    """The least loss of the paper's strings, proven; its gap over time."""
+    problem = crossover_problem()
+    gaps: list[list[float]] = []
+    began = time.process_time()
+
+    def note(algorithm: BranchAndBound) -> None:
+        if not gaps or time.process_time() - began > gaps[-1][0] + 2:
+            best = float(algorithm.opt.get("F").min())
+            gaps.append([time.process_time() - began, best, float(algorithm.gap.max())])
+
+    res = minimize(problem, BranchAndBound(), seed=1, callback=note)
+    return {
+        "loss": float(res.F[0]),
+        "certified": res.algorithm.certified,
+        "evaluated": res.algorithm.n_evaluated,
+        "seconds": time.process_time() - began,
+        "gaps": gaps,
+        "string": "".join("01"[bit] for bit in res.X.astype(int)),
+    }
+
+
+def starts() -> dict[str, Any]:
+    """Pair-exact local searches of the paper's strings, from one random string each."""
+    problem = crossover_problem()
+    X = problem.sample(STARTS + 1, np.random.default_rng(1))
+    losses, seconds = [], []
+    for number, x in enumerate(X):
+        began = time.process_time()
+        # One string is evaluated to begin with, and the local optimum.
+        res = minimize(problem, BitStringLocalSearch(sampling=x[np.newaxis]), seed=number)
+        losses.append(float(res.F[0]))
+        seconds.append(time.process_time() - began)
+    # The first compiles.
+    return {"losses": losses[1:], "seconds": seconds[1:]}
+
+
+def strings(table: str, **asked: Any) -> BitStringProblem:
+    """The strings of a paper, with nothing suppressed."""
+    if table == "PREF":
+        return BitStringProblem(preference_table(), suppression=0, **asked)
+    problem = crossover_problem()
+    return BitStringProblem(problem.table, suppression=0, taxonomies=problem.taxonomies, **asked)
+
+
+def front(table: str, name: str, effort: int) -> dict[str, Any]:
+    """The front of k and loss that one algorithm finds in so many walks, evaluations or seconds."""
+    made: dict[str, tuple[Algorithm, Any]] = {
+        "BitStringLocalSearch": (BitStringLocalSearch(effort), None),
+        "BranchAndBound": (BranchAndBound(), ("time", effort)),
+        "NSGA-II": (
+            NSGA2(
+                pop_size=100,
+                sampling=BitStringSampling(),
+                crossover=PartitionCrossover(),
+                mutation=ImmigrantsBesideBits(),
+                repair=ClosestValidRepair(),
+            ),
+            ("n_eval", effort),
+        ),
+    }
+    search, termination = made[name]
+    problem = strings(table, objectives=[KAnonymity(), GeneralLossMetric()])
+    gaps: list[list[float]] = []
+    began = time.process_time()
+
+    def note(algorithm: Algorithm) -> None:
+        if name == "BranchAndBound" and (not gaps or time.process_time() - began > gaps[-1][0] + 5):
+            gaps.append([time.process_time() - began, len(algorithm.opt), float(algorithm.gap[:, 1].max())])
+
+    res = minimize(problem, search, termination, seed=1, callback=note)
+    told: dict[str, Any] = {"points": points(problem, res.opt), "evaluations": res.algorithm.evaluator.n_eval}
+    if name == "BranchAndBound":
+        # Each with by how much its loss could be lower.
+        order = np.argsort(problem.natural(res.F)[:, 0])
+        told |= {"certified": res.algorithm.certified, "gap": res.algorithm.gap[order, 1].tolist(), "gaps": gaps}
+    return told | {"seconds": time.process_time() - began}
+
+
+def least(table: str, k: int, evaluations: int) -> dict[str, Any]:
+    """The least loss that GENITOR finds with a k so large."""
+    problem = strings(table, objectives=[GeneralLossMetric()], constraints=[KAnonymity() >= k])
+    began = time.process_time()
+    res = minimize(problem, algorithm("NEW beside", 500), ("n_eval", evaluations), seed=1)
+    found = [] if res.X is None else problem.to_frame(res)[["k", "GLM"]].to_numpy().tolist()
+    return {"points": found, "evaluations": evaluations, "seconds": time.process_time() - began}
+
+
+def points(problem: BitStringProblem, pop: Population) -> list[list[float]]:
+    """The k and loss of a population, ascending, each pair once."""
+    return np.unique(problem.natural(pop.get("F")), axis=0).tolist()
+
+
+RUNS: dict[str, Callable[..., dict[str, Any]]] = {
+    "trial": trial,
+    "proof": proof,
+    "starts": starts,
+    "front": front,
+    "least": least,
+}
+
+
+def run(task: list[Any]) -> dict[str, Any]:
+    """One task, the name of a run and its arguments, with the task itself and the machine."""
+    name, *arguments = task
+    return {"task": task, **RUNS[name](*arguments), "machine": record.line(record.machine())}

@@ -1,0 +1,111 @@
+"""What pycanon says of the privacy and loss models that it can be trusted with, beside this package.
+
+    python -m benchmarks.papers.models
+
+Random nodes of Adult's lattice with few classes, nothing suppressed: pycanon compares with the released table's
+distribution, which then is the input's. About two minutes; needs Adult, and pycanon, whose pinned requirements are
+older than this package's: `pip install --no-deps pycanon`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import record
+from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    Discernibility,
+    DistinctLDiversity,
+    KAnonymity,
+    Objective,
+    TCloseness,
+)
+from pymoo_anon.problems import LatticeProblem
+
+N_NODES = 50
+# pycanon walks over all classes and values in Python.
+MOST_CLASSES = 500
+
+OBJECTIVES: list[Objective] = [
+    KAnonymity(),
+    DistinctLDiversity("occupation"),
+    TCloseness("occupation"),
+    BasicBetaLikeness("occupation"),
+    AlphaDeassociation("occupation"),
+    Discernibility(),
+]
+
+
+def by_pycanon() -> dict[str, Callable[[pd.DataFrame, list[str]], float]]:
+    """The same models, as functions of released rows and the names of the quasi-identifiers."""
+    from pycanon import anonymity
+    from pycanon.metrics import discernability_metric
+
+    return {
+        "k": anonymity.k_anonymity,
+        "l": lambda rows, names: anonymity.l_diversity(rows, names, ["occupation"]),
+        "t": lambda rows, names: anonymity.t_closeness(rows, names, ["occupation"]),
+        "beta": lambda rows, names: anonymity.basic_beta_likeness(rows, names, ["occupation"]),
+        "alpha": lambda rows, names: anonymity.alpha_k_anonymity(rows, names, ["occupation"])[0],
+        "DM": lambda rows, names: discernability_metric(rows, rows, names),
+    }
+
+
+def random_nodes(problem: LatticeProblem) -> np.ndarray:
+    """Distinct nodes of not too many classes, the most general one among them."""
+    some = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(20 * N_NODES, problem.n_var))
+    distinct = np.random.default_rng(1).permutation(np.unique(some, axis=0))
+    small = [x for x in distinct if len(problem.table.equivalence_classes(problem.decode(x)).sizes) <= MOST_CLASSES]
+    return np.concatenate([[problem.lengths], small[: N_NODES - 1]])
+
+
+def main() -> None:
+    table = fetch_adult()
+    problem = LatticeProblem(table, OBJECTIVES)
+    X = random_nodes(problem)
+    own = problem.natural(problem.compute(X))
+    frame, names = fetch_adult_frame(), list(table.quasi_identifiers)
+    programs = by_pycanon()
+    theirs = np.empty_like(own)
+    seconds = np.zeros(len(OBJECTIVES))
+    for i, x in enumerate(X):
+        rows = frame.copy()
+        for (name, hierarchy), level in zip(table.quasi_identifiers.items(), x, strict=True):
+            labels = [str(hierarchy.labels[level][group]) for group in hierarchy.groups[level]]
+            rows[name] = rows[name].map(dict(zip(hierarchy.domain, labels, strict=True)))
+        for j, name in enumerate(problem.objective_names):
+            began = time.perf_counter()
+            theirs[i, j] = programs[name](rows, names)
+            seconds[j] += time.perf_counter() - began
+    apart = np.abs(own - theirs).max(axis=0)
+    assert (apart <= 1e-9).all(), dict(zip(problem.objective_names, apart, strict=True))
+
+    distinct = [len(np.unique(values)) for values in own.T]
+    figures = {
+        "machine": record.machine(),
+        "nodes": len(X),
+        "models": {
+            name: {"distinct values": n, "largest difference": float(a), "pycanon seconds a node": s / len(X)}
+            for name, n, a, s in zip(problem.objective_names, distinct, apart, seconds, strict=True)
+        },
+    }
+    rows_of_text = [
+        [name, str(n), f"{a:.1e}" if a else "0", f"{s / len(X):.2f}"]
+        for name, n, a, s in zip(problem.objective_names, distinct, apart, seconds, strict=True)
+    ]
+    head = ["model", "distinct values", "largest difference", "pycanon, s a node"]
+    text = (
+        f"{len(X)} random nodes of Adult's lattice with at most {MOST_CLASSES} classes, as pycanon is slow with more; "
+    )
+    text += f"{record.line(figures['machine'])}.\n\n"
+    record.write("models", figures, text + record.markdown(head, rows_of_text))
+
+
+if __name__ == "__main__":
+    main()

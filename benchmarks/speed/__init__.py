@@ -1,0 +1,1 @@
+"""Seconds, nodes and memory: the engine, the proofs, files of any size."""

@@ -1,0 +1,301 @@
+"""How fast a generalization is evaluated, against what else one would do, in one run.
+
+    python -m benchmarks.speed.engine
+
+Adult with eight quasi-identifiers, at most 1 % of the tuples suppressed. Before anything is timed, the programs have to
+agree on every node. About nine minutes; needs Adult, and pycanon for one of the rows (left out where it is missing).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from pymoo.core.algorithm import Algorithm
+from pymoo.optimize import minimize
+
+from benchmarks import record
+from benchmarks.speed.peers import ByNumpy, ByPandas, ByPycanon
+from benchmarks.tables import crossover_problem, preference_table
+from pymoo_anon.algorithms import GENITOR, PBGEA, BranchAndBound, ExhaustiveSearch, PreferenceNSGA2
+from pymoo_anon.datasets import fetch_adult, make_census
+from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    SquaredClassSizes,
+    SquaredValueCounts,
+)
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, PreferenceProblem
+from pymoo_anon.table import Microdata
+
+N_NODES = 200
+REPEATS = 7
+LIMIT = 301
+
+TABLE = fetch_adult()
+K_GLM = [KAnonymity(), GeneralLossMetric()]
+FIVE = [
+    KAnonymity(),
+    DistinctLDiversity("occupation"),
+    SquaredClassSizes(),
+    SquaredValueCounts("occupation"),
+    GeneralLossMetric(),
+]
+SIX = [*FIVE, ClassificationMetric("salary-class")]
+SETS = {"k, GLM": K_GLM, "k, l, S_k, S_l, GLM": FIVE, "all six": SIX}
+
+
+def problem(objectives: list[Objective] = SIX, table: Microdata = TABLE, n_threads: int = 1) -> LatticeProblem:
+    own = LatticeProblem(table, objectives, suppression=0.01)
+    own.n_threads = n_threads
+    return own
+
+
+def random_nodes(own: LatticeProblem, n: int = N_NODES) -> np.ndarray:
+    every = np.random.default_rng(0).integers(0, own.lengths + 1, size=(2 * n, own.n_var))
+    return np.random.default_rng(1).permutation(np.unique(every, axis=0))[:n]
+
+
+def median_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Median wall time, after one unmeasured call."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
+
+
+def microseconds(own: AnonymizationProblem, X: np.ndarray) -> float:
+    return median_seconds(lambda: own.compute(X)) / len(X) * 1e6
+
+
+def points() -> tuple[dict, str]:
+    """Random nodes, the whole lattice and random bit strings, by objective set."""
+    X, lattice = random_nodes(problem()), list(problem().batches(4096))
+    found: dict[str, list[float]] = {}
+    for objectives in SETS.values():
+        own, strings = problem(objectives), BitStringProblem(TABLE, objectives, suppression=0.01)
+        bits = strings.sample(N_NODES, np.random.default_rng(0))
+        alone = median_seconds(lambda own=own: [own.compute(x[np.newaxis]) for x in X])
+        whole = median_seconds(lambda own=own: [own.compute(batch) for batch in lattice])
+        for name, us in {
+            f"{N_NODES} random nodes, in one batch": microseconds(own, X),
+            f"{N_NODES} random nodes, one at a time": alone / len(X) * 1e6,
+            f"all {own.n_nodes:,} nodes, in batches of 4,096": whole / own.n_nodes * 1e6,
+            f"{N_NODES} random strings of {strings.n_var} bits, in one batch": microseconds(strings, bits),
+        }.items():
+            found.setdefault(name, []).append(us)
+    rows = [[name, *(f"{us:,.0f}" for us in own)] for name, own in found.items()]
+    return found, record.markdown(["points", *SETS], rows)
+
+
+def programs() -> tuple[dict, str]:
+    """Random nodes with all six objectives by other programs, after checking that all agree."""
+    X = random_nodes(problem())
+    F = problem().natural(problem().compute(X))
+    others: dict[str, Callable] = {
+        "numpy unique, distinct tuples, all six": ByNumpy(TABLE, LIMIT),
+        "pandas groupby, rows, all six": ByPandas(TABLE, LIMIT),
+    }
+    for name, program in others.items():
+        np.testing.assert_allclose(F, [program(x) for x in X], rtol=1e-12, err_msg=name)
+    found = {"pymoo_anon, all six": microseconds(problem(), X)}
+    for name, program in others.items():
+        seconds = median_seconds(lambda program=program: [program(x) for x in X], repeats=3)
+        found[name] = seconds / len(X) * 1e6
+    if find_spec("pycanon") is not None:
+        few, program = X[:20], ByPycanon(TABLE)
+        unsuppressed = LatticeProblem(TABLE, FIVE[:2])
+        np.testing.assert_array_equal(unsuppressed.natural(unsuppressed.compute(few)), [program(x) for x in few])
+        found["pycanon, rows, k and l alone"] = median_seconds(lambda: [program(x) for x in few], 1) / len(few) * 1e6
+    base = found["pymoo_anon, all six"]
+    rows = [[name, f"{us:,.0f}", f"{us / base:,.1f}"] for name, us in found.items()]
+    return found, record.markdown(["program and objectives", "µs a node", "ratio"], rows)
+
+
+def roofline(us: float) -> str:
+    """What reading and writing the arrays of a node costs at least, by the bandwidth of this machine."""
+    tuples, entries = TABLE.n_distinct, len(TABLE.tuples.columns["occupation"].values)
+    # A pair of ids, a count and a class of every distinct tuple; a tuple, a value and a count of every entry.
+    touched = tuples * (4 + 4 + 8 + 4) + entries * (4 + 4 + 8)
+    large = np.ones(1 << 25)
+    bandwidth = 2 * large.nbytes / median_seconds(large.copy)
+    least = touched / bandwidth * 1e6
+    return (
+        f"Without roll-up, a node with five objectives touches at least {touched / 1e6:.2f} MB; at the "
+        f"{bandwidth / 1e9:.1f} GB/s of a copy here that is {least:.0f} µs, {us / least:.1f} times less than measured."
+    )
+
+
+def first_calls() -> tuple[float, float]:
+    """Seconds of the first node in a new process: with nothing compiled yet, and with numba's cache on disk."""
+    code = (
+        "import time; from benchmarks.speed import engine; p = engine.problem(); began = time.perf_counter()\n"
+        "p.compute(p.nodes(0, 1)); print(time.perf_counter() - began)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(Path(__file__).parents[2])}
+        cold, warm = (
+            float(subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)) for _ in range(2)
+        )
+    return cold, warm
+
+
+def clocked(searching: Callable[[], tuple[AnonymizationProblem, Algorithm, tuple | None]]) -> dict[str, float]:
+    """Median seconds of a search, and how many of them go to nodes and to operators; the rest is pymoo's loop."""
+    rounds = []
+    for _ in range(REPEATS):
+        own, algorithm, termination = searching()
+        spent = {"nodes": 0.0, "operators": 0.0}
+
+        def clock(thing: object, method: str, kind: str, spent: dict = spent) -> None:
+            original = getattr(thing, method)
+
+            def timed(*args: object, **kwargs: object) -> object:
+                began = time.perf_counter()
+                result = original(*args, **kwargs)
+                spent[kind] += time.perf_counter() - began
+                return result
+
+            setattr(thing, method, timed)
+
+        # Threads overlap, so that only all of them together can be timed.
+        clock(own, "_compute" if own.n_threads == 1 else "_measure", "nodes")
+        mating = getattr(algorithm, "mating", algorithm)
+        for name in ("selection", "crossover", "mutation", "repair"):
+            if getattr(mating, name, None) is not None:
+                clock(getattr(mating, name), "_do", "operators")
+        began = time.perf_counter()
+        minimize(own, algorithm, termination, seed=1, copy_algorithm=False)
+        rounds.append({**spent, "seconds": time.perf_counter() - began, "distinct": own.n_unique})
+    return {key: float(np.median([one[key] for one in rounds])) for key in rounds[0]}
+
+
+SEARCHES = {
+    "PBG-EA, 100 generations of 25, six objectives": lambda: (problem(), PBGEA(), ("n_gen", 100)),
+    "BranchAndBound, k and GLM": lambda: (problem(K_GLM), BranchAndBound(), None),
+    "ExhaustiveSearch, 17,920 nodes, six objectives": lambda: (problem(), ExhaustiveSearch(), None),
+    "ExhaustiveSearch, the same on two threads": lambda: (problem(n_threads=2), ExhaustiveSearch(), None),
+    "PreferenceNSGA2, 50,000 evaluations, 105 bits": lambda: (
+        PreferenceProblem(preference_table(), 5, (0.2, 1.0)),
+        PreferenceNSGA2(),
+        ("n_eval", 50_000),
+    ),
+    "GENITOR, 30,000 births, 15,000 rows, 92 bits": lambda: (crossover_problem(), GENITOR(), ("n_eval", 30_000)),
+}
+
+
+def searches() -> tuple[dict, str]:
+    found = {name: clocked(searching) for name, searching in SEARCHES.items()}
+    rows = []
+    for name, one in found.items():
+        nodes, operators = one["nodes"] / one["seconds"], one["operators"] / one["seconds"]
+        shares = [f"{share:.0%}" for share in (nodes, operators, 1 - nodes - operators)]
+        rows.append([name, f"{one['seconds']:.2f}", f"{one['distinct']:,.0f}", *shares])
+    return found, record.markdown(["search", "seconds", "distinct points", "computing", "operators", "pymoo"], rows)
+
+
+def threads() -> tuple[dict, str]:
+    """All nodes of the lattice with six objectives, so many at a time, on one thread and on two."""
+    found, rows = {}, []
+    for size in (64, 256, 1024, 4096):
+        batches = list(problem().batches(size))
+        one, two = (
+            median_seconds(lambda own=own, batches=batches: [own.compute(X) for X in batches], 5)
+            for own in (problem(), problem(n_threads=2))
+        )
+        found[size] = {"one": one, "two": two}
+        rows.append([f"{size:,}", f"{one:.2f}", f"{two:.2f}", f"{two / one:.2f}"])
+    return found, record.markdown(["nodes in a batch", "seconds, 1 thread", "2 threads", "ratio"], rows)
+
+
+def growth() -> tuple[dict, str]:
+    """Five objectives on random nodes: growth with rows, and so with distinct tuples."""
+    found, rows = {}, []
+    for n_rows in (10**4, 10**5, 10**6, 10**7):
+        table = make_census(n_rows)
+        us = microseconds_of_table(table)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        found[n_rows] = {"distinct": table.n_distinct, "microseconds": us, "peak GB": memory}
+        per_tuple = us / table.n_distinct * 1e3
+        rows.append([f"{n_rows:,}", f"{table.n_distinct:,}", f"{us:,.0f}", f"{per_tuple:.1f}", f"{memory:.2f}"])
+    return found, record.markdown(["rows", "distinct tuples", "µs a node", "ns a tuple", "peak GB"], rows)
+
+
+def growth_of_tuples() -> tuple[dict, str]:
+    """Five objectives on random nodes of Adult's rows, which fewer attributes make fewer distinct tuples."""
+    found, rows = {}, []
+    for n in range(2, len(QUASI_IDENTIFIERS) + 1):
+        table = fetch_adult(QUASI_IDENTIFIERS[:n])
+        us = microseconds_of_table(table)
+        found[n] = {"distinct": table.n_distinct, "microseconds": us}
+        per_tuple = us / table.n_distinct * 1e3
+        rows.append([f"{n}", f"{table.n_distinct:,}", f"{us:,.0f}", f"{per_tuple:.1f}"])
+    return found, record.markdown(["attributes", "distinct tuples", "µs a node", "ns a tuple"], rows)
+
+
+def microseconds_of_table(table: Microdata) -> float:
+    own = problem(FIVE, table)
+    return microseconds(own, random_nodes(own, 40))
+
+
+def main() -> None:
+    by_set, set_table = points()
+    by_program, program_table = programs()
+    numpy_seconds = median_seconds(
+        lambda: [program(x) for program in (ByNumpy(TABLE, LIMIT),) for x in problem().nodes(0, 17_920)], repeats=1
+    )
+    found, search_table = searches()
+    cold, warm = first_calls()
+    threaded, thread_table = threads()
+    growing, growth_table = growth()
+    growing_tuples, tuple_table = growth_of_tuples()
+    text = "\n\n".join(
+        [
+            f"Adult, 30,162 rows, {TABLE.n_distinct:,} distinct tuples; medians; {record.line(record.machine())}.",
+            "Microseconds a point that was never seen before, by objective set, one thread:",
+            set_table,
+            roofline(by_set[f"{N_NODES} random nodes, in one batch"][list(SETS).index("k, l, S_k, S_l, GLM")]),
+            f"The same {N_NODES} random nodes by other programs, which agree on them:",
+            program_table,
+            f"The first node in a new process takes {cold:.1f} s with nothing compiled yet, {warm:.2f} s after that. "
+            f"All 17,920 nodes take the numpy program {numpy_seconds:.1f} s.",
+            "Where the time of a search goes: computing distinct points, the operators, and pymoo's loop around them.",
+            search_table,
+            "The whole lattice in batches, six objectives, on one thread and on two:",
+            thread_table,
+            "Five objectives on larger tables of eight attributes:",
+            growth_table,
+            f"Five objectives on the {TABLE.n_rows:,} rows of Adult, whose distinct tuples grow with the attributes:",
+            tuple_table,
+        ]
+    )
+    figures = {
+        "machine": record.machine(),
+        "microseconds by objective set": by_set,
+        "microseconds by program": by_program,
+        "seconds": {"cold": cold, "warm": warm, "numpy": numpy_seconds},
+        "searches": found,
+        "threads": threaded,
+        "growth": growing,
+        "growth of tuples": growing_tuples,
+    }
+    record.write("engine", figures, text)
+
+
+if __name__ == "__main__":
+    main()

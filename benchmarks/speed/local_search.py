@@ -1,0 +1,122 @@
+"""Pareto local search beside PBG-EA at the same numbers of distinct nodes, on Adult.
+
+    python -m benchmarks.speed.local_search
+
+The representation ratio against the exact front, 20 seeds, at the numbers of nodes that Dewri et al. 2010 report for
+their five sets of objectives, and on the lattice of twelve quasi-identifiers at 2,000 nodes. Four minutes; needs
+Adult.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.termination import NoTermination
+from pymoo.optimize import minimize
+
+from benchmarks import record
+from benchmarks.speed.exact_runs import SETS, glm, k
+from benchmarks.tables import large_table
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
+from pymoo_anon.datasets import fetch_adult
+from pymoo_anon.fronts import RepresentationRatio
+from pymoo_anon.problems import LatticeProblem
+
+SEEDS = range(1, 21)
+LARGE = 2000
+
+#: What is compared: local search as it is, without bounds, and PBG-EA run on until it has seen as many nodes.
+SEARCHES = {
+    "local search": lambda: ParetoLocalSearch(termination=NoTermination()),
+    "without bounds": lambda: ParetoLocalSearch(bounds=False, termination=NoTermination()),
+    "PBG-EA": lambda: PBGEA(termination=NoTermination()),
+}
+
+
+def tasks() -> dict:
+    """By name: the problem, its exact front, and the number of distinct nodes."""
+    found = {}
+    for name, (objectives, label, nodes) in SETS.items():
+        problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
+        exact = problem.pareto_front()
+        res = minimize(problem, BranchAndBound(), seed=1)
+        np.testing.assert_array_equal(res.F[np.lexsort(res.F.T[::-1])], exact[np.lexsort(exact.T[::-1])])
+        found[name] = (problem, exact, nodes)
+    problem = LatticeProblem(large_table(), [k, glm], suppression=301)
+    res = minimize(problem, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    found["k, GLM, twelve quasi-identifiers"] = (problem, res.F, LARGE)
+    return found
+
+
+def searched(algorithm: Algorithm, problem: LatticeProblem, nodes: int, seed: int) -> int:
+    """Run until so many distinct nodes were evaluated, to the node, or until it ends; how many were."""
+    algorithm.setup(problem, seed=seed)
+    while problem.n_unique < nodes and algorithm.has_next():
+        infills = algorithm.ask()
+        if isinstance(algorithm, ParetoLocalSearch):
+            infills = infills[: nodes - problem.n_unique]
+        algorithm.evaluator.eval(problem, infills)
+        algorithm.tell(infills=infills)
+    return problem.n_unique
+
+
+def compared(of: LatticeProblem, exact: np.ndarray, nodes: int) -> dict:
+    """Representation ratios, nodes and seconds of every search, seed after seed."""
+    ratio, found = RepresentationRatio(exact), {}
+    for name, made in SEARCHES.items():
+        ratios, seen, certified, seconds = [], [], 0, []
+        for seed in SEEDS:
+            # Nothing is remembered from one run to the next.
+            problem = LatticeProblem(of.table, of.objectives, of.suppression)
+            algorithm, began = made(), time.perf_counter()
+            seen.append(searched(algorithm, problem, nodes, seed))
+            seconds.append(time.perf_counter() - began)
+            ratios.append(ratio(algorithm.opt.get("F")))
+            certified += getattr(algorithm, "certified", False)
+        found[name] = {
+            "RR": float(np.mean(ratios)),
+            "least RR": float(np.min(ratios)),
+            "nodes": float(np.mean(seen)),
+            "certified": certified,
+            "seconds": float(np.median(seconds)),
+        }
+    return found
+
+
+def main() -> None:
+    found = {}
+    for name, (problem, exact, nodes) in tasks().items():
+        found[name] = {"lattice": problem.n_nodes, "nodes": nodes, "front": len(exact)}
+        found[name] |= compared(problem, exact, nodes)
+    head = ["objectives", "lattice", "nodes", "front", *SEARCHES, "least of 20", "certified", "seconds", "of PBG-EA"]
+    rows = [
+        [
+            name,
+            f"{one['lattice']:,}",
+            f"{one['nodes']:,}",
+            str(one["front"]),
+            *(f"{one[search]['RR']:.3f}" for search in SEARCHES),
+            f"{one['local search']['least RR']:.3f}",
+            str(one["local search"]["certified"]),
+            f"{one['local search']['seconds']:.2f}",
+            f"{one['PBG-EA']['seconds']:.2f}",
+        ]
+        for name, one in found.items()
+    ]
+    text = "\n\n".join(
+        [
+            f"Adult, at most 301 suppressed tuples, means of {len(SEEDS)} seeds; {record.line(record.machine())}.",
+            "Representation ratio against the exact front after so many distinct nodes, for Pareto local search with "
+            "and without bounds and for PBG-EA; then local search's worst seed, how many of its runs had proven their "
+            "front by then, and the seconds of a run:",
+            record.markdown(head, rows),
+        ]
+    )
+    record.write("local_search", {"machine": record.machine(), "found": found}, text)
+
+
+if __name__ == "__main__":
+    main()

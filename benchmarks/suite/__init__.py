@@ -1,0 +1,1 @@
+"""The suite: how its tables are drawn and its instances made."""

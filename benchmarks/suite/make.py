@@ -1,0 +1,351 @@
+"""Make the instances of the suite, prove their fronts, and run the algorithms whose results are stored beside them.
+
+    python -m benchmarks.suite.make [NAME ...]     the instances that are not there yet, or those that are named
+    python -m benchmarks.suite.make --baselines [NAME ...]    the stored results, anew: all, or those of the named
+
+An instance is never edited, only succeeded: the program refuses to write one that is there. Whoever wants it otherwise
+adds one with the next version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from math import lcm, prod
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from moocore import is_nondominated
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
+
+from benchmarks.suite.features import features, support
+from benchmarks.suite.package import in_whole_numbers, of_package
+from benchmarks.suite.tables import TABLES, Table
+from pymoo_anon.algorithms import PBGEA, BranchAndBound
+from pymoo_anon.operators import (
+    BitStringSampling,
+    ClosestValidRepair,
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    SingleStepMutation,
+)
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
+from pymoo_anon.suite import Instance, load, names
+from pymoo_anon.suite.files import CONTRIBUTION, certificate_file, front_file, instance_file, result_file
+from pymoo_anon.suite.trees import n_cuts
+
+DATA = Path(__file__).parents[2] / "pymoo_anon" / "suite" / "data"
+ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
+SEEDS = range(1, 8)
+
+#: Per instance its table, its space, its objectives, and what else is asked.
+WANTED: dict[str, dict[str, Any]] = {}
+
+
+def want(name: str, table: str, objectives: str, *, space: str = "levels", limit: int = 0, **others: Any) -> None:
+    """Enter an instance; objectives are words such as "k l:diagnosis GLM"."""
+    WANTED[name] = {"table": table, "objectives": objectives.split(), "space": space, "limit": limit, **others}
+
+
+want("patients-k-GLM-v1", "patients", "k GLM")
+want("patients-k-l-GLM-v1", "patients", "k l:diagnosis GLM")
+want("patients-k-l-GLM-CM-s40-v1", "patients", "k l:diagnosis GLM CM:outcome", limit=40)
+want("patients-k-l-GLM-CM-DM-v1", "patients", "k l:diagnosis GLM CM:outcome DM")
+want("census-k-GLM-v1", "census", "k GLM")
+want("census-k-GLM-s40-v1", "census", "k GLM", limit=40)
+want("census-k-l-GLM-v1", "census", "k l:occupation GLM")
+want("census-Sk-GLM-v1", "census", "S_k GLM")
+want("census-Sk-Sl-GLM-v1", "census", "S_k S_l:occupation GLM")
+want("census-l-GLM-DM-k5-s40-v1", "census", "l:occupation GLM DM", limit=40, constraints={"k": 5})
+want("earners-k-GLM-CM-v1", "earners", "k GLM CM:salary-class")
+want("earners-k-l-GLM-CM-s40-v1", "earners", "k l:occupation GLM CM:salary-class", limit=40)
+want("noise-k-GLM-v1", "noise", "k GLM")
+want("noise-k-DM-v1", "noise", "k DM")
+want("noise-Sl-GLM-DM-v1", "noise", "S_l:secret GLM DM")
+want("survey-k-GLM-s40-v1", "survey", "k GLM", limit=40)
+want("survey-k-l-GLM-v1", "survey", "k l:vote GLM")
+want("survey-k-l-GLM-DM-v1", "survey", "k l:vote GLM DM")
+want("trips-k-GLM-s60-v1", "trips", "k GLM", limit=60)
+want("trips-k-l-GLM-v1", "trips", "k l:purpose GLM")
+want("trips-k-classes-v1", "trips", "k classes")
+want("registry-k-GLM-v1", "registry", "k GLM")
+want("registry-k-l-GLM-s60-v1", "registry", "k l:diagnosis GLM", limit=60)
+want("registry-k-GLM-CM-v1", "registry", "k GLM CM:label")
+want("claims-k-GLM-v1", "claims", "k GLM")
+want("claims-k-l-GLM-s30-v1", "claims", "k l:diagnosis GLM", limit=30)
+want("ledger-k-GLM-v1", "ledger", "k GLM")
+want("clinic-bits-k-GLM-v1", "clinic", "k GLM", space="bits")
+want("clinic-bits-k-GLM-s20-v1", "clinic", "k GLM", space="bits", limit=20)
+want("clinic-bits-k-l-GLM-v1", "clinic", "k l:diagnosis GLM", space="bits")
+want("clinic-bits-k-l-GLM-CM-s20-v1", "clinic", "k l:diagnosis GLM CM:outcome", space="bits", limit=20)
+want("school-bits-k-GLM-CM-v1", "school", "k GLM CM:stays", space="bits")
+want("school-bits-k-l-Sl-GLM-CM-v1", "school", "k l:grade S_l:grade GLM CM:stays", space="bits")
+want("residents-bits-k-GLM-v1", "residents", "k GLM", space="bits")
+want("pharmacy-trees-k-l-GLM-CM-s20-v1", "pharmacy", "k l:reason GLM CM:refill", space="bits", limit=20)
+want("citizens-trees-k-GLM-s30-v1", "citizens", "k GLM", space="bits", limit=30)
+# Here classes are suppressed that break these constraints.
+violating = {"rule": "violating", "limit": 80, "constraints": {"k": 5, "l:diagnosis": 3}}
+want("patients-k-GLM-CM-k5-l3-x80-v1", "patients", "k GLM CM:outcome", **violating)
+violating = {"rule": "violating", "limit": 120, "constraints": {"k": 5, "l:purpose": 3}}
+want("trips-k-l-GLM-k5-l3-x120-v1", "trips", "k l:purpose GLM", **violating)
+
+
+def definition(name: str) -> str:
+    """The text of an instance's file: plain JSON, a line for each attribute and column."""
+    wanted = WANTED[name]
+    table: Table = TABLES[wanted["table"]]()
+    attributes = wanted.get("attributes", tuple(table.levels))
+    objectives = [_named(word) for word in wanted["objectives"]]
+    constraints = [{**_named(word), "at least": bound} for word, bound in wanted.get("constraints", {}).items()]
+    columns = sorted({own["column"] for own in (*objectives, *constraints) if "column" in own})
+    matrix = np.column_stack([table.rows[own] for own in (*attributes, *columns)])
+    rows, counts = np.unique(matrix, axis=0, return_counts=True)
+    sizes = {own: len(table.levels[own][0]) for own in attributes}
+    own_rows = dict(zip((*attributes, *columns), rows.T.tolist(), strict=True))
+    bits = wanted["space"] == "bits"
+    nodes = table.nodes if bits else {}
+    ways = {own: 2 ** (sizes[own] - 1) if bits else len(table.levels[own]) for own in attributes}
+    ways.update({own: n_cuts(tuple(map(tuple, tree)), 0, sizes[own] - 1) for own, tree in nodes.items()})
+    short = int(np.clip(round(4 * float(prod(ways.values())) ** 0.5, -1), 120, 4000))
+    about = " ".join((TABLES[wanted["table"]].__doc__ or "").split())
+    parts = {
+        "name": name,
+        "about": about,
+        "space": wanted["space"],
+        "attributes": [
+            {
+                "name": own,
+                "values": sizes[own],
+                **({} if bits else {"levels": table.levels[own]}),
+                **({"nodes": nodes[own]} if own in nodes else {}),
+            }
+            for own in attributes
+        ],
+        "objectives": objectives,
+        "constraints": constraints,
+        "suppression": {"rule": wanted.get("rule", "at most"), "limit": wanted["limit"]},
+        "unit": lcm(*[max(size - 1, 1) for size in sizes.values()]),
+        "budgets": [short, 4 * short],
+        "rows": {own: own_rows[own] for own in attributes},
+        "columns": {own: own_rows[own] for own in columns},
+        "counts": counts.tolist(),
+    }
+    return _lines(parts)
+
+
+def _named(word: str) -> dict[str, str]:
+    measure, _, column = word.partition(":")
+    return {"measure": measure, "column": column} if column else {"measure": measure}
+
+
+def _lines(parts: dict[str, Any]) -> str:
+    """JSON with a line for every entry, and one for every entry of an entry."""
+    texts = []
+    for key, value in parts.items():
+        own = json.dumps(value)
+        if isinstance(value, dict) and len(own) > 100:
+            inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in value.items())
+            own = f"{{\n{inner}\n }}"
+        elif isinstance(value, list) and value and isinstance(value[0], dict) and len(own) > 100:
+            inner = ",\n".join(f"  {json.dumps(v, separators=(',', ':'))}" for v in value)
+            own = f"[\n{inner}\n ]"
+        texts.append(f" {json.dumps(key)}: {own}")
+    return "{\n" + ",\n".join(texts) + "\n}\n"
+
+
+def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
+    """Points of the whole front, how many points were evaluated, and how it is proven.
+
+    Bit strings of more than two objectives are all visited, of those with taxonomies all cuts; everything else is
+    proven by branch and bound.
+    """
+    if isinstance(problem, BitStringProblem) and problem.n_obj > 2:
+        n = 2**problem.n_var
+        X, F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
+        for start in range(0, n, 4096):
+            numbers = np.arange(start, min(start + 4096, n))
+            batch = (numbers[:, np.newaxis] >> np.arange(problem.n_var)) & 1 == 1
+            batch, values = problem.compute_feasible(batch[problem.is_valid(batch)])
+            X, F = np.concatenate([X, batch]), np.concatenate([F, values])
+            best = is_nondominated(F, keep_weakly=False)
+            X, F = X[best], F[best]
+        return X, problem.n_strings, "exhaustive"
+    res = minimize(problem, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    return np.atleast_2d(res.X), res.algorithm.n_evaluated, "branch and bound"
+
+
+def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
+    """The front as whole numbers, points and then values, sorted by the minimised values.
+
+    Two points whose general loss is equal may differ in the last bit of the floats that a proof compares. So a proven
+    front may hold too much, but it lacks nothing: what it leaves out is no better in exact numbers either.
+    """
+    values, excess = instance.evaluate(X)
+    assert (excess <= 0).all()
+    F = values * instance.signs
+    best = is_nondominated(F.astype(float), keep_weakly=False)
+    X, F, values = X[best], F[best], values[best]
+    order = np.lexsort(F.T[::-1])
+    assert (np.ptp(values, axis=0) > 0).all(), "an objective does not differ over the front"
+    return np.column_stack([X.astype(np.int64), values])[order]
+
+
+def digest(text: str) -> str:
+    """The sha256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def files_of(name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """All files of an instance: where each belongs, and its text."""
+    text = definition(name)
+    instance = Instance.from_json(text)
+    assert max(instance.unit, 1) * len(instance.sizes) * int(instance.counts.sum()) < 2**52
+    X, n_evaluated, proof = prove(of_package(instance))
+    front = exact_front(instance, X)
+    n_var = len(instance.upper)
+    F = front[:, n_var:] * instance.signs
+    types = support(F)
+    variables = list(instance.attributes) if instance.space == "levels" else [f"bit {i}" for i in range(1, n_var + 1)]
+    rows = [",".join([*variables, *instance.labels]), *(",".join(map(str, row)) for row in front.tolist())]
+    front_text = "\n".join(rows) + "\n"
+    certificate = {
+        "name": name,
+        "instance sha256": digest(text),
+        "front sha256": digest(front_text),
+        "points": instance.n_points,
+        "evaluated": n_evaluated,
+        "proof": proof,
+        "members": len(front),
+        "program": f"pymoo_anon {version('pymoo_anon')}",
+        "features": features(instance, types),
+    }
+    yield instance_file(name), text
+    yield front_file(name), front_text
+    yield result_file(name), json.dumps(_morepo(instance, front[:, n_var:].tolist(), types, proof), indent=1) + "\n"
+    yield certificate_file(name), json.dumps(certificate, indent=1) + "\n"
+
+
+def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
+    """The front in MOrepo's format for results, version 1.0."""
+    labels = [f"z{j}" for j in range(1, len(instance.objectives) + 1)]
+    points = [{**dict(zip(labels, row, strict=True)), "type": own} for row, own in zip(values, types, strict=True)]
+    return {
+        "version": "1.0",
+        "instanceName": f"{CONTRIBUTION}_{instance.name}",
+        "contributionName": CONTRIBUTION,
+        "objectives": len(labels),
+        "objectiveType": ["int"] * len(labels),
+        "direction": ["max" if sign < 0 else "min" for sign in instance.signs],
+        "comments": f"Objectives: {', '.join(instance.labels)}. Proven, {proof}.",
+        "optimal": True,
+        "suppCard": len(types) - types.count("us"),
+        "extCard": types.count("se"),
+        "card": len(values),
+        "valid": True,
+        "points": points,
+    }
+
+
+def write(name: str) -> None:
+    """Make one instance, all its files or none.
+
+    Raises:
+        FileExistsError: One of them is there.
+    """
+    there = [DATA.joinpath(*parts) for parts in places(name) if DATA.joinpath(*parts).exists()]
+    if there:
+        raise FileExistsError(f"{there[0]} exists: an instance is never edited, only succeeded by a next version")
+    made = list(files_of(name))
+    for parts, text in made:
+        path = DATA.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+
+def places(name: str) -> list[tuple[str, ...]]:
+    """Where the files of an instance belong."""
+    return [instance_file(name), front_file(name), result_file(name), certificate_file(name)]
+
+
+def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
+    """The best of so many random points, all equally likely."""
+    rng = np.random.default_rng(seed)
+    if isinstance(problem, BitStringProblem):
+        X = problem.sample(budget, rng)
+    else:
+        X = rng.integers(0, problem.lengths + 1, (budget, problem.n_var))
+    F = problem.compute_feasible(X)[1]
+    return F[is_nondominated(F, keep_weakly=False)] if len(F) else F
+
+
+def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray | None:
+    """What an algorithm returns after so many evaluations, with this package's operators."""
+    if algorithm == "random search":
+        return random_search(problem, budget, seed)
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    if isinstance(problem, BitStringProblem):
+        operators = {
+            "sampling": BitStringSampling(),
+            "crossover": PartitionCrossover(),
+            "mutation": PerAttributeBitMutation(),
+            # Without a taxonomy every string is valid, and no repair draws random numbers.
+            **({"repair": ClosestValidRepair()} if problem.taxonomies else {}),
+        }
+    kind = NSGA2(pop_size=40, **operators) if algorithm == "NSGA-II" else PBGEA(pop_size=25, **operators)
+    return minimize(problem, kind, ("n_eval", budget), seed=seed).F
+
+
+def run_baselines(wanted: Sequence[str]) -> None:
+    """Run every algorithm on instances, once per seed, and write what it reaches within the short budget.
+
+    The stored rows of all other instances stay as they are.
+    """
+    path = DATA / "baselines.csv"
+    header, *stored = path.read_text(encoding="utf-8").splitlines()
+    rows = [row for row in stored if row.partition(",")[0] not in wanted]
+    for name in wanted:
+        suite_problem = load(name)
+        problem = of_package(suite_problem.instance)
+        budget = suite_problem.budgets[0]
+        began = process_time()
+        for algorithm in ALGORITHMS:
+            for seed in SEEDS:
+                found = search(algorithm, problem, budget, seed)
+                F = in_whole_numbers(suite_problem.instance, problem, found)
+                shares = f"{suite_problem.hypervolume_share(F):.6f},{suite_problem.found_share(F):.6f}"
+                rows.append(f"{name},{algorithm},{budget},{seed},{shares}")
+        print(f"{name}: {process_time() - began:.1f} s", flush=True)
+    # Sorting keeps the order of equal names: that of algorithms and seeds.
+    rows.sort(key=lambda row: row.partition(",")[0])
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8", newline="\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")
+    given = parser.parse_args(arguments)
+    missing = [name for name in WANTED if not DATA.joinpath(*front_file(name)).exists()]
+    for name in [] if given.baselines else given.names or missing:
+        began = process_time()
+        write(name)
+        certificate = json.loads(DATA.joinpath(*certificate_file(name)).read_text(encoding="utf-8"))
+        told = ", ".join(f"{key} {certificate[key]}" for key in ("points", "evaluated", "proof", "members"))
+        print(f"{name}: {told}, {process_time() - began:.1f} s", flush=True)
+    if given.baselines:
+        run_baselines(given.names or names())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Proofs over lattices that are not stored: boxes of nodes, halved until bounds or evaluated nodes settle them."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, least_values, share_off
+from pymoo_anon.algorithms.proofs.stored.known import least_bounds
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.fronts.archive import first_non_dominated
+from pymoo_anon.objectives.bounds.base import Bounding, suppressible
+from pymoo_anon.objectives.bounds.worst_class import Hereditary
+from pymoo_anon.problems.lattice import LatticeProblem
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+
+class Box(NamedTuple):
+    """All nodes between two.
+
+    Attributes:
+        low: (n_var,) int64 array, the most special node.
+        high: (n_var,) int64 array, the most general one.
+        floors: (n_measures,) float array: what minimised values are not below, whatever is suppressed; 0 for measures
+            without floors.
+        tops: (n_cases, n_measures) float array. In every node one of the cases is true. Then the values are at least
+            these above the floors. Without cases no node keeps the limit of suppression.
+    """
+
+    low: Ints
+    high: Ints
+    floors: Matrix
+    tops: Matrix
+
+
+class Corners:
+    """Reads bounds from evaluated nodes: all nodes of a box are specializations of one, generalizations of the other.
+
+    Args:
+        problem: The problem.
+
+    Attributes:
+        rises: Whether evaluated nodes raise the floors of their generalizations.
+        highest: (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
+        prices: (n_var, n_levels) float array, rising up to the last level of an attribute: what its levels cost, and
+            how many classes they merge, each as a share of all.
+    """
+
+    def __init__(self, problem: LatticeProblem) -> None:
+        self._problem = problem
+        tuples, lengths = problem.table.tuples, problem.lengths
+        self._families = [Bounding(m) if m.bounding is None else m.bounding(m) for m in problem.measured]
+        self.rises = any(family.floor_rises for family in self._families)
+        self._has_floor = np.array([family.has_floor for family in self._families])
+        # A sum of floats may be too large by such a share; a whole number is not.
+        self._rounding = 1e-12 + 1e-15 * len(tuples)
+        self._exact = np.array([not own.has_floor or own.measure.whole for own in self._families])
+        self._least = least_values(problem)
+        # An attribute that never varies makes the same classes at all levels. Where nothing but k and losses by
+        # attribute is measured, its lowest level is as good as any other.
+        same = (tuples.codes == tuples.codes[:1]).all(axis=0)
+        # By measure: (n_levels, n_var) float array, what an attribute costs at a level or above it.
+        self._terms = {}
+        for i, family in enumerate(self._families):
+            terms = family.attribute_floors(tuples, problem.groups)
+            if terms is not None:
+                self._terms[i] = np.minimum.accumulate(terms[::-1], axis=0)[::-1]
+                same &= terms[0] == self._terms[i][0]
+            elif not (isinstance(family, Hereditary) and family.by_size):
+                same[:] = False
+        self.highest = np.where(same, 0, lengths)
+        # Where only losses count, an attribute that never varies would be split as often as one that makes classes.
+        prices = [problem.weights, *(terms.T for terms in self._terms.values())]
+        self.prices = np.zeros_like(problem.weights)
+        for own in prices:
+            above = own - own[:, :1]
+            most = above[np.arange(len(lengths)), lengths].sum()
+            self.prices += above / most if most > 0 else 0.0
+
+    def floors_of(self, x: Ints) -> Matrix:
+        """(n_measures,) float array: what no generalization of a node is below, without a look at its classes."""
+        floors = np.where(self._has_floor, self._least, 0.0)
+        for i, terms in self._terms.items():
+            # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
+            floors[i] = np.cumsum(terms[x, np.arange(len(x))])[-1]
+        return floors
+
+    def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
+        """What one node says of its generalizations and of its specializations: the `floors` and `tops` of a `Box`."""
+        problem = self._problem
+        floors = np.where(self._has_floor, -np.inf, 0.0)
+        below = suppressible(classes, problem.suppression, problem.constraints, by_k=True)
+        tops = np.zeros((0 if below.impossible else len(below), len(self._families)))
+        for i, family in enumerate(self._families):
+            floor = family.floor_of_generalizations(classes) if family.floor_rises else None
+            if floor is not None:
+                floors[i] = floor
+            best = family.best_of_specializations(classes, below) if len(tops) else None
+            if best is not None:
+                tops[:, i] = -best if family.measure.maximize and not family.has_floor else best
+            elif not family.has_floor:
+                tops[:, i] = -np.inf
+        return floors, tops[first_non_dominated(tops)] if len(tops) > 1 else tops
+
+    def bounds(self, boxes: list[Box]) -> Matrix:
+        """(n, n_measures) float array: every node of some boxes is at least as large as some row, everywhere.
+
+        Rows that break a constraint are left out: so do their nodes.
+        """
+        tops = np.concatenate([box.tops for box in boxes])
+        floors = np.repeat([box.floors for box in boxes], [len(box.tops) for box in boxes], axis=0)
+        # A little less, so that the rounding of the sum proves nothing.
+        slack = np.where(tops > 0, np.abs(floors) + tops, 0.0)
+        slack[:, self._exact] = 0.0
+        bounds = np.maximum(floors + tops - self._rounding * slack, self._least)
+        possible: Matrix = bounds[(bounds <= self._problem.limits).all(axis=1)]
+        return possible
+
+
+# A slice lasts about this long. So many boxes are halved together: their corners are grouped by roll-up, in threads.
+_SECONDS_A_SLICE = 0.2
+_BATCH = 32
+
+# Open boxes that there may be however little memory may be taken, and about what one takes beside its arrays' numbers.
+_FEWEST_BOXES = 256
+_BYTES_A_BOX = 800
+
+
+class BoxProof(LatticeProof):
+    """Boxes of nodes, the one that is furthest from the front first, bounded by what their corners say.
+
+    All nodes of a box are specializations of its highest node: their privacy is no greater, and what it loses by
+    suppression they lose, too. They are generalizations of its lowest node, whose floors are theirs. A box is settled
+    where a member of the front is as good as these bounds, or where they break a constraint. Otherwise it is halved
+    along the attribute whose levels differ most in price, and the corners that this makes are evaluated.
+
+    The front only gets better, so what is settled once stays settled and is forgotten.
+
+    Args:
+        problem: The problem.
+        tolerance: How far the front may stay off. Absolute for all objectives, it compares boxes, as `BoxArchive` does.
+        max_bytes: Memory that open boxes may take. Where they are more, the next are searched depth first.
+        random_state: Not used: nothing is random.
+    """
+
+    def __init__(
+        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
+    ) -> None:
+        super().__init__(problem, tolerance, max_bytes, random_state)
+        self._corners = Corners(problem)
+        self._needs = self.F
+        # What a member is off, as a negative share, a number, and the box; what is searched depth first; and what is
+        # being halved, by number.
+        self._heap: list[tuple[float, int, Box]] = []
+        self._stack: list[tuple[float, int, Box]] = []
+        self._hand: dict[int, Box] = {}
+        self._number = self._n_bytes = self._n_pruned = 0
+        self._begun = False
+
+    @property
+    def certified(self) -> bool:
+        """Whether all nodes are settled."""
+        return self.n_undecided == 0
+
+    @property
+    def n_undecided(self) -> int:
+        """Number of open boxes."""
+        return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
+
+    @property
+    def n_pruned(self) -> int:
+        """Number of boxes that bounds settled."""
+        return self._n_pruned
+
+    def advance(self) -> None:
+        """Search for about a fifth of a second."""
+        end = perf_counter() + _SECONDS_A_SLICE
+        if not self._begun:
+            self._begin()
+        while not self.certified:
+            self._halve()
+            if perf_counter() >= end:
+                break
+
+    def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
+        """Take evaluated nodes into the front, or into its boxes."""
+        super().take(X, F, G)
+        self._needs = least_bounds(self.F, self.tolerance, self.maximize)
+
+    def open_bounds(self) -> Matrix:
+        """The bounds of the open boxes."""
+        if self.certified:
+            return np.empty((0, self.problem.n_obj))
+        if not self._begun:
+            nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
+            lengths = self.problem.lengths
+            return self._open_bounds([Box(0 * lengths, lengths, self._corners.floors_of(0 * lengths), nothing_known)])
+        boxes = [*self._hand.values(), *(box for _, _, box in self._heap), *(box for _, _, box in self._stack)]
+        return self._open_bounds(boxes)
+
+    def _open_bounds(self, boxes: list[Box]) -> Matrix:
+        """(n, n_obj) float array: the least bounds of boxes that no member stands for."""
+        bounds = self._corners.bounds(boxes)[:, : self.problem.n_obj]
+        if len(bounds) > 1:
+            bounds = bounds[first_non_dominated(bounds)]
+        open_ = np.ones(len(bounds), dtype=bool)
+        for i, bound in enumerate(bounds):
+            open_[i] = not (self._needs <= bound).all(axis=1).any()
+        return bounds[open_]
+
+    def _begin(self) -> None:
+        """Evaluate the most general and the most special node: the corners of all nodes that count."""
+        high = self._corners.highest
+        low = 0 * high
+        (_, tops), (floors, _) = self._study([high, low])
+        if high.any():
+            self._put(Box(low, high, np.maximum(floors, self._corners.floors_of(low)), tops))
+        self._begun = True
+
+    def _halve(self) -> None:
+        """Halve the next boxes, evaluate their new corners, and put the halves back."""
+        source = self._stack or self._heap
+        # First into the hand: what is interrupted may then be searched twice, but never lost.
+        while source and len(self._hand) < _BATCH:
+            _, number, box = source[-1] if source is self._stack else source[0]
+            self._hand[number] = box
+            self._n_bytes -= _bytes_of(box)
+            if source is self._stack:
+                source.pop()
+            else:
+                heappop(source)
+        lower, upper = [], []
+        for box in self._hand.values():
+            if len(self._open_bounds([box])) == 0:
+                self._n_pruned += 1
+                continue
+            below, above = self._halves(box)
+            # The lowest node was evaluated where its classes say something.
+            if not self._corners.rises or (below.low < below.high).any():
+                lower.append(below)
+            if (above.low < above.high).any() and len(self._open_bounds([above])):
+                upper.append(above)
+        X = [box.high for box in lower] + [box.low for box in upper if self._corners.rises]
+        lessons = self._study(X) if X else []
+        for box, (_, tops) in zip(lower, lessons[: len(lower)], strict=True):
+            if (box.low < box.high).any():
+                self._put(box._replace(tops=tops))
+        own = lessons[len(lower) :] if self._corners.rises else [(box.floors, box.tops) for box in upper]
+        for box, (floors, _) in zip(upper, own, strict=True):
+            self._put(box._replace(floors=np.maximum(box.floors, floors)))
+        self._hand.clear()
+
+    def _halves(self, box: Box) -> tuple[Box, Box]:
+        """Two parts of a box, split where the dearest attribute has half of its price; bounds are those of the box.
+
+        The first has a new highest node, the second a new lowest one.
+        """
+        prices, every = self._corners.prices, np.arange(len(box.low))
+        rise = np.where(box.low < box.high, prices[every, box.high] - prices[every, box.low], -1.0)
+        j = int(rise.argmax())
+        own = prices[j, box.low[j] : box.high[j]]
+        level = box.low[j] + np.count_nonzero(own <= own[0] + rise[j] / 2) - 1
+        low, high = box.low.copy(), box.high.copy()
+        high[j], low[j] = level, level + 1
+        floors = np.maximum(box.floors, self._corners.floors_of(low))
+        return Box(box.low, high, box.floors, box.tops), Box(low, box.high, floors, box.tops)
+
+    def _study(self, nodes: list[Ints]) -> list[tuple[Matrix, Matrix]]:
+        """Evaluate nodes, take them into the front, and read what they say of others."""
+        # An interrupted step is done again, so that a box may be there twice.
+        X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
+        lessons = self.problem.study(X, self._corners.lesson)
+        self.n_evaluated += len(X)
+        self.take(X, *self.problem.evaluate(X, return_values_of=["F", "G"]))
+        return [lessons[place] for place in places.ravel().tolist()]
+
+    def _put(self, box: Box) -> None:
+        """Put a box into the heap, or on the stack where the heap is full; pass over what is settled."""
+        bounds = self._open_bounds([box])
+        if len(bounds) == 0:
+            self._n_pruned += 1
+            return
+        entry = -share_off(self.F, bounds), self._number, box
+        self._number += 1
+        self._n_bytes += _bytes_of(box)
+        if self._n_bytes > self.max_bytes and len(self._heap) + len(self._stack) >= _FEWEST_BOXES:
+            self._stack.append(entry)
+        else:
+            heappush(self._heap, entry)
+
+
+def _bytes_of(box: Box) -> int:
+    """About the memory that a box takes."""
+    return _BYTES_A_BOX + box.low.nbytes + box.high.nbytes + box.floors.nbytes + box.tops.nbytes

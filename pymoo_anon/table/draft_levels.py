@@ -1,0 +1,305 @@
+"""Drafts for values that tell their groups themselves: numbers, dates, codes; and what all drafts share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+from pymoo_anon._messages import examples
+from pymoo_anon.table.domain_values import ROOT, day_of, is_number, spelled
+from pymoo_anon.table.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A hierarchy that was made from the values of a column.
+
+    Attributes:
+        hierarchy: The hierarchy. It holds every value of the column.
+        kind: What the values were taken for: "numbers", "dates", "codes" or "categories".
+        reason: Why, and what the levels are, in one line.
+    """
+
+    hierarchy: Hierarchy
+    kind: str
+    reason: str
+
+
+def useful(
+    values: Sequence[Hashable], levels: Mapping[str, Sequence[Hashable]], share: float = 1
+) -> tuple[Hierarchy, list[str]]:
+    """The hierarchy of those levels that gain something: each has fewer groups than the one below. The last is `*`.
+
+    A single value has no level above it.
+
+    Returns:
+        The hierarchy, and the names of the levels in it between the values and `*`.
+    """
+    columns, names = [values], []
+    for name, level in levels.items():
+        n_groups, below = len(set(level)), len(set(columns[-1]))
+        if 1 < n_groups < below and n_groups <= share * below:
+            columns.append(level)
+            names.append(name)
+    if len(values) > 1:
+        columns.append([ROOT] * len(values))
+    return Hierarchy.from_levels(columns), names
+
+
+def fills(n_rows: int, n_distinct: int) -> bool:
+    """Whether a hierarchy has a row for every value of a range, those that the column lacks included.
+
+    A value that comes next year has a row then. A long file of few values in use would be hard to edit.
+    """
+    return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)
+
+
+# Larger numbers count nothing: they are codes.
+_LARGEST = Decimal(10) ** 18
+# The last place of the smallest float.
+_SMALLEST = -340
+# More levels make the lattice larger, and gain little.
+_MOST_LEVELS = 5
+# A level of nearly as many groups as the one below gains little, too.
+_GAIN = 0.75
+# So many intervals are left below the root at most.
+_MOST_GROUPS = 5
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
+# Exact for all of these numbers.
+_EXACT = Context(prec=700)
+
+
+def draft_numbers(values: Sequence[Any]) -> Draft:
+    """Nested intervals: their widths are 1, 2 or 5 times a power of ten, and each divides the next.
+
+    Whole numbers that lie close together have a row for every number of the range, also for those that the column
+    lacks. Other numbers have a row each.
+
+    >>> draft_numbers([17, 18, 34, 45, 66, 90]).hierarchy
+    Hierarchy(100 values, levels of 100, 20, 10, 5, 1 groups)
+    """
+    rows = []
+    for value in values:
+        number = number_of(value)
+        if number is not None:
+            rows.append((number, value))
+    if len(rows) < len(values):
+        bad = [value for value in values if number_of(value) is None]
+        raise ValueError(f"numbers must be at most {_LARGEST:.0e}, or text that spells such, got {examples(bad)}")
+    rows.sort(key=lambda row: (row[0], str(row[1])))
+    whole = all(number == number.to_integral_value() for number, _ in rows)
+    low, high = rows[0][0], rows[-1][0]
+    widths = _widths(low, high, len({number for number, _ in rows}), whole)
+    words = f"numbers from {low:f} to {high:f}"
+    if whole:
+        words = f"whole numbers from {int(low)} to {int(high)}"
+        rows = [(number, value if isinstance(value, str) else int(number)) for number, value in rows]
+        filled = _filled_range(rows, widths)
+        words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
+        rows = filled
+    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole) for width in widths}
+    hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
+    return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
+
+
+def number_of(value: Any) -> Decimal | None:
+    """The number that a value is or, as text, spells; None where it is none of at most 10^18."""
+    number = Decimal(str(value)) if is_number(value) else spelled(value, Decimal)
+    if not isinstance(number, Decimal) or not number.is_finite():
+        return None
+    return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
+
+
+def has_leading_zero(value: Any) -> bool:
+    """Whether a text is written like a code: 02139 is no number of anything."""
+    return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
+
+
+def _widths(low: Decimal, high: Decimal, n_distinct: int, whole: bool) -> list[Decimal]:
+    """Widths from fine to coarse. The coarsest is the first of few intervals, the others divide it."""
+    if n_distinct < 2:
+        return []
+    exponent = (high - low).adjusted() - 2
+    factor = 1
+    while True:
+        n_groups = _bin(high, _width(factor, exponent)) - _bin(low, _width(factor, exponent)) + 1
+        if n_groups <= _MOST_GROUPS and n_groups < n_distinct and not (whole and _width(factor, exponent) <= 1):
+            break
+        factor, exponent = {1: (2, exponent), 2: (5, exponent), 5: (1, exponent + 1)}[factor]
+    widths: list[Decimal] = []
+    while len(widths) < _MOST_LEVELS and not (whole and _width(factor, exponent) <= 1):
+        widths.append(_width(factor, exponent))
+        # The largest width that divides: 5 of 10, 1 of 5, 1 of 2.
+        factor, exponent = (5, exponent - 1) if factor == 1 else (1, exponent)
+    return widths[::-1]
+
+
+def _width(factor: int, exponent: int) -> Decimal:
+    return Decimal((0, (factor,), exponent))
+
+
+def _bin(number: Decimal, width: Decimal) -> int:
+    """The interval of a number, counted from zero."""
+    return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
+
+
+def _level(numbers: Sequence[Decimal], width: Decimal, whole: bool) -> list[str]:
+    """What is in the interval of every number, as `Hierarchy.intervals` writes it."""
+    labels: list[str] = []
+    high = None
+    for number in numbers:
+        # The numbers are in order, so that most lie in the interval of the one before.
+        if high is None or number >= high:
+            place = _bin(number, width)
+            low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
+            label = f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})"
+        labels.append(label)
+    return labels
+
+
+def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
+    """Rows with one for every whole number of the widest intervals, where these are not too many."""
+    if not widths:
+        return rows
+    first = _bin(rows[0][0], widths[-1]) * int(widths[-1])
+    last = (_bin(rows[-1][0], widths[-1]) + 1) * int(widths[-1])
+    held = {int(number) for number, _ in rows}
+    if not fills(last - first, len(held)):
+        return rows
+    text = any(isinstance(value, str) for _, value in rows)
+    more = [(Decimal(i), str(i) if text else i) for i in range(first, last) if i not in held]
+    return sorted([*rows, *more], key=lambda row: (row[0], str(row[1])))
+
+
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
+_TWO_ORDERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
+_YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
+# Eight digits are a date only where they can be one of a person's life.
+_YEARS = range(1850, 2101)
+
+#: The levels above the days, from fine to general.
+LEVELS: dict[str, Callable[[date], str]] = {
+    "day": str,
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+    "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04}",
+    "decade": lambda day: f"{day.year // 10 * 10:04}s",
+}
+
+
+class AmbiguousDates(ValueError):  # noqa: N818
+    """Dates of which it cannot be told whether the day or the month comes first."""
+
+
+def draft_dates(values: Sequence[Any]) -> Draft:
+    """Day, month, quarter, year, decade: those of them that gain something.
+
+    Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
+    05.03.2021, gets a row as it is written.
+
+    >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"]).hierarchy.labels[1]
+    ('2020-11', '2021-03')
+    """
+    iso = [day for day in map(day_of, values) if day is not None]
+    if len(iso) == len(values):
+        held = sorted(set(iso))
+        filled = _filled_years(held)
+        texts = [isinstance(value, str) for value in values]
+        rows: list[tuple[date, Any]] = [(day, str(day) if any(texts) else day) for day in filled]
+        spelling = "ISO dates" if all(texts) else "dates"
+    else:
+        days, spelling = _read(values)
+        held = filled = sorted(set(days))
+        rows = sorted(zip(days, values, strict=True), key=lambda row: (row[0], str(row[1])))
+    levels = {name: [label(day) for day, _ in rows] for name, label in LEVELS.items()}
+    hierarchy, kept = useful([value for _, value in rows], levels)
+    words = f"{spelling} from {held[0]} to {held[-1]}"
+    if len(filled) > len(held):
+        words += f", a row for each day of {'these years' if held[0].year < held[-1].year else 'the year'}"
+    return Draft(hierarchy, "dates", words + (f"; {', '.join(kept)}" if kept else ""))
+
+
+def _filled_years(days: list[date]) -> list[date]:
+    """Days with all the others of their years, where these are not too many."""
+    first, last = date(days[0].year, 1, 1), date(days[-1].year, 12, 31)
+    n_rows = (last - first).days + 1
+    return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
+
+
+def _read(values: Sequence[Any]) -> tuple[list[date], str]:
+    """The days that values name, and what their spelling is called."""
+    texts = [f"{value:.0f}" if is_number(value) and value == value // 1 else str(value) for value in values]
+    orders = {
+        "year, month, day": [_found(_YEAR_FIRST, text, (1, 3, 4)) for text in texts],
+        "day, month, year": [_found(_TWO_ORDERS, text, (4, 3, 1)) for text in texts],
+        "month, day, year": [_found(_TWO_ORDERS, text, (4, 1, 3)) for text in texts],
+    }
+    whole = {name: [day for day in days if day is not None] for name, days in orders.items() if None not in days}
+    if not whole:
+        unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
+        got = f"got {examples(unread)}" if unread else "got some with the day and some with the month first"
+        raise ValueError(f"dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, {got}")
+    (name, days), *others = whole.items()
+    if any(other != days for _, other in others):
+        raise AmbiguousDates(
+            f"dates must tell by one of them whether the day or the month comes first, got {examples(values)}; "
+            "written like 2021-03-05 they would"
+        )
+    return days, f"dates ({name})"
+
+
+def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
+    """The day of a text, whose year, month and day stand in these groups of the pattern; None if it is none."""
+    match = pattern.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day = (int(match[place]) for place in places)
+    if not match[2] and (len(match[3]) < 2 or len(match[4]) < 2 or year not in _YEARS):
+        return None
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+_LONGEST = 40
+# Capital letters and digits, in groups with one sign in between, as in E11.9 or SW1A 1AA.
+_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./_-][A-Z0-9]+)*", re.ASCII)
+_LONGEST_LIKELY = 16
+
+
+def draft_codes(values: Sequence[Any]) -> Draft:
+    """Redaction from the right: 02139, 0213*, 021**, and so on.
+
+    Codes are aligned at the left, as in ARX. At each level so many signs stay; a code that is no longer than that stays
+    as it is until the codes that begin with it become one group with it: E11 and E11.9 are E11 and E11.* first, and
+    then both E11**. Levels that gain nothing are left out, such as the one that only takes the dot away.
+
+    >>> draft_codes(["02139", "02138", "02215"]).hierarchy.labels[1:]
+    (('0213*', '0221*'), ('*',))
+    """
+    texts = [str(value) for value in values]
+    bad = [text for text in texts if len(text) > _LONGEST or ROOT in text]
+    if bad:
+        raise ValueError(f"codes must have at most {_LONGEST} signs, none of them {ROOT!r}, got {examples(bad)}")
+    order = sorted(range(len(values)), key=lambda i: texts[i])
+    length = max(map(len, texts))
+    levels = {str(kept): [_redacted(texts[i], kept, length) for i in order] for kept in range(length - 1, 0, -1)}
+    hierarchy, _ = useful([values[i] for i in order], levels)
+    lengths = sorted(set(map(len, texts)))
+    signs = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+    return Draft(hierarchy, "codes", f"codes of {signs} signs, redacted from the right")
+
+
+def looks_like_a_code(value: Any) -> bool:
+    """Whether a value is short, of capital letters and digits, with a digit in it."""
+    return isinstance(value, str) and len(value) <= _LONGEST_LIKELY and _LIKELY.fullmatch(value) is not None
+
+
+def _redacted(text: str, kept: int, length: int) -> str:
+    """A code of which so many signs stay, as long as the longest one; a shorter code stays as it is."""
+    return text if len(text) < kept else text[:kept] + ROOT * (length - kept)
