@@ -102,8 +102,7 @@ def test_nothing_is_overwritten_without_force():
     result = init("patients.csv")
     assert result.exit_code == 2
     assert result.stderr == (
-        "Error: . must not hold what init writes, got 'patients.toml', 'hierarchies/birth_date.csv', "
-        "'hierarchies/sex.csv'; --force replaces these files\n"
+        "Error: patients.toml is there already; --force replaces it, --output names another place\n"
     )
     assert Path("patients.toml").read_text() == "mine"
     assert not Path("hierarchies/zip.csv").exists()
@@ -133,7 +132,7 @@ def test_all_files_or_none(monkeypatch, failing, force):
     monkeypatch.setattr(os, "replace", fail)
     result = init("patients.csv", *force)
     assert result.exit_code == 2, result.output
-    assert result.stderr.endswith(": No space left on device\n")
+    assert result.stderr.endswith("No space left on device; make room there, or name another folder\n")
     if force:
         assert {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()} == before
     else:

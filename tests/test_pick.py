@@ -218,7 +218,7 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
     def full(*names):
         raise OSError(28, "No space left on device", "choice.json")
 
-    monkeypatch.setattr("pymoo_anon.cli.output.os.replace", full)
+    monkeypatch.setattr("os.replace", full)
     assert pick("mine.toml", "--row", "3").exit_code == 2
     assert CHOICE.read_bytes() == before
     assert len(list(Path("mine-front").iterdir())) == 4

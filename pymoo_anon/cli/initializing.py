@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import open_frame
 from pymoo_anon.cli.guesses import Guess, guess
-from pymoo_anon.cli.output import put_in_place, tried
 from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
 from pymoo_anon.cli.profiles import Profile, profiles_of
 from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
@@ -180,13 +180,9 @@ def _relative(source: Source, folder: Path) -> str:
 
 def _write(request: Request, source: Source, files: dict[str, str]) -> None:
     """Write all files or none."""
-    there = [name for name in files if os.path.lexists(request.output / name)]
-    if there and not request.force:
-        raise ValueError(
-            f"{request.output} must not hold what init writes, got {examples(there)}; --force replaces these files"
-        )
     read = [] if source.path is None else [source.path]
-    with tried(request.output, read, None, list(files)) as temporary:
+    with tried(request.output, list(files), read) as temporary:
+        check_free([request.output / name for name in files], request.force)
         for name, text in files.items():
             target = temporary / name
             target.parent.mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import pandas as pd
@@ -43,7 +43,7 @@ class Release:
         frame: The table: of the kind of frame that was given, quasi-identifiers as text, rows sorted by all values.
         claims: A row per measure of the problem, then one per requirement of the choice: `measure`, its name or the
             requirement; `promised`, what the search found or what is required; `recounted`, what the release holds;
-            `holds`. The last two are None for a measure that cannot be counted again: one of one's own, or one that
+            `holds`. The last two are None for a measure that cannot be counted again: it defines no `recount`, or
             reads a quasi-identifier.
         columns: A row per column of the table, in its order: `column`, `role` ("quasi-identifier", "sensitive",
             "label", "keep") and `reason`, why it is kept, or None.
@@ -121,6 +121,15 @@ def release(
     return recoded_table.counted_again(recoded_table.frame)
 
 
+class _Promise(NamedTuple):
+    """What is promised of a measure: in words, the value, and whether higher is better."""
+
+    measure: Objective
+    words: str
+    value: float
+    higher: bool
+
+
 @dataclass(frozen=True)
 class Recoded:
     """A table that is recoded, and not counted again yet.
@@ -179,7 +188,7 @@ class Recoded:
         """The claims, and the size of the smallest class of the table."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
-        columns = [one.column for one, _, _ in promises if one.column is not None and one.column not in names]
+        columns = [one.measure.column for one in promises if one.measure.column not in (None, *names)]
         outside = [column for column in columns if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in columns if column not in outside])
         self._check(own)
@@ -187,22 +196,24 @@ class Recoded:
             # Columns that are not released are counted beside the release.
             beside = Recount(self._source.native(self._rows, [*names, *outside]), names, outside, **self._about)
         rows = []
-        for measure, words, promised in promises:
+        for measure, words, promised, higher in promises:
             again, holds = None, None
             if is_known(measure) and measure.column not in names:
                 again = recounted(beside if measure.column in outside else own, measure)
-                holds = at_least_as_good(again, promised, measure.maximize)
+                holds = at_least_as_good(again, promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), int(own.sizes.min())
 
-    def _promises(self) -> list[tuple[Objective, str, float]]:
-        """What is promised: a measure, its words, and its value; of a requirement the bound."""
+    def _promises(self) -> list[_Promise]:
+        """What is promised: the value of every measure, and what the choice asked for."""
         made = []
         for measure in self.problem.measured:
             value = float(measure.evaluate(self.classes)[0])
-            made.append((measure, name_of(measure), int(value) if measure.whole else value))
-        return made + [(one.objective, bound(one, name_of(one.objective)), one.bound) for one in self.requirements]
+            made.append(_Promise(measure, name_of(measure), int(value) if measure.whole else value, measure.maximize))
+        for one in self.requirements:
+            made.append(_Promise(one.objective, bound(one, name_of(one.objective)), one.bound, one.at_least))
+        return made
 
     @cached_property
     def _about(self) -> dict[str, Any]:

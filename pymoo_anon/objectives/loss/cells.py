@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
@@ -13,6 +14,8 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator
+from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -68,6 +71,7 @@ class GeneralLossMetric(_CellObjective):
     """
 
     name = "GLM"
+    short = "GLM"
     words = "general loss"
     maximize = False
     bounding = AdditiveLoss
@@ -100,6 +104,11 @@ class GeneralLossMetric(_CellObjective):
         n = len(tuples.domain_sizes) if self.weights is None else float(self.weights.sum())
         return 0, tuples.n_rows * n
 
+    def recount(self, recount: Recount) -> float:
+        """The sum over cells of (values of the label - 1) / (values of the domain - 1); a suppressed cell costs 1."""
+        weights = np.ones(len(recount.names)) if self.weights is None else self.weights
+        return float(weights @ [_recounted(recount, name) for name in recount.names])
+
 
 class NormalizedWeightedPenalty(_CellObjective):
     """NWP: the mean over the tuples of their weighted loss (Dewri et al. 2009, section 3.1).
@@ -116,6 +125,7 @@ class NormalizedWeightedPenalty(_CellObjective):
     """
 
     name = "NWP"
+    short = "NWP"
     words = "weighted loss"
     maximize = False
     bounding = AdditiveLoss
@@ -163,6 +173,12 @@ class NormalizedWeightedPenalty(_CellObjective):
         """0 and 1."""
         return 0, 1
 
+    def recount(self, recount: Recount) -> float:
+        """The mean over rows of their weighted loss."""
+        n = len(recount.names)
+        weights = np.full(n, 1 / n) if self.weights is None else self.weights
+        return float(weights @ [_recounted(recount, name) for name in recount.names]) / recount.n_rows
+
 
 class NonUniformEntropy(Objective):
     """NUE, non-uniform entropy: the bits that are lost of every cell's value, a sum over all cells.
@@ -172,6 +188,7 @@ class NonUniformEntropy(Objective):
     """
 
     name = "NUE"
+    short = "NUE"
     words = "non-uniform entropy"
     maximize = False
     bounding = AdditiveLoss
@@ -223,6 +240,17 @@ class NonUniformEntropy(Objective):
         everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
         return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
 
+    def recount(self, recount: Recount) -> float:
+        """The sum over cells of log2(rows with what the value became / rows with the value), in the original."""
+        total = 0.0
+        for i, name in enumerate(recount.names):
+            rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
+            became = rows.groupby(recount.became(name, list(rows.index)).to_numpy(), sort=False).sum()
+            kept = recount.of_labels(name)
+            total += float((kept * np.log2(became.reindex(kept.index).fillna(1))).sum())
+            total += recount.n_suppressed * np.log2(recount.n_rows) - float((rows * np.log2(rows)).sum())
+        return total
+
 
 class Precision(Objective):
     """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
@@ -232,6 +260,7 @@ class Precision(Objective):
     """
 
     name = "precision"
+    short = "precision"
     maximize = True
     step = 0.001
     bounding = AdditiveLoss
@@ -265,6 +294,24 @@ class Precision(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
+
+    def recount(self, recount: Recount) -> float:
+        """1 - the mean over cells of level / height; the level is the lowest whose groups hold those of the release."""
+        costs = []
+        for name in recount.names:
+            hierarchy, groups = recount.hierarchies[name], recount.generalization.groups[name]
+            fits = [pd.Series(own).groupby(groups).nunique().max() == 1 for own in hierarchy.groups[:-1]]
+            level = [*fits, True].index(True)
+            kept = 1 - recount.n_suppressed / recount.n_rows
+            costs.append(kept * level / max(hierarchy.length, 1) + (1 - kept))
+        return 1 - float(np.mean(costs))
+
+
+def _recounted(recount: Recount, name: Name) -> float:
+    """The loss of one quasi-identifier's cells, counted again."""
+    extents = recount.extents(name)
+    cost = (extents - 1) / max(extents.sum() - 1, 1)
+    return float((recount.of_labels(name) * cost).sum()) + recount.n_suppressed
 
 
 def attribute_losses(classes: EquivalenceClasses) -> Values:

@@ -1,0 +1,123 @@
+"""A measure is one class: its name on the command line, its recount and its row in the guide stand with it."""
+
+import pytest
+
+from pymoo_anon import objectives
+from pymoo_anon.cli.names import MEASURES
+from pymoo_anon.objectives import (
+    BasicBetaLikeness,
+    ColumnObjective,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    ProsecutorRisk,
+    TCloseness,
+)
+from pymoo_anon.publishing.verify import is_known
+
+KINDS = [getattr(objectives, name) for name in objectives.__all__]
+KINDS = [kind for kind in KINDS if isinstance(kind, type) and issubclass(kind, Objective)]
+KINDS = [kind for kind in KINDS if kind not in (Objective, ColumnObjective)]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """The registry, as it was when the test began."""
+    monkeypatch.setattr(Objective, "registered", dict(Objective.registered))
+    return Objective.registered
+
+
+def of_the_package():
+    return {short: kind for short, kind in Objective.registered.items() if kind.__module__.startswith("pymoo_anon.")}
+
+
+def test_names_that_help_reads_from_the_source_are_the_registered_ones():
+    assert sorted(of_the_package(), key=str.casefold) == MEASURES
+    assert len(MEASURES) == 21
+    assert all(kind.short == short for short, kind in of_the_package().items())
+    # The others need arguments that the command line has no word for.
+    assert {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in of_the_package().values()} == {
+        "KMap",
+        "RecursiveCLDiversity",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_measure_of_the_package_is_recounted_by_its_own_class(kind):
+    assert "recount" in vars(kind)
+    assert kind.role in (None, "sensitive", "label", "person")
+    assert kind.role == "sensitive" or not issubclass(kind, ColumnObjective) or kind.__name__ == "ClassificationMetric"
+
+
+def test_two_measures_have_two_names():
+    with pytest.raises(ValueError, match=r"^short of Own must be a name that no other measure has, got 'k', "):
+        type("Own", (ProsecutorRisk,), {"short": "k"})
+    assert Objective.registered["k"] is KAnonymity
+
+
+def test_a_cell_that_is_rerun_replaces_its_measure():
+    def cell(factor):
+        class Own(GeneralLossMetric):
+            short = "own"
+
+            def evaluate(self, classes):
+                return factor * super().evaluate(classes)
+
+        return Own
+
+    first, second = cell(1), cell(2)
+    assert first is not second
+    assert Objective.registered["own"] is second
+
+
+@pytest.mark.parametrize("short", ["", "l:x", "a,b", "k>", "two words", 3])
+def test_a_short_name_is_one_that_the_command_line_can_read(short):
+    with pytest.raises(ValueError, match=r"^short of Own must be of letters, digits, - and _, got "):
+        type("Own", (GeneralLossMetric,), {"short": short})
+
+
+def test_a_role_is_one_that_a_table_has():
+    with pytest.raises(ValueError, match=r"^role of Own must be sensitive, label, person or None, got 'insensitive'$"):
+        type("Own", (GeneralLossMetric,), {"short": "own", "role": "insensitive"})
+
+
+def test_a_class_without_a_short_name_of_its_own_is_not_registered(registered):
+    before = dict(registered)
+    type("Own", (KAnonymity,), {})
+    assert registered == before
+
+
+def double(self, classes):
+    return 2 * KAnonymity().evaluate(classes)
+
+
+def of_rows(self, recount):
+    return 2.0
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "known"),
+    [
+        # What is said anew changes no value.
+        (KAnonymity, {}, True),
+        (KAnonymity, {"name": "mine", "short": "mine", "words": "my own", "step": 2.0}, True),
+        (TCloseness, {"check": lambda self, table: None, "__repr__": lambda self: "mine"}, True),
+        # What is computed anew does.
+        (KAnonymity, {"evaluate": double}, False),
+        (KAnonymity, {"evaluate_one": double}, False),
+        (TCloseness, {"of_classes": double}, False),
+        (BasicBetaLikeness, {"_enhanced": True}, False),
+        (KAnonymity, {"maximize": False}, False),
+        (Objective, {"name": "mine", "evaluate": double}, False),
+        # And is known again where it says how to count it.
+        (KAnonymity, {"evaluate": double, "recount": of_rows}, True),
+        (Objective, {"name": "mine", "evaluate_one": double, "recount": of_rows}, True),
+    ],
+)
+def test_a_formula_counts_again_what_it_is_the_formula_of(base, body, known):
+    own = type("Own", (base,), body)
+    arguments = ["s"] if issubclass(base, ColumnObjective) else []
+    assert is_known(own(*arguments)) is known
+    # A class that derives from it is the same.
+    assert is_known(type("Further", (own,), {})(*arguments)) is known
+    assert is_known(type("Changed", (own,), {"evaluate": double})(*arguments)) is False
