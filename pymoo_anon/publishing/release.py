@@ -207,13 +207,13 @@ class Recoded:
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
-        made = []
-        for measure in self.problem.measured:
-            value = float(measure.evaluate(self.classes)[0])
-            made.append(_Promise(measure, name_of(measure), int(value) if measure.whole else value, measure.maximize))
-        for one in self.requirements:
-            made.append(_Promise(one.objective, bound(one, name_of(one.objective)), one.bound, one.at_least))
-        return made
+        values = [float(measure.evaluate(self.classes)[0]) for measure in self.problem.measured]
+        measured = [
+            _Promise(measure, name_of(measure), int(value) if measure.whole else value, measure.maximize)
+            for measure, value in zip(self.problem.measured, values, strict=True)
+        ]
+        asked = [(one, one.objective) for one in self.requirements]
+        return measured + [_Promise(own, bound(one, name_of(own)), one.bound, one.at_least) for one, own in asked]
 
     @cached_property
     def _about(self) -> dict[str, Any]:
