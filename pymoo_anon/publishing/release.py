@@ -301,15 +301,7 @@ def recode(
     classes = problem.equivalence_classes(x)
     if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
-    unmet = _unmet(problem, classes, requirements)
-    if unmet and not below_requirements:
-        raise ValueError(
-            f"x must be a point that meets what is required, got one of which {listed(unmet)}; below_requirements "
-            "releases it all the same"
-        )
-    alone = KAnonymity(problem.table.person).evaluate(classes)[0] == 1
-    if alone and not k_of_one:
-        raise ValueError(ALONE)
+    exceptions = _exceptions(problem, classes, requirements, k_of_one, below_requirements)
     complete = complete_rows(source.frame, source, problem.table)
     rows = recoded(complete, source, problem.table, problem.decode(x), classes)
     if suppressed == "drop":
@@ -324,12 +316,32 @@ def recode(
         classes,
         roles_table(problem.table, released, reasons),
         suppressed,
-        (*(["k is 1"] if alone else []), *unmet),
+        exceptions,
         k_of_one,
         source,
         complete,
         rows,
     )
+
+
+def _exceptions(
+    problem: AnonymizationProblem,
+    classes: EquivalenceClasses,
+    requirements: Sequence[Constraint],
+    k_of_one: bool,
+    below_requirements: bool,
+) -> tuple[str, ...]:
+    """What is refused unasked and was asked for, in words."""
+    unmet = _unmet(problem, classes, requirements)
+    if unmet and not below_requirements:
+        raise ValueError(
+            f"x must be a point that meets what is required, got one of which {listed(unmet)}; below_requirements "
+            "releases it all the same"
+        )
+    alone = KAnonymity(problem.table.person).evaluate(classes)[0] == 1
+    if alone and not k_of_one:
+        raise ValueError(ALONE)
+    return (*(["k is 1"] if alone else []), *unmet)
 
 
 def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
