@@ -1,5 +1,9 @@
 """A measure is one class: its name on the command line, its recount and its row in the guide stand with it."""
 
+import inspect
+import re
+from pathlib import Path
+
 import pytest
 
 from pymoo_anon import objectives
@@ -47,6 +51,33 @@ def test_every_measure_of_the_package_is_recounted_by_its_own_class(kind):
     assert "recount" in vars(kind)
     assert kind.role in (None, "sensitive", "label", "person")
     assert kind.role == "sensitive" or not issubclass(kind, ColumnObjective) or kind.__name__ == "ClassificationMetric"
+
+
+def row_of(kind):
+    """The row of the guide's table that a class makes: call, name, short name, first sentence, direction, bounds."""
+    parameters = inspect.signature(kind).parameters.values()
+    made = kind if isinstance(kind.name, str) else kind(*("column" for one in parameters if one.default is one.empty))
+    sentence = kind.__doc__.partition("\n")[0].partition(": ")[2]
+    # The source stands in the docstring alone.
+    what = re.sub(r"^(the|a) |( \([^()]*\d{4}[^()]*\))?\.$", "", sentence).replace("|", r"\|")
+    call, short = ", ".join(one.name for one in parameters), f"`{kind.short}`" if kind.short else ""
+    better, bounds = "higher" if kind.maximize else "lower", "no" if kind.bounding is None else "yes"
+    return f"| `{kind.__name__}({call})` | {made.name} | {short} | {what} | {better} | {bounds} |"
+
+
+@pytest.mark.parametrize("room", ["privacy", "loss"])
+def test_the_guide_s_table_is_what_the_classes_say(room):
+    page = Path(__file__).parents[1] / "examples" / "README.md"
+    _, _, section = page.read_text(encoding="utf-8").partition(f"In `pymoo_anon.objectives.{room}`:\n\n")
+    written = section.partition("\n\n")[0].splitlines()[2:]
+    rows = [row_of(kind) for kind in KINDS if kind.__module__.startswith(f"pymoo_anon.objectives.{room}.")]
+    assert sorted(written) == sorted(rows), "\n".join(rows)
+    assert len(rows) > 8
+
+
+def test_the_front_page_counts_the_measures():
+    page = Path(__file__).parents[1] / "README.md"
+    assert f"another of {len(KINDS)} measures" in page.read_text(encoding="utf-8")
 
 
 def test_two_measures_have_two_names():
