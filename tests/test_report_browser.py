@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from persons_of_a_report import CHOSEN, HOSTILE, X, payload, read, report, rows_of
 
-from pymoo_anon.publishing.report.cells import shown
+from pymoo_anon.publishing.report.cells import cell_text
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = Path(os.environ.get("PYMOO_ANON_CHROMIUM", "/usr/bin/chromium"))
@@ -111,7 +111,9 @@ def is_shown(page, data, row):
     for name in member["tables"]:
         rows = rows_of(data, name, row)
         kinds = data["kinds"][name]
-        assert found[name] == [[shown(cell, kind) for cell, kind in zip(cells, kinds, strict=True)] for cells in rows]
+        assert found[name] == [
+            [cell_text(cell, kind) for cell, kind in zip(cells, kinds, strict=True)] for cells in rows
+        ]
     for view, sentences in member["words"].items():
         assert told[view] == sentences
     for name in ("risks", "sizes", "ladder", "groups", "lorenz", "after0", "after2"):

@@ -16,12 +16,12 @@ def report(
     external: Annotated[
         bool,
         typer.Option(
-            "--external", help="For people outside: no raw value, no number of people below k, no other point."
+            "--external", help="For people outside: only what the released rows tell, and the codebook of their labels."
         ),
     ] = False,
     threshold: Annotated[
         float,
-        typer.Option(metavar="RISK", help="The greatest risk to be found that is accepted: 0.09 asks for k >= 12."),
+        typer.Option(metavar="RISK", help="A risk to be found that is shown for comparison; pick --risk requires one."),
     ] = 0.09,
     population: Annotated[
         str | None,
@@ -47,7 +47,7 @@ def report(
 
         project = read_project(file)
     with said_warnings():
-        from pymoo_anon.cli.reporting import Request, run
+        from pymoo_anon.cli.reporting import ReportRequest, run
 
     modules_are_loaded()
-    run(project, Request(external, threshold, population, output, force))
+    run(project, ReportRequest(external, threshold, population, output, force))

@@ -53,7 +53,7 @@ def charts(subject: Subject) -> dict[str, Spec]:
     The page puts the rows of a table into the data source "rows", with their columns c0, c1, ... No name or value of
     the data stands in an expression.
     """
-    made = {**_always(), "risks": _compiled(_risks(subject))}
+    made = {**_always(), "risks": _risks(subject.threshold, subject.external)}
     return made if subject.external else {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}}
 
 
@@ -98,7 +98,9 @@ def _axis(subject: Subject, one: Measure) -> Spec:
     form = "~%" if one.loss else "~s" if large else "~g"
     axis: Spec = {"format": form, "tickCount": 6}
     if log:
-        axis = {"format": form, "values": [p for p in 10.0 ** np.arange(-12, 13) if values.min() / 10 < p < values.max() * 10]}
+        powers = 10.0 ** np.arange(-12, 13)
+        within = (values.min() / 10 < powers) & (powers < values.max() * 10)
+        axis = {"format": form, "values": powers[within].tolist()}
     scale = {"type": "log"} if log else {"type": "linear", "zero": False}
     whole = {"tickMinStep": 1} if one.measure.whole and not log else {}
     return {
@@ -172,27 +174,26 @@ def _lines(side: str) -> list[Any]:
     )
     corner: dict[str, Any] = {"align": "right", "dy": -6} if side == "y" else {"align": "left", "dx": 5}
     fixed = {"x": alt.value("width")} if side == "y" else {"y": alt.value(6)}
-    words = base.mark_text(fontSize=12, **corner).encode(
-        **where, **fixed, text="words:N", color=alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
-    )
+    ink = alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
+    words = base.mark_text(fontSize=12, **corner).encode(**where, **fixed, text="words:N", color=ink)
     return [rule, words]
 
 
-def _risks(subject: Subject) -> Any:
+@cache
+def _risks(threshold: float, external: bool) -> Spec:
     """Each risk as a line from before to after, and one that is shown for comparison."""
     base = alt.Chart(_ROWS)
-    after_at = 1 if subject.external else 2
+    after_at = 1 if external else 2
     y = alt.Y("c0:N", sort=_ORDER, title=None)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
     x = [alt.X(f"c{at}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for at in (1, after_at)]
-    titles = ["release"] if subject.external else ["raw table", "release"]
+    titles = ["release"] if external else ["raw table", "release"]
     tips = [alt.Tooltip("c0:N", title="risk")]
     tips += [alt.Tooltip(f"c{at}:Q", title=title, format=".3~%") for at, title in enumerate(titles, start=1)]
-    layers = [
-        alt.Chart(_ONCE).mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5).encode(x=alt.datum(subject.threshold))
-    ]
-    if not subject.external:
+    line = alt.Chart(_ONCE).mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
+    layers = [line.encode(x=alt.datum(threshold))]
+    if not external:
         layers += [
             base.mark_rule(color=GREY, strokeWidth=2).encode(x=x[0], x2="c2:Q", y=y),
             base.mark_point(filled=False, size=110, stroke=GREY, strokeWidth=2, fill="white").encode(
@@ -200,7 +201,7 @@ def _risks(subject: Subject) -> Any:
             ),
         ]
     after = base.mark_point(filled=True, size=170, opacity=1, color=BLUE).encode(x=x[1], y=y, tooltip=tips)
-    return alt.layer(*layers, after).properties(height=alt.Step(44))
+    return _compiled(alt.layer(*layers, after).properties(height=alt.Step(44)))
 
 
 def _sizes() -> Any:
@@ -209,7 +210,7 @@ def _sizes() -> Any:
         y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(
-        color=alt.condition(f"datum.c2 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
+        color=alt.condition(f"datum.c3 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
         tooltip=[alt.Tooltip("c0:N", title="class of"), alt.Tooltip("c1:Q", title="rows", format=",")],
     )
     return alt.layer(bars).properties(height=260)

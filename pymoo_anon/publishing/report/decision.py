@@ -42,8 +42,8 @@ DEFINITIONS = {
 
 #: Whose threshold 0.09 is.
 SOURCE = (
-    "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of Clinical "
-    "Information, 2019) name for documents of clinical trials that are published"
+    "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "
+    "Clinical Information, 2019) name for documents of clinical trials that are published"
 )
 
 # Lists of more parts are not told one by one.
@@ -108,8 +108,7 @@ def front_view(subject: Subject) -> View:
         columns += [Heading(f"{one.name} in % of the most", "share")] if one.loss else []
     columns += [Heading("suppressed rows", "whole"), Heading("levels"), Heading("details"), Heading("release")]
     front, detailed = subject.front, set(subject.detailed())
-    values = [[[cell_of(v), cell_of(one.share(v))] if one.loss else [cell_of(v)] for v in front.values(one.measure)]
-              for one in shown]  # fmt: skip
+    values = [[_cells(one, value) for value in front.values(one.measure).tolist()] for one in shown]
     levels = subject.problem.describe(front.X)[[*subject.table.quasi_identifiers]].to_numpy().tolist()
     rows: list[Row] = []
     for place in np.argsort(front.rows):
@@ -121,12 +120,17 @@ def front_view(subject: Subject) -> View:
     return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
 
 
+def _cells(one: Measure, value: float) -> list[Cell]:
+    """A value of a measure and, of a loss, its share of the most."""
+    return [cell_of(value), *([cell_of(one.share(value))] if one.loss else [])]
+
+
 def point_label(shown: list[Measure], row: Row) -> str:
     """A point in a few words: its number and its measures, losses as a share, too."""
     said = []
     for one in shown:
-        value = cell_text(row[one.place], "number")
-        said.append(f"{one.name} = {value}{f' ({cell_text(row[one.drawn], "share")})' if one.loss else ''}")
+        share = f" ({cell_text(row[one.drawn], 'share')})" if one.loss else ""
+        said.append(f"{one.name} = {cell_text(row[one.place], 'number')}{share}")
     return f"Point {row[0]}: {', '.join(said)}"
 
 
@@ -147,7 +151,9 @@ def _proof(subject: Subject) -> str:
     if front.gap is not None:
         worst = front.gap.max(axis=0) if len(front) else []
         names = [front.names[objective] for objective in front.objectives]
-        told = [f"{printed(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)]
+        told = [
+            f"{printed(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
+        ]
         return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
     return "The front is the best that was found. Nobody has proven that nothing better exists."
 
@@ -165,11 +171,11 @@ def decision_view(subject: Subject, member: Member) -> View:
     """What was required of the release, and the risks to be found; outside these are those of the release alone."""
     titles = ["release"] if subject.external else ["raw table", "release"]
     rows = [
-        _risk(subject, "prosecutor, highest", _highest(subject.raw.sizes), _highest(member.persons)),
-        _risk(subject, "marketer", _average(subject.raw.sizes), _average(member.persons)),
+        _risk(subject, "prosecutor, highest", _highest(subject.raw.persons), _highest(member.persons)),
+        _risk(subject, "marketer", _average(subject.raw.persons), _average(member.persons)),
     ]
     if subject.population is not None:
-        before, after = (_in_population(subject, classes) for classes in (subject.raw, member.classes))
+        before, after = (_in_population(subject, classes) for classes in (subject.raw.classes, member.classes))
         rows.append(_risk(subject, "journalist, highest", before, after))
     columns = (Heading("risk"), *(Heading(title, "share") for title in [*titles, "for comparison"]))
     risks = Table("risks", "The risk to be found.", columns, tuple(rows))
@@ -253,26 +259,22 @@ def evidence_view(subject: Subject) -> View:
     """The claims of the release and its evidence."""
     if subject.evidence is None:
         return View(("No evidence was handed to this report, and no claims: the release was not recounted.",), ())
-    rows: list[Row] = [
-        (printed(one["measure"]), *(_cell(one[key]) for key in ("promised", "recounted")), _HOLDS.get(one["holds"], NOTHING))
-        for one in subject.evidence["claims"]
-    ]  # fmt: skip
-    held, broken = (sum(row[-1] == word for row in rows) for word in _HOLDS.values())
-    words = (
-        "The measures were recounted from the released table alone, by other means than the search: "
-        f"{held} of {len(rows)} hold what was promised, {broken} do not."
-    )
+    rows: list[Row] = []
+    for one in subject.evidence["claims"]:
+        values = [_cell(one[key]) for key in ("promised", "recounted")]
+        rows.append((printed(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
+    broken = [str(row[0]) for row in rows if row[-1] == _HOLDS[False]]
+    unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
+    words = "What was promised was recounted from the released table alone, by other means than the search: "
+    words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "it holds."
+    words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # What other views show is not told again.
     rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}
     told = tuple((" › ".join(map(printed, path)), _evidence_text(value)) for path, value in _flat(rest))
     claimed = (Heading("measure"), Heading("promised", "number"), Heading("recounted", "number"), Heading("holds"))
-    return View(
-        (words,),
-        (
-            Table("claims", "What was promised, and what a recount of the release found.", claimed, tuple(rows)),
-            Table("evidence", "How the release was made, and how to make it again.", (Heading("what"), Heading("value")), told),
-        ),
-    )  # fmt: skip
+    claims = Table("claims", "What was promised, and what a recount of the release found.", claimed, tuple(rows))
+    caption = "How the release was made, and how to make it again."
+    return View((words,), (claims, Table("evidence", caption, (Heading("what"), Heading("value")), told)))
 
 
 _ELSEWHERE = ("claims", "front", "columns", "uniqueness")

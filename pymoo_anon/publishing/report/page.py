@@ -7,14 +7,13 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
+from pymoo_anon._files import replaced
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, printed
 from pymoo_anon.publishing.report.decision import (
@@ -92,7 +91,9 @@ def write_report(
         population=population,
         external=external,
     )
-    _put(Path(path), _fitting(subject))
+    made = _fitting(subject)
+    with replaced(path) as temporary:
+        temporary.write_text(made, encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)
@@ -261,19 +262,3 @@ def _template() -> Any:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["shown"] = cell_text
     return environment.from_string(_resource("report.html.jinja"))
-
-
-def _put(target: Path, made: str) -> None:
-    """Write a text beside its target, and move it there."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    temporary: Any = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(made)
-        # Made for its owner alone; the file is read by whoever may read new files here.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)

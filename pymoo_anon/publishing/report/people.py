@@ -39,9 +39,9 @@ def _sized(subject: Subject, member: Member) -> list[str]:
     # The class of the person in the middle, all people standing in a row by the size of their class.
     middle = int(sizes[np.searchsorted(np.cumsum(sizes), member.n_released / 2)])
     held = "1 class holds" if len(sizes) == 1 else f"{len(sizes):,} classes hold"
-    n = subject.rows(member.n_released)
+    are = "is" if member.n_released == 1 else "are"
     words = [
-        f"{n} {'is' if member.n_released == 1 else 'are'} in the release; {held} them. The smallest class is of "
+        f"{subject.rows(member.n_released)} {are} in the release; {held} them. The smallest class is of "
         f"{subject.rows(int(sizes[0]))}, and half of them are in a class of at least {middle:,}."
     ]
     bounds = {2, 5, subject.enough, subject.required_k or 2}
@@ -57,8 +57,11 @@ def _suppressed(subject: Subject, member: Member) -> str:
     n = member.n_suppressed
     if subject.external:
         # Of rows that are left out nothing is told, not even whether there are any.
-        told = f"{subject.rows(n)} {'has' if n < 2 else 'have'} * throughout, as suppressed rows are marked"
-        return f"{told}: one class." if subject.suppressed == "mark" else "Rows that were suppressed are left out."
+        if subject.suppressed == "drop":
+            return "Rows that were suppressed are left out."
+        if n == 0:
+            return "No row has * throughout, as suppressed rows would have."
+        return f"{subject.rows(n)} {'has' if n == 1 else 'have'} * throughout: suppressed rows, which are one class."
     if n == 0:
         return "No row is suppressed."
     fate = "shown as * throughout, which makes one class of them" if member.marked else "left out of the release"
@@ -76,14 +79,14 @@ def _histogram(subject: Subject, member: Member) -> Table:
     used = [i for i, n in enumerate(classes) if n]
     rows: list[Row] = []
     for i in range(used[0], used[-1] + 1) if used else ():
-        kind = None if k is None else BELOW if edges[i] < k else ABOVE
-        rows.append((_range(edges, i), rows_in[i], kind, classes[i]))
+        kind = () if k is None else (BELOW if edges[i] < k else ABOVE,)
+        rows.append((_range(edges, i), rows_in[i], classes[i], *kind))
     unit = "people" if subject.table.person is None else "rows"
     columns = (
         Heading(f"{unit} in the class"),
         Heading(unit, "whole"),
-        Heading("for what is required"),
         Heading("classes", "whole"),
+        *([] if k is None else [Heading("for what is required")]),
     )
     return Table("sizes", f"How many {unit} are in classes of which size.", columns, tuple(rows))
 

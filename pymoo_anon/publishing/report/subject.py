@@ -18,7 +18,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import smallest_k
-from pymoo_anon.table.domain_values import ROOT, Name
+from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import Generalization, label_texts
 from pymoo_anon.table.microdata import Microdata
 
@@ -101,7 +101,7 @@ class Subject:
         population: A table of the population, or None.
         external: Whether the report leaves the building.
         most: At most so many points have details in the file.
-        raw: The classes of the table as it is.
+        raw: The table as it is, as if it were released.
     """
 
     front: Front
@@ -113,13 +113,15 @@ class Subject:
     population: Microdata | None
     external: bool
     most: int = MOST_DETAILED
-    raw: EquivalenceClasses = field(init=False)
+    raw: Member = field(init=False)
 
     def __post_init__(self) -> None:
         own = self.table.quasi_identifiers
         values = {name: hierarchy.labels[0] for name, hierarchy in own.items()}
         groups = {name: hierarchy.groups[0] for name, hierarchy in own.items()}
-        vars(self).update(raw=self.table.equivalence_classes(Generalization(groups, values)))
+        same = Generalization(groups, values)
+        classes = self.table.equivalence_classes(same)
+        vars(self).update(raw=Member(self.place, self.table, same, classes, 0, False, self.table.person))
 
     @property
     def problem(self) -> AnonymizationProblem:
@@ -242,10 +244,9 @@ def checked_subject(
     how = suppressed if evidence is None else evidence["suppressed"]["how"]
     if how not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {how!r}")
-    smallest_k(threshold)
+    if not is_number(threshold) or not 0 < threshold <= 1:
+        raise ValueError(f"threshold must be a risk above 0 and at most 1, got {threshold!r}")
     if population is not None:
         KMap(population).check(front.table)
     place = front.place_of(choice)
-    return Subject(
-        front, place, choice.requirements, evidence, how, float(threshold), population, bool(external)
-    )
+    return Subject(front, place, choice.requirements, evidence, how, float(threshold), population, bool(external))

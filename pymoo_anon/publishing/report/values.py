@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,20 @@ def columns_view(subject: Subject) -> View:
     evidence = subject.evidence or {}
     if "columns" not in evidence:
         return View((UNPROTECTED, "Which other columns the release holds was not handed to this report."), ())
-    roles: list[Row] = [(printed(one["column"]), printed(one["role"]), _text(one["reason"])) for one in evidence["columns"]]
-    headings = (Heading("column"), Heading("role"), Heading("why it is kept"))
-    tables = [Table("columns", "Every column of the release, and its role.", headings, tuple(roles))]
+    roles: list[Row] = [
+        (printed(one["column"]), printed(one["role"]), _text(one["reason"])) for one in evidence["columns"]
+    ]
+    named = (Heading("column"), Heading("role"), Heading("why it is kept"))
+    tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
     words = [UNPROTECTED]
     unique: list[Row] = []
     for one in evidence.get("uniqueness", ()):
         n, n_rows = one["unique"], one["rows"]
         unique.append((printed(one["columns"]), n, n_rows, cell_of(n / n_rows)))
-        words.append(f"By {printed(one['columns'])}, {n:,} of {n_rows:,} rows ({share_text(n / n_rows)}) are unique.")
-    headings = (Heading("by"), Heading("unique rows", "whole"), Heading("of", "whole"), Heading("share", "share"))
-    tables.append(Table("unique", "Rows that no other row agrees with.", headings, tuple(unique)))
+        are = "is" if n == 1 else "are"
+        words.append(f"By {printed(one['columns'])}, {n:,} of {n_rows:,} rows ({share_text(n / n_rows)}) {are} unique.")
+    counted = (Heading("by"), Heading("unique rows", "whole"), Heading("of", "whole"), Heading("share", "share"))
+    tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
     return View(tuple(words), tuple(tables))
 
 
