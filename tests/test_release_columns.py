@@ -9,7 +9,7 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import release
+from pymoo_anon.publishing import RecountError, choose, release
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 
@@ -172,3 +172,21 @@ def test_more_suppressed_rows_than_may_be_are_below_a_requirement():
     message = "got one of which 4 rows are suppressed where at most 3 may be"
     with pytest.raises(ValueError, match=message):
         release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
+
+
+def test_what_the_choice_asked_for_is_promised_and_counted_again():
+    problem = hospital([K, GeneralLossMetric()], suppression=4)
+    choice = choose(problem, [[1, 1]], require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9])
+    made = release(HOSPITAL, problem, choice, **ROLES)
+    assert len(made.claims) == len(problem.measured) + len(choice.requirements) == 5
+    assert made.claims.measure.tolist() == ["k", "GLM", "k >= 3", "l of diagnosis >= 2", "t of diagnosis <= 0.9"]
+    assert made.claims.promised.tolist()[2:] == [3, 2, 0.9]
+    assert made.claims.recounted.tolist()[2:4] == [4, 3]
+    assert made.claims.holds.all()
+
+
+def test_a_requirement_that_marked_rows_break_is_refused():
+    problem = hospital([GeneralLossMetric()], suppression=1)
+    choice = choose(problem, [[1, 1]], require=[K >= 3])
+    with pytest.raises(RecountError, match="counted again, k >= 3 is 1 where 3 was promised; the 1 rows marked"):
+        release(HOSPITAL, problem, choice, **ROLES)

@@ -8,9 +8,10 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
+from pymoo_anon._messages import listed, share
+from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.publishing.frames import Renamed, missing, renamed
 from pymoo_anon.publishing.verify import object_frame
-from pymoo_anon.publishing.wording import column_name, listed, share
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.microdata import Microdata, names_of

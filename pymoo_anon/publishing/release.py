@@ -11,19 +11,19 @@ import narwhals as nw
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import examples, listed, number, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.problems.arguments import bound
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.publishing.choosing import Choice
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
 from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
-from pymoo_anon.publishing.wording import bound, listed, number
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
@@ -297,7 +297,7 @@ def recode(
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
-        requirements, x = getattr(x, "requirements", ()), x.x
+        requirements, x = x.requirements, x.x
     source, reasons = renamed(frame), reasons_of(keep)
     released = _released_columns(source, problem, names_of(drop), names_of(keep))
     check_kept(source, reasons)
