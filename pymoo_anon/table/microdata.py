@@ -121,7 +121,7 @@ class Microdata:
         missing: str = "raise",
         person: Name | None = None,
     ) -> Microdata:
-        """Read a table. The frame stays as it is; columns without a role are left out.
+        """Read a table. The frame stays as it is; columns without a role are left out. Texts that look alike are warned of.
 
         Args:
             frame: pandas, polars, pyarrow, DuckDB, Dask or Spark. A lazy frame is grouped where it lives, and only its
@@ -140,9 +140,6 @@ class Microdata:
             KeyError: The frame lacks a column.
             ValueError: No quasi-identifier, no rows, a column twice, roles that exclude each other, a value that its
                 hierarchy lacks or that is `*`, or missing values.
-
-        Warns:
-            UserWarning: Two texts of a column look the same, and are made of other signs of Unicode.
         """
         if missing not in ("raise", "drop", "keep"):
             raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
