@@ -121,7 +121,7 @@ class Microdata:
         missing: str = "raise",
         person: Name | None = None,
     ) -> Microdata:
-        """Read a table. The frame stays as it is; columns without a role are left out. Texts that look alike are warned of.
+        """Read a table. The frame stays as it is; other columns are left out. Texts that look alike give a warning.
 
         Args:
             frame: pandas, polars, pyarrow, DuckDB, Dask or Spark. A lazy frame is grouped where it lives, and only its
