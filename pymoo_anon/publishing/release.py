@@ -95,9 +95,8 @@ def release(
             reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
             coordinates. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
-        k_of_one: Release a table in which somebody is alone in a class. Unasked it is refused.
-        below_requirements: Release a point that does not meet a constraint of the problem or a requirement of the
-            choice. Unasked it is refused.
+        k_of_one: Release a table in which somebody is alone in a class.
+        below_requirements: Release a point that misses a constraint of the problem or a requirement of the choice.
 
     Returns:
         The release, and what was promised and recounted.
