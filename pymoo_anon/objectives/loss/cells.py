@@ -51,11 +51,11 @@ class _CellObjective(Objective):
 
 
 class GeneralLossMetric(_CellObjective):
-    """GLM, the general loss metric: a sum over all cells of the quasi-identifiers (Iyengar 2002).
+    """GLM, the general loss metric: the sum over cells of (values in the group - 1) / (values in the domain - 1).
 
-    A cell costs (values in its group - 1) / (values in the domain - 1), a suppressed one 1. From 0 to rows times
-    quasi-identifiers, not normalised (Dewri et al. 2010, section 7); lower is better. Equal tables have equal values to
-    the last bit, in whatever order they were computed: each attribute is added up in whole numbers and divided once.
+    A suppressed cell costs 1 (Iyengar 2002). From 0 to rows times quasi-identifiers, not normalised (Dewri et al. 2010,
+    section 7); lower is better. Equal tables have equal values to the last bit, in whatever order they were computed:
+    each attribute is added up in whole numbers and divided once.
 
     Args:
         weights: What a cell of each quasi-identifier costs at most, in the table's order: non-negative, not all 0. None

@@ -152,7 +152,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class Thesis:
     """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated.
 
     Attributes:
@@ -193,7 +193,7 @@ class Goal:
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 
-def goal(problem: BitStringProblem) -> Goal:
+def goal(problem: BitStringProblem) -> Thesis:
     """What is to be proven of a problem.
 
     Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit; it
@@ -219,7 +219,7 @@ def goal(problem: BitStringProblem) -> Goal:
     if privacy is not None:
         objective: Any = problem.objectives[privacy]
         of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
-    return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
+    return Thesis(loss, privacy, k, n_rows if limit is None else limit, of_k)
 
 
 def asks_no_more(problem: BitStringProblem) -> bool:
