@@ -201,7 +201,7 @@ def test_what_is_refused(arguments, message):
 
 def test_a_row_is_told_by_what_it_has():
     """The command line counts rows from 1, the library from 0."""
-    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0"
+    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
     assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
 
 

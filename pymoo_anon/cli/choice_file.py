@@ -13,7 +13,7 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results
 from pymoo_anon.cli.sources import checksum
 from pymoo_anon.cli.wishes import CHOICE
-from pymoo_anon.publishing.choosing import Choice
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.evidence_format import INFINITIES
 
 

@@ -26,9 +26,10 @@ from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import Reading, Source, checksum
 from pymoo_anon.cli.tabular import claims_table
 from pymoo_anon.cli.writing import as_text, kind_of, write_table
-from pymoo_anon.publishing.choosing import Choice, choose
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.evidence import evidence
 from pymoo_anon.publishing.evidence_format import write_evidence
+from pymoo_anon.publishing.explaining import choose
 from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 
 
