@@ -178,7 +178,7 @@ def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
     table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s", label="label")
     given = {KMap: [table], RecursiveCLDiversity: ["s", 2], ClassificationMetric: ["label"]}
     measures = [kind(*given.get(kind, ["s"] if issubclass(kind, ColumnObjective) else [])) for kind in KINDS]
-    measures += [TCloseness("s", Hierarchy.flat("abc")), TCloseness("s", list("abc")), DeltaDisclosure("s", strict=True)]
+    measures += [TCloseness("s", Hierarchy.flat("abc")), TCloseness("s", [*"abc"]), DeltaDisclosure("s", strict=True)]
     problem = LatticeProblem(table, measures, suppression=1)
     x = np.array([1])
     made = release(frame, problem, x, suppressed="drop").frame
