@@ -7,12 +7,10 @@ from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import bound_of, choice_of, number_of, parts_of
-from pymoo_anon.cli.names import SUPPRESSIONS
 from pymoo_anon.objectives import Constraint, Objective
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table import suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 
 def problem_of(
@@ -74,6 +72,7 @@ def constraint(text: str, table: Roles) -> Constraint:
 def suppression_of(text: str) -> Suppression:
     """The rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
-    name = choice_of("suppression", kind.strip(), SUPPRESSIONS) if colon else "AtMost"
-    made: Suppression = getattr(suppression, name)(number_of("suppression", bound.strip()))
+    rules: dict[str, Any] = {"below": Below, "violating": Violating}
+    rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
+    made: Suppression = rule(number_of("suppression", bound.strip()))
     return made

@@ -1,11 +1,10 @@
 """What every command but `search` is asked for: each option declared once, and what can be refused before any work."""
 
 # No `from __future__ import annotations`: the types of fields are those of options.
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.cli.declaring import Asked, check_values, number_of, option
+from pymoo_anon.cli.declaring import Asked, check_values, number_of, option, parts_of
 from pymoo_anon.cli.names import KINDS
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
@@ -72,7 +71,7 @@ class Wish(Asked):
         """The weights by the name of their measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
-        for part in next(csv.reader([self.weights], skipinitialspace=True), []):
+        for part in parts_of(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
@@ -80,8 +79,6 @@ class Wish(Asked):
             if name.strip() in found:
                 raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
             found[name.strip()] = number_of("weights", weight.strip())
-        if not found:
-            raise ValueError("weights must be such as 'k=1,GLM=2', got none")
         return found
 
 

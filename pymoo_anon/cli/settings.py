@@ -12,6 +12,7 @@ from pymoo_anon.cli.declaring import (
     idle_with,
     number_of,
     option,
+    parts_of,
     read_bounds,
     read_measures,
     read_seconds,
@@ -194,7 +195,7 @@ class Settings(Asked):
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
-        return None if self.epsilon is None else [number_of("epsilon", part) for part in self.epsilon.split(",")]
+        return None if self.epsilon is None else [number_of("epsilon", part) for part in parts_of(self.epsilon)]
 
     def evolution(self) -> list[str]:
         """Names of the options of an evolutionary search that were given."""
