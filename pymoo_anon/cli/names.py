@@ -31,9 +31,6 @@ MEASURES = sorted(
     key=str.casefold,
 )
 
-#: The rules of suppression that stand before a colon in --suppression, and their classes in `table.suppression`.
-SUPPRESSIONS = {"below": "Below", "violating": "Violating"}
-
 #: The tables that --data names besides a file, and the options that mean nothing with each.
 TABLES = {
     "census": ("engine", "hierarchies", "sensitive", "label", "missing"),

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.names import SUPPRESSIONS
-from pymoo_anon.cli.settings import chosen, number
+from pymoo_anon.cli.settings import chosen, number, parts_of
 from pymoo_anon.objectives import Constraint, Objective
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table import suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 
 def problem_of(
@@ -26,16 +22,6 @@ def problem_of(
     goals = [objective("objectives", name, table) for name in names]
     constraints = [constraint(text, table) for text in require]
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
-
-
-def parts_of(text: str) -> list[str]:
-    """Names with commas between them, in quotes where one holds a comma; at least one.
-
-    >>> parts_of('k, "l:a,b",GLM')
-    ['k', 'l:a,b', 'GLM']
-    """
-    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    return [part.strip() for row in rows for part in row] or [""]
 
 
 class Roles(Protocol):
@@ -90,6 +76,7 @@ def constraint(text: str, table: Roles) -> Constraint:
 def suppression_of(text: str) -> Suppression:
     """The rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
-    name = chosen("suppression", kind.strip(), SUPPRESSIONS) if colon else "AtMost"
-    made: Suppression = getattr(suppression, name)(number("suppression", bound.strip()))
+    rules: dict[str, Any] = {"below": Below, "violating": Violating}
+    rule = chosen("suppression", kind.strip(), rules) if colon else AtMost
+    made: Suppression = rule(number("suppression", bound.strip()))
     return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Mapping, Set
 from contextlib import suppress
@@ -85,7 +87,7 @@ class Settings:
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
-        return None if self.epsilon is None else [number("epsilon", part) for part in self.epsilon.split(",")]
+        return None if self.epsilon is None else [number("epsilon", part) for part in parts_of(self.epsilon)]
 
     def _check_meant(self, choice: str, idle: tuple[str, ...]) -> None:
         """Refuse options that would be passed over in silence."""
@@ -121,6 +123,16 @@ def chosen(option: str, name: str, choices: Mapping[str, T]) -> T:
     if name not in choices:
         raise ValueError(f"{option} must be one of {', '.join(choices)}, got {name!r}")
     return choices[name]
+
+
+def parts_of(text: str) -> list[str]:
+    """Names with commas between them, in quotes where one holds a comma; at least one.
+
+    >>> parts_of('k, "l:a,b",GLM')
+    ['k', 'l:a,b', 'GLM']
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    return [part.strip() for row in rows for part in row] or [""]
 
 
 def number(option: str, text: str) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.cli.settings import number
+from pymoo_anon.cli.settings import number, parts_of
 
 #: The file with the choice, beside the front.
 CHOICE = "choice.json"
@@ -59,7 +58,7 @@ class Wish:
         """The weights by the name of their measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
-        for part in next(csv.reader([self.weights], skipinitialspace=True), []):
+        for part in parts_of(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
@@ -67,6 +66,4 @@ class Wish:
             if name.strip() in found:
                 raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
             found[name.strip()] = number("weights", weight.strip())
-        if not found:
-            raise ValueError("weights must be such as 'k=1,GLM=2', got none")
         return found

@@ -9,7 +9,7 @@ import typer
 
 from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
-from pymoo_anon.cli.settings import chosen
+from pymoo_anon.cli.settings import chosen, parts_of
 from pymoo_anon.cli.sources import ENGINES
 
 
@@ -33,7 +33,6 @@ def init(
         chosen("engine", engine, dict.fromkeys(ENGINES))
     with said_warnings():
         from pymoo_anon.cli.initializing import Request, initialize
-        from pymoo_anon.cli.options import parts_of
 
     modules_are_loaded()
     initialize(Request(data, engine, None if names is None else parts_of(names), output, force))
