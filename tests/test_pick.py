@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_results
-from pymoo_anon.cli.wishes import Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.publishing import choose, evidence, explain, write_evidence
 
@@ -206,7 +206,7 @@ def test_a_row_is_told_by_what_it_has():
 
 
 def test_weights_of_a_column_with_a_comma():
-    wish = Wish(None, [], None, None, None, None, False, '"l:a,b=c=1.5",GLM=2', None)
+    wish = Wish(weights='"l:a,b=c=1.5",GLM=2')
     assert wish.weighted() == {"l:a,b=c": 1.5, "GLM": 2}
 
 
