@@ -167,6 +167,13 @@ def _same(own: object, other: object) -> bool:
     return own == other
 
 
+def column_name(column: Any) -> Any:
+    """The name of a column, which is hashable and not None."""
+    if column is None or not isinstance(column, Hashable):
+        raise TypeError(f"column must be the name of a column, got {column!r}")
+    return column
+
+
 class ColumnObjective(Objective):
     """An objective that reads the values of one column.
 
@@ -181,9 +188,7 @@ class ColumnObjective(Objective):
     role = "sensitive"
 
     def __init__(self, column: Hashable) -> None:
-        if column is None or not isinstance(column, Hashable):
-            raise TypeError(f"column must be the name of a column, got {column!r}")
-        self.column = column
+        self.column = column_name(column)
 
     def check(self, table: Microdata) -> None:
         """Refuse a table where the column has no role.
