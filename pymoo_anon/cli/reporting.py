@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
@@ -12,6 +12,7 @@ from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, stan
 from pymoo_anon.cli.names import FILES
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
+from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import checksum, source_of
 from pymoo_anon.cli.tables import table_of
@@ -21,24 +22,6 @@ from pymoo_anon.publishing.report.page import write_report
 from pymoo_anon.table.microdata import Microdata
 
 _ENDINGS = (".html", ".htm")
-
-
-class ReportRequest(NamedTuple):
-    """What is asked for.
-
-    Attributes:
-        external: Whether the report is for people outside.
-        threshold: A risk that is shown for comparison.
-        population: What names a table of the population, or None.
-        output: The report, or None for a name beside the release.
-        force: Whether a report of this name is replaced.
-    """
-
-    external: bool
-    threshold: float
-    population: str | None
-    output: Path | None
-    force: bool
 
 
 def run(project: Project, request: ReportRequest) -> None:
