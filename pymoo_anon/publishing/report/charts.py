@@ -176,7 +176,8 @@ def _lines(side: str) -> list[Any]:
     fixed = {"x": alt.value("width")} if side == "y" else {"y": alt.value(6)}
     ink = alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
     words = base.mark_text(fontSize=12, **corner).encode(**where, **fixed, text="words:N", color=ink)
-    return [rule, words]
+    # The page leaves them out where there is nothing to draw: a scale without data is no scale.
+    return [rule.properties(name=f"{side}_rule"), words.properties(name=f"{side}_words")]
 
 
 @cache

@@ -148,7 +148,9 @@
     if (z) Object.assign(encoding.color, z.colour);
     else encoding.color = { value: "#0072B2" };
     const bounds = [["x", x], ["y", y]].flatMap(([side, axis]) => axis.bounds.map((bound) => ({ side, ...bound })));
-    return { ...spec, datasets: { rows: points(), bounds } };
+    const bounded = (layer) => /^[xy]_/.test(layer.name ?? "");
+    const layer = spec.layer.filter((own) => !bounded(own) || bounds.some((bound) => own.name.startsWith(bound.side)));
+    return { ...spec, layer, datasets: { rows: points(), bounds } };
   }
 
   function embed(inside, name, chart) {
