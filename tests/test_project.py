@@ -4,13 +4,12 @@ import json
 import os
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command import FILES, front, record, search, write_own_table
 from malformed_projects import RIGHT, project_files, tables
 
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.results import read_front
 from pymoo_anon.table import Microdata
 
 #: Files that are broken; more by hand.
@@ -150,12 +149,12 @@ def test_a_search_of_a_project():
     assert sorted(os.listdir("out")) == FILES
     assert record("out")["options"]["generations"] == 2
     assert (front("out")["k"] >= 2).all()
-    results = read_results(read_project(Path("my.toml")))
-    pd.testing.assert_frame_equal(results.front, front("out"))
-    assert results.X.tolist() == front("out")[["zip", "sex"]].to_numpy().tolist()
-    again = results.problem.natural(results.problem.evaluate(results.X, return_values_of=["F"]))
-    assert again.tolist() == front("out")[["k", "GLM"]].to_numpy().tolist()
-    assert results.record["project"]["file"] == "my.toml"
+    read, run = read_front(read_project(Path("my.toml")))
+    assert len(read) > 0
+    assert list(read.to_frame()) == list(front("out"))
+    assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
+    assert read.certified == run["certified"]
+    assert run["project"]["file"] == "my.toml"
 
 
 def test_options_win_over_the_file():
@@ -174,7 +173,7 @@ def test_from_another_folder(monkeypatch, folder):
     monkeypatch.chdir("elsewhere")
     assert search("../my.toml").exit_code == 0
     assert sorted(os.listdir("../out")) == FILES
-    assert len(read_results(read_project(folder / "my.toml")).X) > 0
+    assert len(read_front(read_project(folder / "my.toml"))[0]) > 0
 
 
 def test_a_project_file_is_never_overwritten():
@@ -204,14 +203,14 @@ def test_results_of_something_else_are_refused(change, message):
     assert search("my.toml").exit_code == 0
     change()
     with pytest.raises(ValueError, match=message) as error:
-        read_results(read_project(Path("my.toml")))
+        read_front(read_project(Path("my.toml")))
     assert "\n" not in str(error.value)
 
 
 def test_what_becomes_of_other_columns_changes_no_front():
     assert search("my.toml").exit_code == 0
     Path("my.toml").write_text(RIGHT.replace('"keep"', '"drop"').replace('"mark"', '"drop"'))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 def test_every_key_of_a_record_is_checked():
@@ -220,7 +219,7 @@ def test_every_key_of_a_record_is_checked():
     for key in ("options", "project", "front"):
         Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
-            read_results(read_project(Path("my.toml")))
+            read_front(read_project(Path("my.toml")))
 
 
 def is_one_sentence(result):
@@ -233,8 +232,8 @@ def is_one_sentence(result):
 
 def test_broken_project_files_end_in_one_sentence(monkeypatch):
     # The search itself is tested elsewhere.
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN):
         Path("my.toml").write_bytes(project_files(seed))
@@ -246,8 +245,8 @@ def test_broken_project_files_end_in_one_sentence(monkeypatch):
 
 
 def test_broken_tables_end_in_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN // 2):
         Path("mine.csv").write_bytes(tables(seed))

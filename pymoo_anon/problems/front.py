@@ -380,18 +380,26 @@ class Front:
         frame: pd.DataFrame = self.problem.describe(self.X)
         return frame.set_axis(pd.Index(self.rows, name="row"))
 
+    def cells(self) -> list[tuple[str, list[str]]]:
+        """The front as a person reads it: headings and texts of columns, those of quasi-identifiers first.
+
+        A loss is told as a share of what could be lost, too.
+        """
+        frame, losses = self.to_frame(), self.losses()
+        columns = []
+        for name, values in frame.items():
+            columns.append((plain(str(name)), _texts(values)))
+            if name in losses and name not in self.table.quasi_identifiers:
+                low, high = losses[name]
+                columns.append((f"{plain(str(name))} lost", [percent((v - low) / (high - low)) for v in values]))
+        return columns
+
     def _printed(self) -> list[list[str]]:
         """The cells of the printed table: a line of headings, and one for each of the first points when sorted."""
         shown = self.sorted()
         shown = shown.only(np.arange(min(len(shown), _PRINTED)))
-        columns = [["row", *(f"{row:,}" for row in shown.rows)]]
-        losses = self.losses()
-        for name, values in shown.to_frame().items():
-            columns.append([plain(str(name)), *map(number, values)])
-            if name in losses:
-                low, high = losses[name]
-                columns.append([f"{plain(str(name))} lost", *(percent((v - low) / (high - low)) for v in values)])
-        return [list(line) for line in zip(*columns, strict=True)]
+        columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
+        return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
     @property
     def _heading(self) -> str:
@@ -457,6 +465,14 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     KAnonymity() >= 12
     """
     return KAnonymity(person=table.person) >= smallest_k(risk)
+
+
+def _texts(values: pd.Series[Any]) -> list[str]:
+    """Numbers as a person writes them, all of a column with the same decimals."""
+    if pd.api.types.is_integer_dtype(values):
+        return [f"{value:,}" for value in values]
+    decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
+    return [f"{value:,.{decimals}f}" for value in values]
 
 
 def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:

@@ -95,10 +95,10 @@ def pick(
     with clear_errors():
         wish.check()
     with said_warnings():
-        from pymoo_anon.cli.picking import run
+        from pymoo_anon.cli.picking import pick_and_write
 
     modules_are_loaded()
-    run(wish)
+    pick_and_write(wish)
 
 
 pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."

@@ -190,10 +190,10 @@ def search(
     with clear_errors():
         settings = _settings(file, options, given)
     with said_warnings():
-        from pymoo_anon.cli.run import run
+        from pymoo_anon.cli.searching import search_and_write
 
     modules_are_loaded()
-    run(settings)
+    search_and_write(settings)
 
 
 def _settings(file: Path | None, options: dict[str, Any], given: set[str]) -> Settings:
