@@ -18,12 +18,11 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.names import FILES, JOURNAL
+from pymoo_anon.cli.declaring import number_of
+from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL
 from pymoo_anon.cli.options import constraint, problem_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.settings import number
 from pymoo_anon.cli.sources import checksum
-from pymoo_anon.cli.wishes import CHOICE
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.problems.front import Choice, Front
@@ -101,7 +100,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
         lacking = [name for name in names if name not in written]
         if lacking:
             raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
-        levels = [[number(name, text) for text in written[name]] for name in names]
+        levels = [[number_of(name, text) for text in written[name]] for name in names]
         front = Front(problem, np.array(levels).T.reshape(-1, problem.n_var), certified=record["certified"])
     except ValueError as error:
         raise ValueError(f"{table_path} must be a front of {project.path}: {error}") from None
@@ -124,14 +123,8 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _check_unchanged(project: Project, record: dict[str, Any]) -> None:
-    """Refuse a front of another table."""
-    now, then = project.identity(project.inputs.checksums()), record["project"]
-    changed = [str(project.data)] if now["data"] != then.get("data") else []
-    for name, file in project.quasi_identifiers.items():
-        if now["hierarchies"][name] != then["hierarchies"].get(name):
-            changed.append(str(file))
-    if now["reading"] != then.get("reading"):
-        changed.append(f"how {project.path} reads it")
+    """Refuse a front of another table, or of another search of it."""
+    changed = project.changed(record)
     if changed:
         raise ValueError(
             f"the front in {project.output} is of other inputs, changed since: {', '.join(changed)}; search again"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -35,7 +35,8 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.data import find_inputs, read_table
-from pymoo_anon.cli.names import ALGORITHMS, EVOLUTION, FILES, JOURNAL, ExitCode
+from pymoo_anon.cli.declaring import record_of
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, ExitCode
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import search_record, write_front
@@ -86,7 +87,7 @@ def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str
     """
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
-    asked = [name for name in EVOLUTION if name in settings.given]
+    asked = settings.evolution()
     if asked:
         return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
@@ -236,7 +237,7 @@ def search_and_write(settings: Settings) -> None:
                 _check_found(problem, front, settings)
                 record = search_record(
                     front,
-                    _options(settings),
+                    record_of(settings),
                     checksums,
                     algorithm=algorithm,
                     n_undecided=found.n_undecided,
@@ -294,12 +295,6 @@ def _kept(console: Console, problem: LatticeProblem, algorithm: str, settings: S
             journal.close()
             if path.exists():
                 console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
-
-
-def _options(settings: Settings) -> Mapping[str, Any]:
-    """The options of a search, as `run.json` holds them."""
-    left_out = ("given", "project", "resume")
-    return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in left_out}
 
 
 def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:

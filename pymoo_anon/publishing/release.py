@@ -20,7 +20,7 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.columns import reasons_of, roles_table, said_of, uniqueness_of
+from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
 from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
@@ -76,7 +76,7 @@ def release(
     x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] | Mapping[Name, str] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
     k_of_one: bool = False,
     below_requirements: bool = False,
@@ -91,12 +91,12 @@ def release(
         problem: The problem.
         x: What `choose` returned, whose requirements are promised, too; or an (n_var,) array, one row of `res.X`.
         drop: Columns that are left out. The person column always is.
-        keep: Columns without a role that are released as they are; a dict says why. Every column has to have a role, or
-            stand in `drop` or `keep`.
+        keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
+            reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
+            coordinates. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
-        k_of_one: Release a table in which somebody is alone in a class. Unasked it is refused.
-        below_requirements: Release a point that does not meet a constraint of the problem or a requirement of the
-            choice. Unasked it is refused.
+        k_of_one: Release a table in which somebody is alone in a class.
+        below_requirements: Release a point that misses a constraint of the problem or a requirement of the choice.
 
     Returns:
         The release, and what was promised and recounted.
@@ -104,8 +104,9 @@ def release(
     Raises:
         TypeError: `frame` is no frame.
         KeyError: The frame lacks a column.
-        ValueError: A column is neither released nor dropped, the frame is not the one that the problem's table was read
-            from, somebody is alone in a class, the point does not meet what is required, or nothing is left to release.
+        ValueError: A column is neither released nor dropped, or is kept without a reason although it may name a
+            person; the frame is not the one that the problem's table was read from; somebody is alone in a class; the
+            point does not meet what is required; or nothing is left to release.
             As `RecountError`: the recount does not hold what was promised.
     """
     recoded_table = recode(
@@ -282,7 +283,7 @@ def recode(
     x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] | Mapping[Name, str] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
     k_of_one: bool = False,
     below_requirements: bool = False,
@@ -295,9 +296,10 @@ def recode(
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
-        requirements, x = getattr(x, "requirements", ()), x.x
+        requirements, x = x.requirements, x.x
     source, reasons = renamed(frame), reasons_of(keep)
     released = _released_columns(source, problem, names_of(drop), names_of(keep))
+    check_kept(source, reasons)
     classes = problem.equivalence_classes(x)
     if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
