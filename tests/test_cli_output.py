@@ -197,7 +197,7 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     arguments = ["--sensitive", names["diagnosis"], "--sensitive", "paid", "--output", "$a$\x1b[1m"]
     result = search(*MINE, *arguments)
     assert result.exit_code == 0, result.output
-    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", f"l of {names['diagnosis']}"]
+    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$\\u202e"]
     assert "s\\x1b[31me\\nx" in result.stdout
     assert "l of $dia$\\u202e" in result.stdout
     assert str(Path("$a$\\x1b[1m", "front.png")) in result.stdout

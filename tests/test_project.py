@@ -232,7 +232,7 @@ def test_a_search_that_was_edited_since_is_noticed(old, new, changed):
         assert (result.exit_code, said in result.stderr) == (2, True), (command, result.stderr)
     # What was written is read again as it was.
     Path("my.toml").write_text(RIGHT)
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 @pytest.mark.parametrize(
@@ -249,17 +249,17 @@ def test_what_means_the_same_is_no_change(old, new):
     assert search("my.toml").exit_code == 0
     assert old in RIGHT
     Path("my.toml").write_text(RIGHT.replace(old, new))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
     assert search("my.toml", "--require", "k>=4").exit_code == 0
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
     Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=4"))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
     Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=3"))
     with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
-        read_results(read_project(Path("my.toml")))
+        read_front(read_project(Path("my.toml")))
 
 
 def test_what_becomes_of_other_columns_changes_no_front():

@@ -103,7 +103,7 @@ def recoded(project: Project, front: Front, choice: Choice, suppressed: str, kin
     return recode(
         prepared(project, kind),
         front.problem,
-        choice,
+        choice.x,
         drop=project.with_role("drop", "identifier"),
         keep=project.with_role("keep"),
         suppressed=suppressed,

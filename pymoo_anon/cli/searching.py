@@ -219,10 +219,7 @@ def search_and_write(settings: Settings) -> None:
                 problem = problem_of(
                     read_table(settings, inputs), settings.objectives, settings.require, settings.suppression
                 )
-            console.print(
-                f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
-                f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
-            )
+            _say_the_table(console, problem)
             algorithm = algorithm_for(problem, settings)
             console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))
             start = time.perf_counter()
@@ -235,16 +232,14 @@ def search_and_write(settings: Settings) -> None:
                 if len(front) == 0:
                     journal.remove()
                 _check_found(problem, front, settings)
-                record = search_record(
-                    front,
-                    record_of(settings),
-                    checksums,
-                    algorithm=algorithm,
-                    n_undecided=found.n_undecided,
-                    stopped=found.stopped,
-                    seconds={"compile": compile_seconds, "search": found.seconds},
-                )
                 with said_warnings():
+                    seconds = {"compile": compile_seconds, "search": found.seconds}
+                    told: dict[str, Any] = {
+                        "algorithm": algorithm,
+                        "n_undecided": found.n_undecided,
+                        "stopped": found.stopped,
+                    }
+                    record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)
                 if found.stopped != "Ctrl-C":
@@ -300,6 +295,13 @@ def _kept(console: Console, problem: LatticeProblem, algorithm: str, settings: S
 def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:
     """What ties a front to a project file, as `run.json` holds it."""
     return {"project": {"file": project.path.name, "sha256": checksum(project.path), **project.identity(checksums)}}
+
+
+def _say_the_table(console: Console, problem: LatticeProblem) -> None:
+    console.print(
+        f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
+        f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
+    )
 
 
 def _say_the_end(console: Console, problem: LatticeProblem, found: Found) -> None:
