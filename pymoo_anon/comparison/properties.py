@@ -12,7 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import column_name
+from pymoo_anon.objectives.base import checked_column
 
 
 class Property:
@@ -165,7 +165,7 @@ class SensitiveCount(Property):
     maximize = True
 
     def __init__(self, column: Any) -> None:
-        self.column = self.unit = column_name(column)
+        self.column = self.unit = checked_column(column)
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
         """(n_pairs,) int64 array of counts."""
@@ -191,7 +191,7 @@ class DistinctValues(Property):
     maximize = True
 
     def __init__(self, column: Any) -> None:
-        self.column = column_name(column)
+        self.column = checked_column(column)
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
         """(n_distinct,) int64 array of numbers of values."""
