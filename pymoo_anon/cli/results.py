@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import pymoo_anon
-from pymoo_anon._files import put_in_place, tried
+from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import number_of
 from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL
@@ -110,7 +110,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
 def _record(path: Path) -> dict[str, Any]:
     """The record of a run."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(content_of(path))
         options = record["options"]
         whole = isinstance(options["suppression"], str) and isinstance(options["require"], list)
         if not whole or not isinstance(options["objectives"], str | None):
@@ -155,7 +155,7 @@ def read_choice(project: Project, front: Front) -> Choice:
     if not path.is_file():
         raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(content_of(path))
         row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
         levels, reason = list(content["levels"].values()), str(content["reason"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -16,7 +16,6 @@ import pandas as pd
 
 import pymoo_anon
 from pymoo_anon._messages import examples
-from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import column_name, measure_names, safe_repr, short_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
@@ -201,7 +200,7 @@ def _claims(problem: AnonymizationProblem, claims: pd.DataFrame) -> list[dict[st
     left = list(names)
     told = []
     for measure, promised, recounted, holds in claims[wanted].itertuples(index=False):
-        own = [each for each in left if measure in (each.name, _with_column(each), names[each])]
+        own = [each for each in left if measure in (each.name, each.full_name, names[each])]
         if not own:
             raise ValueError(f"claims must be of the problem's measures, {examples(list(names.values()))}, each once")
         left.remove(own[0])
@@ -214,10 +213,6 @@ def _claims(problem: AnonymizationProblem, claims: pd.DataFrame) -> list[dict[st
             }
         )
     return told
-
-
-def _with_column(measure: Objective) -> str:
-    return f"{measure.name} of {measure.column}"
 
 
 def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
