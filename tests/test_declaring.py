@@ -22,7 +22,7 @@ from pymoo_anon.cli.declaring import (
     record_of,
     takes,
 )
-from pymoo_anon.cli.requests import CheckRequest, DraftRequest, ReportRequest, ShowRequest, Wish
+from pymoo_anon.cli.requests import CheckRequest, DraftRequest, InitRequest, ReportRequest, ShowRequest, Wish
 from pymoo_anon.cli.settings import Settings
 
 # A command line in which the options of a search have one more.
@@ -135,7 +135,7 @@ def test_choices_and_numbers_of_the_command_line_are_checked():
     check_values(Tried(name="anything"))
 
 
-@pytest.mark.parametrize("asked", [Settings, Wish, ReportRequest, DraftRequest, CheckRequest, ShowRequest])
+@pytest.mark.parametrize("asked", [Settings, InitRequest, Wish, ReportRequest, DraftRequest, CheckRequest, ShowRequest])
 def test_every_option_has_help_and_every_idle_choice_is_one(asked):
     known = options_of(asked)
     assert known

@@ -6,11 +6,31 @@ from pathlib import Path
 
 from pymoo_anon.cli.declaring import Invocation, check_values, numeral, option, parts_of
 from pymoo_anon.cli.names import KINDS
+from pymoo_anon.cli.sources import ENGINES
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
 # The options that say which point to take.
 _WAYS = ("least", "most", "row", "knee", "weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitRequest(Invocation):
+    """What `pymoo-anon init` is asked for."""
+
+    data: str = option(..., "A CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.", metavar="DATA", argument=True)
+    names: str | None = option(
+        None, "The columns of a CSV file whose first row does not name them.", metavar="NAME,NAME,..."
+    )
+    role: list[str] = option(
+        [],
+        "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "
+        "one that fits counts.",
+        metavar="PATTERN=ROLE",
+    )
+    engine: str = option("auto", "What reads the table.", choices=ENGINES)
+    output: Path = option(Path(), "Where the files go.", metavar="FOLDER")
+    force: bool = option(False, "Replace files that are there.")
 
 
 @dataclass(frozen=True, kw_only=True)
