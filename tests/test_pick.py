@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_results
-from pymoo_anon.cli.wishes import Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.publishing import choose, evidence, explain, write_evidence
 
@@ -175,13 +175,13 @@ def test_a_choice_is_read_again():
         (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
         (["mine.toml", "--least", "k"], "least must name a measure of which lower is better, got k, .* --most k takes"),
         (["mine.toml", "--most", "GLM"], "most must name a measure of which higher is better, got GLM, .* --least GLM"),
-        (["mine.toml", "--least", "loss"], "least must be one of k, l, .* got 'loss'"),
+        (["mine.toml", "--least", "loss"], "least must be one of AECS, alpha, .* got 'loss'"),
         (["mine.toml", "--weights", "k"], "weights must be such as 'k=1,GLM=2', got 'k'"),
-        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got none"),
+        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got ''"),
         (["mine.toml", "--weights", "k=1,k=2"], "weights must name each measure once, got 'k' twice"),
         (["mine.toml", "--weights", "k=much"], "weights must be a number, got 'much'"),
         (["mine.toml", "--weights", "k=-1"], "weights must be positive numbers"),
-        (["mine.toml", "--weights", "loss=1"], "weights must be one of k, l, .* got 'loss'"),
+        (["mine.toml", "--weights", "loss=1"], "weights must be one of AECS, alpha, .* got 'loss'"),
         (["mine.toml", "--risk", "2"], "risk must be above 0 and at most 1"),
         (["mine.toml", "--require", "k=5"], "require must be a bound such as"),
         (
@@ -206,7 +206,7 @@ def test_a_row_is_told_by_what_it_has():
 
 
 def test_weights_of_a_column_with_a_comma():
-    wish = Wish(None, [], None, None, None, None, False, '"l:a,b=c=1.5",GLM=2', None)
+    wish = Wish(weights='"l:a,b=c=1.5",GLM=2')
     assert wish.weighted() == {"l:a,b=c": 1.5, "GLM": 2}
 
 

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 from command import FILES, front, record, search, write_own_table
 from malformed_projects import RIGHT, project_files, tables
+from typer.testing import CliRunner
 
+from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_results
 from pymoo_anon.table import Microdata
@@ -180,7 +182,7 @@ def test_from_another_folder(monkeypatch, folder):
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'"
+    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'; name another folder"
 
 
 @pytest.mark.parametrize(
@@ -206,6 +208,59 @@ def test_results_of_something_else_are_refused(change, message):
     with pytest.raises(ValueError, match=message) as error:
         read_results(read_project(Path("my.toml")))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ('["k>=2"]', '["k>=60"]', "require"),
+        ('["k>=2"]', "[]", "require"),
+        ('["k>=2"]', '["k>=2", "t:diagnosis<=0.5"]', "require"),
+        ("suppression = 0.1", "suppression = 0.2", "suppression"),
+        ("suppression = 0.1", "", "suppression"),
+        ("suppression = 0.1", 'suppression = "violating:0.1"', "suppression"),
+        ('["k", "GLM"]', '["k", "l", "GLM"]', "objectives"),
+        ('objectives = ["k", "GLM"]', "", "objectives"),
+    ],
+)
+def test_a_search_that_was_edited_since_is_noticed(old, new, changed):
+    assert search("my.toml").exit_code == 0
+    assert old in RIGHT
+    Path("my.toml").write_text(RIGHT.replace(old, new))
+    said = f"changed since: {changed} in [search] of my.toml; search again"
+    for command in (["pick", "my.toml", "--row", "1"], ["release", "my.toml", "--row", "1"], ["report", "my.toml"]):
+        result = CliRunner().invoke(app, command)
+        assert (result.exit_code, said in result.stderr) == (2, True), (command, result.stderr)
+    # What was written is read again as it was.
+    Path("my.toml").write_text(RIGHT)
+    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('["k>=2"]', '"k >= 2.0"'),
+        ('["k", "GLM"]', '"GLM, k"'),
+        ("suppression = 0.1", 'suppression = "0.10"'),
+        ("seed = 1", "seed = 2"),
+        ("generations = 2", "generations = 9"),
+    ],
+)
+def test_what_means_the_same_is_no_change(old, new):
+    assert search("my.toml").exit_code == 0
+    assert old in RIGHT
+    Path("my.toml").write_text(RIGHT.replace(old, new))
+    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+
+
+def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
+    assert search("my.toml", "--require", "k>=4").exit_code == 0
+    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=4"))
+    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=3"))
+    with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
+        read_results(read_project(Path("my.toml")))
 
 
 def test_what_becomes_of_other_columns_changes_no_front():

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import put_in_place, tried
-from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli.names import CHOICE, FILES
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results
 from pymoo_anon.cli.sources import checksum
-from pymoo_anon.cli.wishes import CHOICE
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.evidence_format import INFINITIES
 

@@ -17,7 +17,8 @@ from pymoo_anon.table.microdata import Microdata
 def find_inputs(settings: Settings) -> Inputs:
     """What a search reads. Where files are named as ARX names them, the table's first row is read."""
     if settings.project is not None:
-        return settings.project.inputs
+        inputs: Inputs = settings.project.inputs
+        return inputs
     if settings.data in TABLES:
         return Inputs(None, {})
     source, folder = source_of(settings.data, Path()), settings.hierarchies

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -16,6 +15,7 @@ from rich.text import Text
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, standard_output
+from pymoo_anon.cli.requests import DraftRequest
 from pymoo_anon.cli.tables import columns_of, read_columns
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
@@ -26,8 +26,9 @@ _TELLING = 20
 _LONGEST_NAME = 240
 
 
-def write_drafts(data: Path, columns: Sequence[str], folder: Path, kind: str, force: bool) -> None:
+def write_drafts(request: DraftRequest) -> None:
     """Draft, write all files or none, and then say what was drafted."""
+    data, columns, folder = request.data, request.column, request.output
     with clear_errors(), standard_output() as console:
         if repeated(columns):
             raise ValueError(f"column must name each column once, got more than once: {examples(repeated(columns))}")
@@ -35,7 +36,7 @@ def write_drafts(data: Path, columns: Sequence[str], folder: Path, kind: str, fo
         frame = read_columns(data, names)
         if frame.empty:
             raise ValueError(f"{data} must have at least one row below its header, got none")
-        drafts = {name: _draft(name, frame[name], kind) for name in names}
+        drafts = {name: _draft(name, frame[name], request.kind) for name in names}
         useless = {} if columns else {name: _useless(draft, len(frame)) for name, draft in drafts.items()}
         left_out = {name: why for name, why in useless.items() if why is not None}
         written = {f"{name}.csv": draft for name, draft in drafts.items() if name not in left_out}
@@ -43,7 +44,7 @@ def write_drafts(data: Path, columns: Sequence[str], folder: Path, kind: str, fo
             raise ValueError(f"{data} must have a column that a hierarchy helps; --column names one all the same")
         _check_names(written)
         with tried(folder, list(written), [data]) as temporary:
-            check_free([folder / name for name in written], force)
+            check_free([folder / name for name in written], request.force)
             for name, draft in written.items():
                 draft.hierarchy.to_csv(temporary / name)
             paths = put_in_place(temporary, folder, list(written))

@@ -16,8 +16,8 @@ from pymoo_anon.cli.choice_file import write_choice
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import Results, read_results
-from pymoo_anon.cli.wishes import Wish
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.tradeoffs import Step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,13 +12,42 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.project_keys import DATA, RELEASE, ROLES, SEARCH, Key
+from pymoo_anon.cli.declaring import (
+    Key,
+    bound_of,
+    check_meant,
+    idle_with,
+    keys_of,
+    number_of,
+    parts_of,
+    read_choice,
+    read_names,
+    read_path,
+    read_text,
+    read_texts,
+    read_truth,
+    reader_of,
+)
+from pymoo_anon.cli.names import SUPPRESSED
+from pymoo_anon.cli.settings import PROJECT, Settings
 from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 
 if TYPE_CHECKING:
     from pymoo_anon.table.microdata import Microdata
 
+#: What a column can be.
+ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep", "drop", "other")
+
 _TABLES = ("data", "columns", "search", "release")
+_DATA = {
+    "file": Key("file", read_text),
+    "engine": Key("engine", reader_of(Settings, "engine")),
+    "missing": Key("missing", reader_of(Settings, "missing")),
+    "empty": Key("empty", read_texts),
+    "names": Key("names", read_names),
+    "strip": Key("strip", read_truth),
+}
+_RELEASE = {"file": Key("file", read_path), "suppressed": Key("suppressed", read_choice(SUPPRESSED))}
 _COLUMN_KEYS = ("role", "hierarchy")
 
 
@@ -110,6 +139,28 @@ class Project:
 
         return table_of(self.inputs)
 
+    def settings(self, asked: Settings) -> Settings:
+        """The settings of a search: what was given on the command line wins over the file."""
+        check_meant(asked, PROJECT, f"{self.path}, which says what the table is")
+        taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in asked.given}
+        if "algorithm" in asked.given:
+            # The file speaks to another algorithm.
+            idle = idle_with(Settings, asked.algorithm)
+            taken = {name: value for name, value in taken.items() if name not in idle}
+        if "output" not in asked.given:
+            taken["output"] = self.output
+        return replace(
+            asked,
+            data=str(self.data),
+            engine=self.engine,
+            sensitive=self.sensitive,
+            label=self.label,
+            missing=self.missing,
+            given=frozenset(asked.given) | set(taken),
+            project=self,
+            **taken,
+        )
+
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """What has to be the same for a front to belong to the project: its inputs, and how they are read."""
         roles = self.with_role("quasi-identifier", "sensitive", "label", "person")
@@ -123,7 +174,44 @@ class Project:
                 "strip": self.strip,
                 "roles": {name: self.columns[name].role for name in roles},
             },
+            "search": self._meaning(self.search),
         }
+
+    def changed(self, record: Mapping[str, Any]) -> list[str]:
+        """What is not as it was when a search wrote a record: files, how they are read, and what the search is of."""
+        now, then = self.identity(self.inputs.checksums()), record["project"]
+        found = [str(self.data)] if now["data"] != then.get("data") else []
+        for name, file in self.quasi_identifiers.items():
+            if now["hierarchies"][name] != then["hierarchies"].get(name):
+                found.append(str(file))
+        if now["reading"] != then.get("reading"):
+            found.append(f"how {self.path} reads it")
+        searched = self._meaning(record["options"])
+        # What was asked for on the command line may stand in the file by now, or not: it was asked for knowingly.
+        if now["search"] not in (searched, then.get("search")):
+            names = [name for name, value in now["search"].items() if value != searched[name]]
+            found.append(f"{' and '.join(names)} in [search] of {self.path}")
+        return found
+
+    def _meaning(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What options of a search say of its points, however it is spelled."""
+        usual = ["k", *(f"l:{column}" for column in self.sensitive), "GLM"]
+        objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
+        bounds = {bound_of(one) for one in options.get("require", ())}
+        kind, _, limit = rule.rpartition(":")
+        return {
+            "objectives": sorted(usual if objectives is None else parts_of(objectives)),
+            "require": sorted(([name, sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
+            "suppression": [kind.strip(), _spelled(limit)],
+        }
+
+
+def _spelled(value: str) -> Any:
+    """The number that a text spells, or the text."""
+    try:
+        return number_of("", value.strip())
+    except ValueError:
+        return value.strip()
 
 
 def read_project(path: Path) -> Project:
@@ -140,9 +228,9 @@ def read_project(path: Path) -> Project:
         given[name] = content.get(name, {})
         if not isinstance(given[name], Mapping):
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
-    data = _values(path, "data", given["data"], DATA)
-    search = _values(path, "search", given["search"], SEARCH)
-    release = _values(path, "release", given["release"], RELEASE)
+    data = _values(path, "data", given["data"], _DATA)
+    search = _values(path, "search", given["search"], keys_of(Settings))
+    release = _values(path, "release", given["release"], _RELEASE)
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
     folder = path.parent

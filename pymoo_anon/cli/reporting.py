@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, stan
 from pymoo_anon.cli.names import FILES
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
+from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import checksum, source_of
 from pymoo_anon.cli.tables import table_of
@@ -25,25 +26,7 @@ from pymoo_anon.table.microdata import Microdata
 _ENDINGS = (".html", ".htm")
 
 
-class Request(NamedTuple):
-    """What is asked for.
-
-    Attributes:
-        external: Whether the report is for people outside.
-        threshold: The greatest risk that is accepted.
-        population: What names a table of the population, or None.
-        output: The report, or None for a name beside the release.
-        force: Whether a report of this name is replaced.
-    """
-
-    external: bool
-    threshold: float
-    population: str | None
-    output: Path | None
-    force: bool
-
-
-def run(project: Project, request: Request) -> None:
+def run(project: Project, request: ReportRequest) -> None:
     """Write the report of the point that was picked."""
     with clear_errors(), standard_output() as console:
         target = _target(project, request)
@@ -71,7 +54,7 @@ def run(project: Project, request: Request) -> None:
         console.print(plain(f"Written: {paths[0]}"))
 
 
-def _target(project: Project, request: Request) -> Path:
+def _target(project: Project, request: ReportRequest) -> Path:
     """The file that is written."""
     target = request.output
     if target is None:

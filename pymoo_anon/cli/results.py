@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.cli.declaring import number_of
 from pymoo_anon.cli.names import FILES, JOURNAL
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.settings import number
 from pymoo_anon.cli.sources import checksum
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -63,7 +63,7 @@ def read_results(project: Project) -> Results:
 
 def _numbers(column: pd.Series[str]) -> pd.Series[Any]:
     """The numbers that a column of texts spells, whole ones as such."""
-    return pd.Series([number(str(column.name), text) for text in column], index=column.index)
+    return pd.Series([number_of(str(column.name), text) for text in column], index=column.index)
 
 
 def _record(path: Path) -> dict[str, Any]:
@@ -82,14 +82,8 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _check_unchanged(project: Project, record: dict[str, Any]) -> None:
-    """Refuse a front of another table."""
-    now, then = project.identity(project.inputs.checksums()), record["project"]
-    changed = [str(project.data)] if now["data"] != then.get("data") else []
-    for name, file in project.quasi_identifiers.items():
-        if now["hierarchies"][name] != then["hierarchies"].get(name):
-            changed.append(str(file))
-    if now["reading"] != then.get("reading"):
-        changed.append(f"how {project.path} reads it")
+    """Refuse a front of another table, or of another search of it."""
+    changed = project.changed(record)
     if changed:
         raise ValueError(
             f"the front in {project.output} is of other inputs, changed since: {', '.join(changed)}; search again"

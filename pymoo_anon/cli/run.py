@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +16,7 @@ from pymoo_anon._files import alone, put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.data import find_inputs, read_table
+from pymoo_anon.cli.declaring import record_of
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, ExitCode
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
@@ -59,7 +59,7 @@ def run(settings: Settings) -> None:
                 _check_found(problem, found, settings)
                 front = sorted_front(problem, found.res)
                 record = run_record(
-                    problem, found, _options(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
+                    problem, found, record_of(settings), checksums, algorithm=algorithm, compile_seconds=compile_seconds
                 )
                 with said_warnings():
                     write_report(problem, found.res, front, {**record, **own}, temporary)
@@ -112,12 +112,6 @@ def _kept(console: Console, problem: LatticeProblem, algorithm: str, settings: S
             journal.close()
             if path.exists():
                 console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
-
-
-def _options(settings: Settings) -> Mapping[str, Any]:
-    """The options of a search, as `run.json` holds them."""
-    left_out = ("given", "project", "resume")
-    return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in left_out}
 
 
 def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.cli.console import count
-from pymoo_anon.cli.names import ALGORITHMS, EVOLUTION
+from pymoo_anon.cli.names import ALGORITHMS
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -69,7 +69,7 @@ def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
     """
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
-    asked = [name for name in EVOLUTION if name in settings.given]
+    asked = settings.evolution()
     if asked:
         return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct

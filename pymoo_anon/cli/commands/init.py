@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pymoo_anon.cli.console import clear_errors, said_warnings
+from pymoo_anon.cli.declaring import choice_of, parts_of
 from pymoo_anon.cli.interrupt import modules_are_loaded
-from pymoo_anon.cli.settings import chosen
 from pymoo_anon.cli.sources import ENGINES
 
 
@@ -30,10 +30,9 @@ def init(
 ) -> None:
     """Write a project file for a table, with a guess for every column, and a draft of every hierarchy."""
     with clear_errors():
-        chosen("engine", engine, dict.fromkeys(ENGINES))
+        choice_of("engine", engine, dict.fromkeys(ENGINES))
     with said_warnings():
         from pymoo_anon.cli.initializing import Request, initialize
-        from pymoo_anon.cli.options import parts_of
 
     modules_are_loaded()
     initialize(Request(data, engine, None if names is None else parts_of(names), output, force))
