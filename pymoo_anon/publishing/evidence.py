@@ -126,7 +126,8 @@ def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: s
     Raises:
         ValueError: An argument is not what it has to be.
     """
-    quasi, sensitive = ([own.column for own in columns.itertuples() if role in own.role] for role in _COUNTED)
+    named = list(zip(columns.column.tolist(), columns.role.tolist(), strict=True))
+    quasi, sensitive = ([name for name, role in named if counted in role] for counted in _COUNTED)
     recount = Recount(frame, quasi, sensitive)
     measures = [KAnonymity(), *(kind(column) for column in sensitive for kind in _OF_SENSITIVE)]
     content = {
@@ -284,7 +285,7 @@ def _columns(columns: pd.DataFrame) -> list[dict[str, Any]]:
     """Every column of the table, its role, and why it is kept."""
     return [
         {
-            "name": column_name(own["column"]),
+            "column": column_name(own["column"]),
             "role": own["role"],
             "reason": None if own["reason"] is None else plain(own["reason"]),
         }

@@ -60,7 +60,7 @@ def _one_of(*choices: str | int) -> _Kind:
 
 
 # Lists hold one shape, objects exactly these keys.
-_COLUMNS = [{"name": _TEXT, "role": _TEXT, "reason": _Optional(_TEXT)}]
+_COLUMNS = [{"column": _TEXT, "role": _TEXT, "reason": _Optional(_TEXT)}]
 _UNIQUENESS = [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}]
 _SHAPE = {
     "audience": _one_of(INTERNAL),
