@@ -1,4 +1,4 @@
-"""Evidence for outsiders: made of the released rows alone, so that an attack that reads the internal one finds nothing."""
+"""Evidence for outsiders: made of the released rows alone, so that an attack that reads internal evidence finds nothing."""
 
 import hashlib
 import json

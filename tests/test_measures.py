@@ -31,7 +31,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import read_evidence, release, verify
+from pymoo_anon.publishing import RecountError, read_evidence, release, verify
 from pymoo_anon.publishing.verify import is_known
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
@@ -204,6 +204,33 @@ def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
     again = verify(made, ["q"], measures, **about).recounted.tolist()
     np.testing.assert_allclose(np.array(again, dtype=float), promised, rtol=1e-12)
     assert len(again) == len(KINDS) + 3
+
+
+class Largest(Objective):
+    """The largest class that is kept; its recount is that of a class attribute, so that it can be right or wrong."""
+
+    name, maximize, whole = "largest", False, True
+    counted_as = staticmethod(lambda recount: recount.kept.max())
+
+    def evaluate_one(self, classes):
+        return classes.sizes[classes.kept].max(initial=0)
+
+    def recount(self, recount):
+        return self.counted_as(recount)
+
+
+def test_ones_own_recount_is_claimed_and_believed(monkeypatch):
+    frame = pd.DataFrame({"q": [1, 1, 2, 2, 2, 3]})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, 2, 3])}), [Largest(), KAnonymity()])
+    claims = release(frame, problem, [0], k_of_one=True).claims
+    assert claims.iloc[0].tolist() == ["largest", 3, 3, True]
+    monkeypatch.setattr(Largest, "counted_as", staticmethod(lambda recount: recount.kept.max() + 1))
+    with pytest.raises(RecountError, match=r"counted again, largest is 4 where 3 was promised$"):
+        release(frame, problem, [0], k_of_one=True)
+    monkeypatch.delattr(Largest, "recount")
+    claims = release(frame, problem, [0], k_of_one=True).claims
+    assert claims.iloc[0].tolist() == ["largest", 3, None, None]
+    assert claims.iloc[1].tolist() == ["k", 1, 1, True]
 
 
 PROJECT = """

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_results
-from pymoo_anon.table import Microdata
+from pymoo_anon.table import Hierarchy, Microdata
 
 #: Files that are broken; more by hand.
 N_BROKEN = 300
@@ -103,7 +104,7 @@ def test_texts_of_options_may_be_lists():
         ('"drop"', '"other"', "what becomes of 'note' is not decided: write role = \"keep\" or role = \"drop\" in "
          'place of "other"'),
         ('hierarchy = "trees/sex.csv"', "", '[columns."sex"] is a quasi-identifier and must have a hierarchy, the name '
-         "of a CSV file"),
+         "of a CSV file; pymoo-anon hierarchy draft my.toml --column sex drafts one"),
         ('"mine.csv"', '"duckdb:mine"', "[data] file: a table of DuckDB is named by duckdb:FILE:TABLE, got "
          "'duckdb:mine'"),
     ],
@@ -168,7 +169,9 @@ def test_options_win_over_the_file():
     # The file's generations are for another algorithm.
     assert options["generations"] == 100
     assert said("my.toml", "--missing", "drop") == "--missing means nothing with my.toml, which says what the table is"
-    assert said("nowhere.toml") == "nowhere.toml: No such file or directory"
+    assert (
+        said("nowhere.toml") == "nowhere.toml must be a project file, got none of this name; pymoo-anon init writes one"
+    )
 
 
 def test_from_another_folder(monkeypatch, folder):
@@ -276,6 +279,40 @@ def test_every_key_of_a_record_is_checked():
         Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
             read_results(read_project(Path("my.toml")))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the system has no such files")
+@pytest.mark.parametrize(
+    ("path", "got"), [("/dev/zero", "a device or a pipe"), ("pipe", "a device or a pipe"), (".", "a folder")]
+)
+def test_what_never_ends_is_not_read(path, got):
+    os.mkfifo("pipe")
+    Path("my.toml").write_text(RIGHT.replace("trees/sex.csv", path))
+    place = path if path.startswith("/") else str(Path(path))
+    assert said("my.toml") == f"{place} must be a file, got {got}; name a file"
+    assert (
+        said(path if path != "." else "trees")
+        == f"{path if path != '.' else 'trees'} must be a file, got {got}; name a file"
+    )
+    assert said("--data", path).endswith(f"got {path!r}, which is no file")
+    Path("my.toml").write_text(RIGHT)
+    assert search("my.toml").exit_code == 0
+    for file in ("out/front.csv", "out/run.json", "mine.csv"):
+        whole = Path(file).read_bytes()
+        Path(file).unlink()
+        os.mkfifo(file)
+        with pytest.raises(ValueError, match=re.escape(file)):
+            read_results(read_project(Path("my.toml")))
+        Path(file).unlink()
+        Path(file).write_bytes(whole)
+
+
+def test_a_hierarchy_that_is_too_large_is_not_read(tmp_path):
+    with open("trees/sex.csv", "r+b") as file:
+        file.truncate(10**12)
+    expected = "trees/sex.csv must be a file of at most 250,000,000 bytes, got 1,000,000,000,000; name another file"
+    with pytest.raises(ValueError, match=expected):
+        Hierarchy.from_csv("trees/sex.csv")
 
 
 def is_one_sentence(result):

@@ -92,7 +92,7 @@ def draft(request: DraftRequest) -> None:
         check_values(request)
         check_path("data", request.data)
     with loading():
-        from pymoo_anon.cli.drafting import write_drafts
+        from pymoo_anon.cli.hierarchies import write_drafts
     write_drafts(request)
 
 
@@ -105,7 +105,7 @@ def check(request: CheckRequest) -> None:
         if request.data is not None:
             check_path("data", request.data)
     with loading():
-        from pymoo_anon.cli.checking import say_findings
+        from pymoo_anon.cli.hierarchies import say_findings
     say_findings(request.path, request.data)
 
 
@@ -116,7 +116,7 @@ def show(request: ShowRequest) -> None:
     with clear_errors():
         check_path("hierarchy", request.path)
     with loading():
-        from pymoo_anon.cli.checking import show_levels
+        from pymoo_anon.cli.hierarchies import show_levels
     show_levels(request.path)
 
 

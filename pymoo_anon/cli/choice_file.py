@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pymoo_anon._files import put_in_place, tried
+from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon.cli.names import CHOICE, FILES
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results
@@ -43,7 +43,7 @@ def read_choice(project: Project, results: Results) -> tuple[int, str]:
     if not path.is_file():
         raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(content_of(path))
         row, front = content["row"], content["front"]["sha256"]
         levels, reason = list(content["levels"].values()), str(content["reason"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

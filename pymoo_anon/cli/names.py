@@ -73,6 +73,7 @@ KINDS = {
     "auto": "the kind that fits",
     "numbers": "intervals",
     "dates": "months, quarters, years, decades",
+    "ordered": "neighbours of intervals, months, grades, sizes",
     "codes": "redaction from the right",
     "categories": "groups of similar weight",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import (
     Key,
@@ -131,7 +133,7 @@ class Project:
         """The table as a frame of the engine, with all of its columns; of a CSV file all is text."""
         from pymoo_anon.cli.tables import open_table
 
-        return open_table(self.inputs)
+        return open_table(self.inputs, list(self.columns))
 
     def table(self) -> Microdata:
         """The table with its hierarchies, ready to be searched."""
@@ -214,10 +216,18 @@ def _spelled(value: str) -> Any:
         return value.strip()
 
 
-def read_project(path: Path) -> Project:
-    """Read a project file. Relative paths in it start at its folder."""
+def is_project(path: Path) -> bool:
+    """Whether a name is that of a project file."""
+    return path.suffix.lower() == ".toml"
+
+
+def read_project(path: Path, decided: bool = True) -> Project:
+    """Read a project file. Relative paths in it start at its folder. It may be asked to be `decided` on all columns."""
+    if not path.exists():
+        raise ValueError(f"{path} must be a project file, got none of this name; pymoo-anon init writes one")
+    data_of_file = content_of(path)
     try:
-        content = tomlkit.parse(path.read_bytes().decode("utf-8-sig")).unwrap()
+        content = tomlkit.parse(data_of_file.decode("utf-8-sig")).unwrap()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
@@ -239,7 +249,8 @@ def read_project(path: Path) -> Project:
     except ValueError as error:
         raise ValueError(f"{path}: [data] file: {error}") from None
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
-    _check_roles(path, columns)
+    if decided:
+        _check_roles(path, columns)
     return Project(
         path,
         source,
@@ -291,15 +302,21 @@ def _column(path: Path, name: str, given: Any) -> Column:
         raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
     if role != "quasi-identifier":
         return Column(role, None)
-    if not hierarchy or "\0" in hierarchy:
-        raise ValueError(f"{path}: {where} is a quasi-identifier and must have a hierarchy, the name of a CSV file")
-    return Column(role, path.parent / hierarchy)
+    if "\0" in (hierarchy or ""):
+        raise ValueError(f"{path}: {where} hierarchy must be the name of a CSV file, got {hierarchy!r:.80}")
+    return Column(role, path.parent / hierarchy if hierarchy else None)
 
 
 def _check_roles(path: Path, columns: Mapping[str, Column]) -> None:
     """Refuse columns that nobody decided on, a role of one column that several have, and a table to search in vain."""
     by_role: dict[str, list[str]] = {}
     for name, column in columns.items():
+        if column.role == "quasi-identifier" and column.hierarchy is None:
+            draft = shlex.join(["pymoo-anon", "hierarchy", "draft", str(path), "--column", name])
+            raise ValueError(
+                f'{path}: [columns."{name}"] is a quasi-identifier and must have a hierarchy, the name of a CSV file; '
+                f"{draft} drafts one"
+            )
         by_role.setdefault(column.role, []).append(name)
     if "other" in by_role:
         raise ValueError(

@@ -110,12 +110,19 @@ class ReportRequest(Asked):
 class DraftRequest(Asked):
     """What `pymoo-anon hierarchy draft` is asked for."""
 
-    data: Path = option(..., "The table.", metavar="DATA.csv", argument=True)
+    data: Path = option(
+        ..., "The table, or the project file that says how it is read.", metavar="DATA.csv|FILE.toml", argument=True
+    )
     column: list[str] = option(
-        [], "A column to draft a hierarchy for; repeatable.", metavar="NAME", shown="all of them"
+        [],
+        "A column to draft a hierarchy for; repeatable.",
+        metavar="NAME",
+        shown="all of them; of a project all quasi-identifiers",
     )
     output: Path = option(
-        Path("hierarchies"), "Where the hierarchy of the column NAME goes, as NAME.csv.", metavar="FOLDER"
+        Path("hierarchies"),
+        "Where the hierarchy of the column NAME goes, as NAME.csv; of a project beside it.",
+        metavar="FOLDER",
     )
     kind: str = option(
         "auto",

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import number_of
 from pymoo_anon.cli.names import FILES, JOURNAL
@@ -69,7 +70,7 @@ def _numbers(column: pd.Series[str]) -> pd.Series[Any]:
 def _record(path: Path) -> dict[str, Any]:
     """The record of a run."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(content_of(path))
         options = record["options"]
         whole = isinstance(options["suppression"], str) and isinstance(options["require"], list)
         if not whole or not isinstance(options["objectives"], str | None):

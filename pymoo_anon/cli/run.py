@@ -15,7 +15,6 @@ from pymoo_anon import __version__
 from pymoo_anon._files import alone, put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
-from pymoo_anon.cli.data import find_inputs, read_table
 from pymoo_anon.cli.declaring import record_of
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, ExitCode
 from pymoo_anon.cli.options import problem_of
@@ -24,6 +23,7 @@ from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front
 from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.sources import checksum
+from pymoo_anon.cli.tables import find_inputs, read_table
 from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.resuming import journaled

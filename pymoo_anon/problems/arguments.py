@@ -125,7 +125,7 @@ def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> 
     given = list(dict.fromkeys(measures))
     names = told_apart(
         [plain(measure.name) for measure in given],
-        [plain(f"{measure.name} of {measure.column}") for measure in given],
+        [plain(measure.full_name) for measure in given],
         [safe_repr(measure) for measure in given],
         [f"{safe_repr(measure)} {number}" for number, measure in enumerate(given, start=1)],
     )

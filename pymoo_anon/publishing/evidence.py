@@ -39,7 +39,7 @@ from pymoo_anon.publishing.evidence_format import (
     check_content,
 )
 from pymoo_anon.publishing.release import Release
-from pymoo_anon.publishing.verify import name_of, recounted
+from pymoo_anon.publishing.verify import recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
@@ -139,7 +139,7 @@ def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: s
         "columns": _columns(columns),
         "uniqueness": _uniqueness(uniqueness_of(frame, columns)),
         "measures": [
-            {"measure": plain(name_of(measure)), "value": _plain(recounted(recount, measure))} for measure in measures
+            {"measure": plain(measure.full_name), "value": _plain(recounted(recount, measure))} for measure in measures
         ],
     }
     check_content(content, "evidence", external=True)
@@ -259,13 +259,13 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict
 
 def _asked(choice: Choice) -> list[str]:
     """What the choice asked for, in words."""
-    return [plain(bound(one, name_of(one.objective))) for one in choice.requirements]
+    return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
 
 
 def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame) -> list[dict[str, Any]]:
     """A claim for each measure, under the name that the settings have for it, and each requirement of the choice."""
     names = measure_names(problem.measured)
-    known = [(name_of(measure), names[measure]) for measure in problem.measured]
+    known = [(measure.full_name, names[measure]) for measure in problem.measured]
     known += [(words, plain(words)) for words in claims.measure[len(known) :] if plain(words) in _asked(choice)]
     wanted, got = [words for words, _ in known], claims.measure.tolist()
     if got != wanted:

@@ -6,10 +6,9 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from pymoo_anon._files import replaced
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
 
 #: What the file says that it is, and who may read it.
@@ -169,7 +168,7 @@ def read_evidence(path: str | os.PathLike[str], external: bool = False) -> dict[
     """
     name = os.fspath(path)
     try:
-        content = json.loads(Path(path).read_bytes().decode("utf-8"), parse_constant=_refuse)
+        content = json.loads(content_of(path).decode("utf-8"), parse_constant=_refuse)
     except UnicodeDecodeError:
         raise ValueError(f"{name} must be evidence, a JSON file in UTF-8, got another encoding") from None
     except (ValueError, RecursionError) as error:

@@ -23,7 +23,7 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
+from pymoo_anon.publishing.verify import at_least_as_good, is_known, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
@@ -210,11 +210,11 @@ class Recoded:
         """What is promised: the value of every measure, and what the choice asked for."""
         values = [float(measure.evaluate(self.classes)[0]) for measure in self.problem.measured]
         measured = [
-            _Promise(measure, name_of(measure), int(value) if measure.whole else value, measure.maximize)
+            _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
             for measure, value in zip(self.problem.measured, values, strict=True)
         ]
         asked = [(one, one.objective) for one in self.requirements]
-        return measured + [_Promise(own, bound(one, name_of(own)), one.bound, one.at_least) for one, own in asked]
+        return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
 
     @cached_property
     def _about(self) -> dict[str, Any]:
@@ -354,7 +354,7 @@ def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
 def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:
     """What is required of a point and not met, in words."""
     found = [
-        f"{name_of(one.objective)} is {number(float(one.objective.evaluate(classes)[0]))} where "
+        f"{one.objective.full_name} is {number(float(one.objective.evaluate(classes)[0]))} where "
         f"{'at least' if one.at_least else 'at most'} {number(one.bound)} is required"
         for one in dict.fromkeys([*problem.constraints, *requirements])
         if _misses(one, classes)

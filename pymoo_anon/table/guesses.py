@@ -267,8 +267,6 @@ _PATTERNS = {
     "unique keys": r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|[0-9a-f]{32,64}",
 }
 _PLACE = r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?"
-# A month of a year, such as Dec-2011.
-_MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*[-. /]\d{2,4}|\d{4}-(?:0[1-9]|1[0-2])"
 _SEXES = _set("m f male female man woman mann frau w d maennlich weiblich divers h hombre mujer homme femme")
 
 
@@ -300,7 +298,7 @@ class _Looks(NamedTuple):
         return cls(
             numbers if len(numbers) >= _ALIKE * len(values) else [],
             next(filter(lambda kind: fits(_PATTERNS[kind]), _PATTERNS), None),
-            alike(looks_like_a_date) or fits(_MONTH),
+            alike(looks_like_a_date),
             named or fits(_PLACE),
             bool(texts) and sum(map(len, texts)) >= _PROSE * len(values),
             len(values) > 1 and alike(lambda text: text.strip().casefold() in _SEXES, texts),
