@@ -24,6 +24,14 @@ def init(
         str | None,
         typer.Option(metavar="NAME,NAME,...", help="The columns of a CSV file whose first row does not name them."),
     ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN=ROLE",
+            help="The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, "
+            "the last one that fits counts.",
+        ),
+    ] = None,
     engine: Annotated[str, typer.Option(metavar="|".join(ENGINES), help="What reads the table.")] = "auto",
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files go.")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
@@ -35,4 +43,4 @@ def init(
         from pymoo_anon.cli.initializing import Request, initialize
 
     modules_are_loaded()
-    initialize(Request(data, engine, None if names is None else parts_of(names), output, force))
+    initialize(Request(data, engine, None if names is None else parts_of(names), role or [], output, force))
