@@ -96,11 +96,7 @@ def evidence(
         "software": _software(),
         "checksums": _checksums(checksums),
         "chosen": _chosen(problem, front, choice),
-        "suppressed": {"rows": choice.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
-        "claims": _claims(problem, choice, released.claims),
-        "exceptions": list(released.exceptions),
-        "columns": _columns(released.columns),
-        "uniqueness": _uniqueness(released.uniqueness),
+        **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
         "front": _front(problem, front),
     }
@@ -254,6 +250,17 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict
             {"name": column_name(name), "level": level, "n_groups": n}
             for name, level, n in zip(problem.table.quasi_identifiers, levels, n_groups, strict=True)
         ],
+    }
+
+
+def _released(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any]:
+    """What was released, and what it holds."""
+    return {
+        "suppressed": {"rows": choice.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
+        "claims": _claims(problem, choice, released.claims),
+        "exceptions": list(released.exceptions),
+        "columns": _columns(released.columns),
+        "uniqueness": _uniqueness(released.uniqueness),
     }
 
 
