@@ -1,4 +1,4 @@
-"""Evidence for outsiders is made of the released rows alone: an attack that reads internal evidence finds nothing in it."""
+"""Evidence for outsiders: made of released rows alone, so that an attack that reads internal evidence finds nothing."""
 
 import hashlib
 import json
