@@ -58,8 +58,7 @@ def run(project: Project, row: int | None, suppressed: str | None, output: Path 
                     front.problem,
                     front,
                     choice,
-                    claims=made.claims,
-                    suppressed=made.suppressed,
+                    made,
                     checksums=sums,
                     search=search,
                     made=now,
@@ -103,7 +102,7 @@ def recoded(project: Project, front: Front, choice: Choice, suppressed: str, kin
     return recode(
         prepared(project, kind),
         front.problem,
-        choice.x,
+        choice,
         drop=project.with_role("drop", "identifier"),
         keep=project.with_role("keep"),
         suppressed=suppressed,

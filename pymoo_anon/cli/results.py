@@ -18,7 +18,7 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.declaring import number_of
+from pymoo_anon.cli.declaring import numeral
 from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL
 from pymoo_anon.cli.options import constraint, problem_of
 from pymoo_anon.cli.project import Project
@@ -100,7 +100,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
         lacking = [name for name in names if name not in written]
         if lacking:
             raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
-        levels = [[number_of(name, text) for text in written[name]] for name in names]
+        levels = [[numeral(name, text) for text in written[name]] for name in names]
         front = Front(problem, np.array(levels).T.reshape(-1, problem.n_var), certified=record["certified"])
     except ValueError as error:
         raise ValueError(f"{table_path} must be a front of {project.path}: {error}") from None
