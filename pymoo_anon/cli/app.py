@@ -7,13 +7,20 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.release import release
 from pymoo_anon.cli.commands.verify import verify
 from pymoo_anon.cli.console import clear_errors, loading
 from pymoo_anon.cli.declaring import check_values, takes
 from pymoo_anon.cli.names import CHOICE
-from pymoo_anon.cli.requests import CheckRequest, DraftRequest, ReportRequest, ShowRequest, Wish, check_path
+from pymoo_anon.cli.requests import (
+    CheckRequest,
+    DraftRequest,
+    InitRequest,
+    ReportRequest,
+    ShowRequest,
+    Wish,
+    check_path,
+)
 from pymoo_anon.cli.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -37,7 +44,15 @@ def commands(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
-app.command()(init)
+@app.command()
+@takes(InitRequest)
+def init(request: InitRequest) -> None:
+    """Write a project file for a table, with a guess for every column, and a draft of every hierarchy."""
+    with clear_errors():
+        check_values(request)
+    with loading():
+        from pymoo_anon.cli.initializing import initialize
+    initialize(request)
 
 
 @app.command()

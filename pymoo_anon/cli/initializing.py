@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -17,10 +16,12 @@ from rich.text import Text
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import open_frame
 from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
+from pymoo_anon.cli.requests import InitRequest
 from pymoo_anon.cli.sources import Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import is_number, spelled
@@ -37,27 +38,7 @@ _HEAD_ROWS = 1000
 _UNKNOWN = "?"
 
 
-class Request(NamedTuple):
-    """What `init` is asked for.
-
-    Attributes:
-        data: The table, as `source_of` takes it.
-        engine: What reads it.
-        names: Names of the columns of a file without a header, or None.
-        roles: Roles that are no guesses, as PATTERN=ROLE; of several that fit a column the last one counts.
-        output: The folder to write to.
-        force: Whether files that are there are replaced.
-    """
-
-    data: str
-    engine: str
-    names: list[str] | None
-    roles: Sequence[str]
-    output: Path
-    force: bool
-
-
-def initialize(request: Request) -> None:
+def initialize(request: InitRequest) -> None:
     """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
@@ -65,7 +46,7 @@ def initialize(request: Request) -> None:
         stem = file_names([source.table or (source.path.stem if source.path is not None else "")])[0][: -len(".csv")]
         with said_warnings():
             profiles, empty = _profiles(reading)
-            columns, drafts = _columns(profiles, _asked(request.roles, [profile.name for profile in profiles]))
+            columns, drafts = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
@@ -81,9 +62,9 @@ def initialize(request: Request) -> None:
         _say(console, columns, project)
 
 
-def _reading(request: Request, source: Source) -> Reading:
+def _reading(request: InitRequest, source: Source) -> Reading:
     """How the table is read, as far as its first rows tell."""
-    names = None if request.names is None else tuple(request.names)
+    names = None if request.names is None else tuple(parts_of(request.names))
     if names is not None and not all(names):
         raise ValueError("names must name each column once, got an empty name")
     if names is not None and repeated(names):
@@ -198,7 +179,7 @@ def _relative(source: Source, folder: Path) -> str:
     return path if source.table is None else f"duckdb:{path}:{source.table}"
 
 
-def _write(request: Request, source: Source, files: dict[str, str]) -> None:
+def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
     """Write all files or none."""
     read = [] if source.path is None else [source.path]
     with tried(request.output, list(files), read) as temporary:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.declaring import number_of
+from pymoo_anon.cli.declaring import numeral
 from pymoo_anon.cli.names import FILES, JOURNAL
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
@@ -64,7 +64,7 @@ def read_results(project: Project) -> Results:
 
 def _numbers(column: pd.Series[str]) -> pd.Series[Any]:
     """The numbers that a column of texts spells, whole ones as such."""
-    return pd.Series([number_of(str(column.name), text) for text in column], index=column.index)
+    return pd.Series([numeral(str(column.name), text) for text in column], index=column.index)
 
 
 def _record(path: Path) -> dict[str, Any]:
