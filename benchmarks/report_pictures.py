@@ -70,8 +70,7 @@ def make_report(path: Path) -> None:
         problem,
         res,
         choice,
-        claims=made.claims,
-        suppressed=made.suppressed,
+        made,
         checksums={},
         search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
     )

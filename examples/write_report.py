@@ -32,8 +32,7 @@ told = evidence(
     problem,
     res,
     choice,
-    claims=made.claims,
-    suppressed=made.suppressed,
+    made,
     checksums={},
     search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
 )

@@ -12,8 +12,17 @@ from command import record, search, write_own_table
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
-from pymoo_anon.cli.declaring import Asked, check_values, keys_of, option, options_of, reader_of, record_of, takes
-from pymoo_anon.cli.requests import CheckRequest, DraftRequest, ReportRequest, ShowRequest, Wish
+from pymoo_anon.cli.declaring import (
+    Invocation,
+    check_values,
+    file_keys,
+    option,
+    options_of,
+    reader_of,
+    record_of,
+    takes,
+)
+from pymoo_anon.cli.requests import CheckRequest, DraftRequest, InitRequest, ReportRequest, ShowRequest, Wish
 from pymoo_anon.cli.settings import Settings
 
 # A command line in which the options of a search have one more.
@@ -68,7 +77,7 @@ def test_a_line_declares_an_option_everywhere():
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried(Asked):
+class Tried(Invocation):
     """Options of every type."""
 
     name: str = option(..., "A name.", argument=True)
@@ -97,7 +106,7 @@ def test_every_type_of_option():
     assert record_of(made) == {
         **{"name": "a", "n": 4, "share": 0.5, "names": ["b", "c"], "mode": "auto", "folder": Path("there")}
     }
-    assert list(keys_of(Tried)) == ["n", "share", "fast", "mode", "folder"]
+    assert list(file_keys(Tried)) == ["n", "share", "fast", "mode", "folder"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +135,7 @@ def test_choices_and_numbers_of_the_command_line_are_checked():
     check_values(Tried(name="anything"))
 
 
-@pytest.mark.parametrize("asked", [Settings, Wish, ReportRequest, DraftRequest, CheckRequest, ShowRequest])
+@pytest.mark.parametrize("asked", [Settings, InitRequest, Wish, ReportRequest, DraftRequest, CheckRequest, ShowRequest])
 def test_every_option_has_help_and_every_idle_choice_is_one(asked):
     known = options_of(asked)
     assert known

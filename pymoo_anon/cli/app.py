@@ -7,13 +7,20 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli.commands.init import init
 from pymoo_anon.cli.commands.release import release
 from pymoo_anon.cli.commands.verify import verify
 from pymoo_anon.cli.console import clear_errors, loading
 from pymoo_anon.cli.declaring import check_values, takes
 from pymoo_anon.cli.names import CHOICE
-from pymoo_anon.cli.requests import CheckRequest, DraftRequest, ReportRequest, ShowRequest, Wish, check_path
+from pymoo_anon.cli.requests import (
+    CheckRequest,
+    DraftRequest,
+    InitRequest,
+    ReportRequest,
+    ShowRequest,
+    Wish,
+    check_path,
+)
 from pymoo_anon.cli.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -37,7 +44,15 @@ def commands(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
-app.command()(init)
+@app.command()
+@takes(InitRequest)
+def init(request: InitRequest) -> None:
+    """Write a project file for a table, with a guess for every column, and a draft of every hierarchy."""
+    with clear_errors():
+        check_values(request)
+    with loading():
+        from pymoo_anon.cli.initializing import initialize
+    initialize(request)
 
 
 @app.command()
@@ -51,8 +66,8 @@ def search(settings: Settings) -> None:
             settings = read_project(settings.file).settings(settings)
         settings.check()
     with loading():
-        from pymoo_anon.cli.run import run
-    run(settings)
+        from pymoo_anon.cli.searching import search_and_write
+    search_and_write(settings)
 
 
 def pick(wish: Wish) -> None:
@@ -60,8 +75,8 @@ def pick(wish: Wish) -> None:
     with clear_errors():
         wish.check()
     with loading():
-        from pymoo_anon.cli.picking import run
-    run(wish)
+        from pymoo_anon.cli.picking import pick_and_write
+    pick_and_write(wish)
 
 
 pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."

@@ -58,7 +58,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Invocation:
     """What a command is asked for; the fields of a subclass that `option` made are its options.
 
     Attributes:
@@ -68,7 +68,7 @@ class Asked:
     given: Collection[str] = frozenset()
 
 
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=Invocation)
 T = TypeVar("T")
 
 
@@ -82,7 +82,7 @@ def option(default: Any, help: str, **known: Any) -> Any:
     return field(**made)
 
 
-def options_of(asked: type[Asked] | Asked) -> dict[str, Option]:
+def options_of(asked: type[Invocation] | Invocation) -> dict[str, Option]:
     """The options of what is asked for, by the names of their fields."""
     return {own.name: own.metadata["option"] for own in fields(asked) if "option" in own.metadata}
 
@@ -130,7 +130,7 @@ def dashed(name: str) -> str:
     return name.replace("_", "-")
 
 
-def check_values(asked: Asked) -> None:
+def check_values(asked: Invocation) -> None:
     """Refuse numbers and choices that an option cannot have, whatever they are for."""
     for name, known in options_of(asked).items():
         value = getattr(asked, name)
@@ -141,37 +141,37 @@ def check_values(asked: Asked) -> None:
                 raise ValueError(f"{dashed(name)} must be {error}, got {value!r}") from None
 
 
-def check_meant(asked: Asked, choice: str, called: str) -> None:
+def check_meant(asked: Invocation, choice: str, called: str) -> None:
     """Refuse options that would be passed over in silence, because they mean nothing with a choice."""
     for name in idle_with(type(asked), choice):
         if name in asked.given:
             raise ValueError(f"{options_of(asked)[name].flag or f'--{dashed(name)}'} means nothing with {called}")
 
 
-def idle_with(asked: type[Asked], choice: str) -> list[str]:
+def idle_with(asked: type[Invocation], choice: str) -> list[str]:
     """Names of the options that mean nothing with a choice."""
     return [name for name, known in options_of(asked).items() if choice in known.idle]
 
 
-def keys_of(asked: type[Asked]) -> dict[str, Key]:
+def file_keys(asked: type[Invocation]) -> dict[str, Key]:
     """The keys of a project file that are options of a command, by their names in the file."""
     return {
         dashed(name): Key(name, reader_of(asked, name)) for name, known in options_of(asked).items() if known.in_file
     }
 
 
-def record_of(asked: Asked) -> dict[str, Any]:
+def record_of(asked: Invocation) -> dict[str, Any]:
     """The options as the record of a run holds them."""
     return {name: getattr(asked, name) for name, known in options_of(asked).items() if known.recorded}
 
 
-def reader_of(asked: type[Asked], name: str) -> Callable[[Any], Any]:
+def reader_of(asked: type[Invocation], name: str) -> Callable[[Any], Any]:
     """What reads the value of an option from a project file."""
     known = options_of(asked)[name]
     if known.read is not None:
         return known.read
     if known.choices:
-        return read_choice(known.choices)
+        return read_one_of(known.choices)
     kind: Any = next(own.type for own in fields(asked) if own.name == name)
     least = 0 if known.least is None else known.least
     readers = {int: read_whole(least), float: read_number, bool: read_truth, str: read_text, Path: read_path}
@@ -212,7 +212,7 @@ def read_names(value: Any) -> tuple[str, ...]:
     return names
 
 
-def read_choice(choices: Sequence[str]) -> Callable[[Any], str]:
+def read_one_of(choices: Sequence[str]) -> Callable[[Any], str]:
     """One of several texts."""
 
     def read(value: Any) -> str:
@@ -303,10 +303,10 @@ def parts_of(names: str) -> list[str]:
     return [part.strip() for row in rows for part in row] or [""]
 
 
-def bound_of(require: str) -> tuple[str, str, str]:
+def bound_parts(require: str) -> tuple[str, str, str]:
     """The measure, the sign and the limit of a bound.
 
-    >>> bound_of("l:a>=b >= 5")
+    >>> bound_parts("l:a>=b >= 5")
     ('l:a>=b', '>=', '5')
     """
     # The last sign is the bound's: the name of a column may hold one, too.
@@ -324,7 +324,7 @@ def choice_of(name: str, value: str, choices: Mapping[str, T]) -> T:
     return choices[value]
 
 
-def number_of(name: str, value: str) -> float:
+def numeral(name: str, value: str) -> float:
     """The number that an option spells: a whole one as int, any other as float."""
     for kind in (int, float):
         with suppress(ValueError):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.declaring import bound_of, choice_of, number_of, parts_of
+from pymoo_anon.cli.declaring import bound_parts, choice_of, numeral, parts_of
 from pymoo_anon.objectives import Constraint, Objective
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.microdata import Microdata
@@ -65,8 +65,8 @@ def objective(option: str, name: str, table: Roles) -> Objective:
 
 def constraint(text: str, table: Roles) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3"."""
-    name, sign, limit = bound_of(text)
-    return Constraint(objective("require", name, table), number_of("require", limit), sign == ">=")
+    name, sign, limit = bound_parts(text)
+    return Constraint(objective("require", name, table), numeral("require", limit), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:
@@ -74,5 +74,5 @@ def suppression_of(text: str) -> Suppression:
     kind, colon, bound = text.rpartition(":")
     rules: dict[str, Any] = {"below": Below, "violating": Violating}
     rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
-    made: Suppression = rule(number_of("suppression", bound.strip()))
+    made: Suppression = rule(numeral("suppression", bound.strip()))
     return made

@@ -16,14 +16,14 @@ from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import (
     Key,
-    bound_of,
+    bound_parts,
     check_meant,
+    file_keys,
     idle_with,
-    keys_of,
-    number_of,
+    numeral,
     parts_of,
-    read_choice,
     read_names,
+    read_one_of,
     read_path,
     read_text,
     read_texts,
@@ -49,11 +49,11 @@ _DATA = {
     "names": Key("names", read_names),
     "strip": Key("strip", read_truth),
 }
-_RELEASE = {"file": Key("file", read_path), "suppressed": Key("suppressed", read_choice(SUPPRESSED))}
+_RELEASE = {"file": Key("file", read_path), "suppressed": Key("suppressed", read_one_of(SUPPRESSED))}
 _COLUMN_KEYS = ("role", "hierarchy")
 
 
-class Column(NamedTuple):
+class ColumnDecision(NamedTuple):
     """What a project file says of a column.
 
     Attributes:
@@ -91,7 +91,7 @@ class Project:
     empty: tuple[str, ...]
     names: tuple[str, ...] | None
     strip: bool
-    columns: Mapping[str, Column]
+    columns: Mapping[str, ColumnDecision]
     search: Mapping[str, Any]
     output: Path
     release: Path
@@ -199,7 +199,7 @@ class Project:
         """What options of a search say of its points, however it is spelled."""
         usual = ["k", *(f"l:{column}" for column in self.sensitive), "GLM"]
         objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
-        bounds = {bound_of(one) for one in options.get("require", ())}
+        bounds = {bound_parts(one) for one in options.get("require", ())}
         kind, _, limit = rule.rpartition(":")
         return {
             "objectives": sorted(usual if objectives is None else parts_of(objectives)),
@@ -211,7 +211,7 @@ class Project:
 def _spelled(value: str) -> Any:
     """The number that a text spells, or the text."""
     try:
-        return number_of("", value.strip())
+        return numeral("", value.strip())
     except ValueError:
         return value.strip()
 
@@ -239,7 +239,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         if not isinstance(given[name], Mapping):
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
     data = _values(path, "data", given["data"], _DATA)
-    search = _values(path, "search", given["search"], keys_of(Settings))
+    search = _values(path, "search", given["search"], file_keys(Settings))
     release = _values(path, "release", given["release"], _RELEASE)
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
@@ -287,7 +287,7 @@ def _value(path: Path, where: str, key: Key, given: Any) -> Any:
         raise ValueError(f"{path}: {where} must be {error}, got {given!r:.80}") from None
 
 
-def _column(path: Path, name: str, given: Any) -> Column:
+def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     """What the file says of a column."""
     where = f'[columns."{name}"]'
     if not isinstance(given, Mapping):
@@ -301,13 +301,13 @@ def _column(path: Path, name: str, given: Any) -> Column:
         got = "none" if role is None else repr(role)
         raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
     if role != "quasi-identifier":
-        return Column(role, None)
+        return ColumnDecision(role, None)
     if "\0" in (hierarchy or ""):
         raise ValueError(f"{path}: {where} hierarchy must be the name of a CSV file, got {hierarchy!r:.80}")
-    return Column(role, path.parent / hierarchy if hierarchy else None)
+    return ColumnDecision(role, path.parent / hierarchy if hierarchy else None)
 
 
-def _check_roles(path: Path, columns: Mapping[str, Column]) -> None:
+def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
     """Refuse columns that nobody decided on, a role of one column that several have, and a table to search in vain."""
     by_role: dict[str, list[str]] = {}
     for name, column in columns.items():

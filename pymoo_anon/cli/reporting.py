@@ -7,13 +7,12 @@ from typing import Any
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
 from pymoo_anon.cli.requests import ReportRequest
-from pymoo_anon.cli.results import Results, read_results
+from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.sources import checksum, source_of
 from pymoo_anon.cli.tables import table_of
 from pymoo_anon.problems.front import Choice, Front
@@ -29,11 +28,9 @@ def run(project: Project, request: ReportRequest) -> None:
     with clear_errors(), standard_output() as console:
         target = _target(project, request)
         with said_warnings():
-            results = read_results(project)
-            row, _ = read_choice(project, results)
-            population = None if request.population is None else _population(project, results, request.population)
-            front = Front(results.problem, results.X, certified=results.record["certified"])
-            choice = front.choose(row=row)
+            front, _ = read_front(project)
+            choice = read_choice(project, front)
+            population = None if request.population is None else _population(front, project, request.population)
         evidence = _evidence(project, choice)
         read = [project.path, project.release, evidence_of(project.release), *project.inputs.paths]
         read += [project.output / name for name in FILES]
@@ -72,7 +69,7 @@ def _evidence(project: Project, choice: Choice) -> dict[str, Any] | None:
         return None
     content = read_evidence(path)
     point = content["front"][content["chosen"]["place"]]
-    if tuple(point["x"]) != choice.x:
+    if point["x"] != list(choice.x):
         raise ValueError(
             f"{path} is the evidence of another point than the one that is chosen; pymoo-anon release {project.path} "
             "--force writes that of the chosen one"
@@ -83,10 +80,10 @@ def _evidence(project: Project, choice: Choice) -> dict[str, Any] | None:
     return content
 
 
-def _population(project: Project, results: Results, named: str) -> Microdata:
+def _population(front: Front, project: Project, named: str) -> Microdata:
     """A table of the population, with the domains of the table."""
     inputs = project.inputs
     assert inputs.reading is not None
     reading = inputs.reading._replace(source=source_of(named, Path()))
     table = table_of(inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
-    return table.recoded(dict(results.problem.table.quasi_identifiers))
+    return table.recoded(dict(front.table.quasi_identifiers))

@@ -4,8 +4,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.cli.declaring import Asked, check_values, number_of, option, parts_of
+from pymoo_anon.cli.declaring import Invocation, check_values, numeral, option, parts_of
 from pymoo_anon.cli.names import KINDS
+from pymoo_anon.cli.sources import ENGINES
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
@@ -14,7 +15,26 @@ _WAYS = ("least", "most", "row", "knee", "weights")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish(Asked):
+class InitRequest(Invocation):
+    """What `pymoo-anon init` is asked for."""
+
+    data: str = option(..., "A CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.", metavar="DATA", argument=True)
+    names: str | None = option(
+        None, "The columns of a CSV file whose first row does not name them.", metavar="NAME,NAME,..."
+    )
+    role: list[str] = option(
+        [],
+        "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "
+        "one that fits counts.",
+        metavar="PATTERN=ROLE",
+    )
+    engine: str = option("auto", "What reads the table.", choices=ENGINES)
+    output: Path = option(Path(), "Where the files go.", metavar="FOLDER")
+    force: bool = option(False, "Replace files that are there.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish(Invocation):
     """What `pymoo-anon pick` is asked for."""
 
     file: Path | None = option(None, "The project file, after a search.", metavar="[FILE.toml]", argument=True)
@@ -78,12 +98,12 @@ class Wish(Asked):
                 raise ValueError(f"weights must be such as 'k=1,GLM=2', got {part!r}")
             if name.strip() in found:
                 raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = number_of("weights", weight.strip())
+            found[name.strip()] = numeral("weights", weight.strip())
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportRequest(Asked):
+class ReportRequest(Invocation):
     """What `pymoo-anon report` is asked for."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
@@ -107,7 +127,7 @@ class ReportRequest(Asked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DraftRequest(Asked):
+class DraftRequest(Invocation):
     """What `pymoo-anon hierarchy draft` is asked for."""
 
     data: Path = option(
@@ -133,7 +153,7 @@ class DraftRequest(Asked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckRequest(Asked):
+class CheckRequest(Invocation):
     """What `pymoo-anon hierarchy check` is asked for."""
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
@@ -141,7 +161,7 @@ class CheckRequest(Asked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowRequest(Asked):
+class ShowRequest(Invocation):
     """What `pymoo-anon hierarchy show` is asked for."""
 
     path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon.cli.declaring import (
-    Asked,
+    Invocation,
     check_meant,
     check_values,
     idle_with,
-    number_of,
+    numeral,
     option,
     parts_of,
     read_bounds,
@@ -31,7 +31,7 @@ _PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Asked):
+class Settings(Invocation):
     """What `pymoo-anon search` is asked for; `project` is what its file says."""
 
     file: Path | None = option(
@@ -195,7 +195,7 @@ class Settings(Asked):
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
-        return None if self.epsilon is None else [number_of("epsilon", part) for part in parts_of(self.epsilon)]
+        return None if self.epsilon is None else [numeral("epsilon", part) for part in parts_of(self.epsilon)]
 
     def evolution(self) -> list[str]:
         """Names of the options of an evolutionary search that were given."""

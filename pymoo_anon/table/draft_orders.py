@@ -136,7 +136,7 @@ def draft_ordered(values: Sequence[Any], name: str | None = None) -> Draft:
     >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"]).hierarchy.labels[1]
     ('[40-60)', '[60-80)')
     >>> draft_ordered(["high", "low", "very high", "medium"]).hierarchy.labels[1]
-    ('low–medium', 'high–very high')
+    ('low–medium', 'high – very high')
     """
     words = [_normal(value) for value in values]
     apart = [i for i, word in enumerate(words) if word in _NO_ANSWERS]
