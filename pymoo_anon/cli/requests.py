@@ -177,9 +177,9 @@ class ReportRequest(Invocation):
     """What `pymoo-anon report` is asked for."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
-    external: bool = option(False, "For people outside: no raw value, no number of people below k, no other point.")
+    external: bool = option(False, "For people outside: what the released rows and the codebook tell, no more.")
     threshold: float = option(
-        0.09, "The greatest risk to be found that is accepted: 0.09 asks for k >= 12.", metavar="RISK"
+        0.09, "A risk to be found that is shown for comparison; pick --risk requires one.", metavar="RISK"
     )
     population: str | None = option(
         None,
