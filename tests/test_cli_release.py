@@ -115,7 +115,9 @@ def test_a_release_is_written_with_its_evidence_and_verified():
     assert content["checksums"]["output"] == {"out.csv": hashlib.sha256(RELEASE.read_bytes()).hexdigest()}
     assert content["checksums"]["input"] == {"mine.csv": hashlib.sha256(Path("mine.csv").read_bytes()).hexdigest()}
     assert content["suppressed"] == {"rows": 1, "of": 49, "how": "drop"}
-    assert [claim["holds"] for claim in content["claims"]] == [True] * 3
+    # What was asked for when the point was picked is promised, too.
+    assert [claim["measure"] for claim in content["claims"]] == ["k in persons", "l", "GLM", "k in persons >= 4"]
+    assert [claim["holds"] for claim in content["claims"]] == [True] * 4
     assert content["search"]["certified"] is True
     assert content["reproduce"][0] == "pymoo-anon search mine.toml"
     checked = command("verify", "mine.toml")
@@ -206,7 +208,10 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["release", "nowhere.toml"], "nowhere.toml: No such file or directory"),
+        (
+            ["release", "nowhere.toml"],
+            "nowhere.toml must be a project file, got none of this name; pymoo-anon init writes one",
+        ),
         ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
         ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another place"),
