@@ -235,6 +235,10 @@ class Front:
         found = {name: lost(measure, self.table) for measure, name in (names or self.names).items()}
         return {name: loss for name, loss in found.items() if loss is not None}
 
+    def axes(self) -> tuple[Objective, ...]:
+        """The objectives as pictures show them: for x the loss, for y privacy, for colour, then the others."""
+        return axes_of(self.objectives)
+
     @property
     def knee(self) -> int | None:
         """The place of the knee, or None where every point is the worst in something."""
