@@ -331,18 +331,16 @@ class Front:
                 is named then.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
-        bounds = [*checked_constraints(require, self.table)]
-        if risk is not None:
-            bounds.append(risk_at_most(self.table, risk))
-        asked = [*([] if best is None else [best]), *(weights or [])]
+        bounds = [*checked_constraints(require, self.table), *_at_risk(self.table, risk)]
+        asked = [*filter(None, [best]), *(weights or [])]
         names = measure_names([*self.problem.measured, *(one.objective for one in bounds), *asked])
         left = _left(self, bounds, names)
         among = _among(self, bounds, names, len(left))
         if row is not None:
             place, reason = _numbered(self, left, row, bounds, names), "asked for by its row"
         elif knee:
-            among_left = knee_of(self.natural[left], self.maximize)
-            place, reason = None if among_left is None else int(left[among_left]), f"the knee of {among}"
+            place, reason = self.only(left).knee, f"the knee of {among}"
+            place = None if place is None else int(left[place])
         elif weights is not None:
             place, reason = _weighted(self, left, weights, names, among)
         else:
@@ -458,6 +456,10 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     KAnonymity() >= 12
     """
     return KAnonymity(person=table.person) >= smallest_k(risk)
+
+
+def _at_risk(table: Microdata, risk: float | None) -> list[Constraint]:
+    return [] if risk is None else [risk_at_most(table, risk)]
 
 
 def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:
