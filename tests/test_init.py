@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.project_text import file_names
-from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.results import read_front
 
 ROWS = 60
 
@@ -314,7 +314,7 @@ def test_a_table_of_duckdb():
     assert found.exit_code == 0, found.output
     # Nobody knows whether a table of a database changed.
     assert record(own.output)["inputs"]["sha256"][str(own.data)] is None
-    assert len(read_results(own).X) > 0
+    assert len(read_front(own)[0]) > 0
 
 
 @pytest.mark.parametrize(

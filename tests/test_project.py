@@ -5,7 +5,6 @@ import os
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command import FILES, front, record, search, write_own_table
 from malformed_projects import RIGHT, project_files, tables
@@ -13,7 +12,7 @@ from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.results import read_front
 from pymoo_anon.table import Hierarchy, Microdata
 
 #: Files that are broken; more by hand.
@@ -153,12 +152,12 @@ def test_a_search_of_a_project():
     assert sorted(os.listdir("out")) == FILES
     assert record("out")["options"]["generations"] == 2
     assert (front("out")["k"] >= 2).all()
-    results = read_results(read_project(Path("my.toml")))
-    pd.testing.assert_frame_equal(results.front, front("out"))
-    assert results.X.tolist() == front("out")[["zip", "sex"]].to_numpy().tolist()
-    again = results.problem.natural(results.problem.evaluate(results.X, return_values_of=["F"]))
-    assert again.tolist() == front("out")[["k", "GLM"]].to_numpy().tolist()
-    assert results.record["project"]["file"] == "my.toml"
+    read, run = read_front(read_project(Path("my.toml")))
+    assert len(read) > 0
+    assert list(read.to_frame()) == list(front("out"))
+    assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
+    assert read.certified == run["certified"]
+    assert run["project"]["file"] == "my.toml"
 
 
 def test_options_win_over_the_file():
@@ -179,7 +178,7 @@ def test_from_another_folder(monkeypatch, folder):
     monkeypatch.chdir("elsewhere")
     assert search("../my.toml").exit_code == 0
     assert sorted(os.listdir("../out")) == FILES
-    assert len(read_results(read_project(folder / "my.toml")).X) > 0
+    assert len(read_front(read_project(folder / "my.toml"))[0]) > 0
 
 
 def test_a_project_file_is_never_overwritten():
@@ -209,7 +208,7 @@ def test_results_of_something_else_are_refused(change, message):
     assert search("my.toml").exit_code == 0
     change()
     with pytest.raises(ValueError, match=message) as error:
-        read_results(read_project(Path("my.toml")))
+        read_front(read_project(Path("my.toml")))
     assert "\n" not in str(error.value)
 
 
@@ -236,7 +235,7 @@ def test_a_search_that_was_edited_since_is_noticed(old, new, changed):
         assert (result.exit_code, said in result.stderr) == (2, True), (command, result.stderr)
     # What was written is read again as it was.
     Path("my.toml").write_text(RIGHT)
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 @pytest.mark.parametrize(
@@ -253,23 +252,23 @@ def test_what_means_the_same_is_no_change(old, new):
     assert search("my.toml").exit_code == 0
     assert old in RIGHT
     Path("my.toml").write_text(RIGHT.replace(old, new))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
     assert search("my.toml", "--require", "k>=4").exit_code == 0
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
     Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=4"))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
     Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=3"))
     with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
-        read_results(read_project(Path("my.toml")))
+        read_front(read_project(Path("my.toml")))
 
 
 def test_what_becomes_of_other_columns_changes_no_front():
     assert search("my.toml").exit_code == 0
     Path("my.toml").write_text(RIGHT.replace('"keep"', '"drop"').replace('"mark"', '"drop"'))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 def test_every_key_of_a_record_is_checked():
@@ -278,7 +277,7 @@ def test_every_key_of_a_record_is_checked():
     for key in ("options", "project", "front"):
         Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
-            read_results(read_project(Path("my.toml")))
+            read_front(read_project(Path("my.toml")))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the system has no such files")
@@ -302,7 +301,7 @@ def test_what_never_ends_is_not_read(path, got):
         Path(file).unlink()
         os.mkfifo(file)
         with pytest.raises(ValueError, match=re.escape(file)):
-            read_results(read_project(Path("my.toml")))
+            read_front(read_project(Path("my.toml")))
         Path(file).unlink()
         Path(file).write_bytes(whole)
 
@@ -325,8 +324,8 @@ def is_one_sentence(result):
 
 def test_broken_project_files_end_in_one_sentence(monkeypatch):
     # The search itself is tested elsewhere.
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN):
         Path("my.toml").write_bytes(project_files(seed))
@@ -338,8 +337,8 @@ def test_broken_project_files_end_in_one_sentence(monkeypatch):
 
 
 def test_broken_tables_end_in_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN // 2):
         Path("mine.csv").write_bytes(tables(seed))

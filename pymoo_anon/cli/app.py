@@ -67,8 +67,8 @@ def search(settings: Settings) -> None:
             settings = read_project(settings.file).settings(settings)
         settings.check()
     with loading():
-        from pymoo_anon.cli.run import run
-    run(settings)
+        from pymoo_anon.cli.searching import search_and_write
+    search_and_write(settings)
 
 
 def pick(wish: Wish) -> None:
@@ -76,8 +76,8 @@ def pick(wish: Wish) -> None:
     with clear_errors():
         wish.check()
     with loading():
-        from pymoo_anon.cli.picking import run
-    run(wish)
+        from pymoo_anon.cli.picking import pick_and_write
+    pick_and_write(wish)
 
 
 pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."

@@ -189,7 +189,8 @@ class Recoded:
         """The claims, and the size of the smallest class of the table."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
-        columns = [one.measure.column for one in promises if one.measure.column not in (None, *names)]
+        read = dict.fromkeys(one.measure.column for one in promises)
+        columns = [column for column in read if column not in (None, *names)]
         outside = [column for column in columns if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in columns if column not in outside])
         self._check(own)
