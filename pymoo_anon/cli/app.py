@@ -104,13 +104,11 @@ def verify(request: VerifyRequest) -> None:
     """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
     file, project = request.file.lower(), None
     with clear_errors():
-        check_values(request)
+        request.check()
         if file.endswith(".toml"):
             from pymoo_anon.cli.project import read_project
 
             project = read_project(Path(request.file))
-        elif not file.endswith(".json") and not request.quasi_identifier:
-            raise ValueError("--quasi-identifier must name at least one column, got none")
     with loading():
         from pymoo_anon.cli import releasing
     if project is not None:

@@ -404,10 +404,12 @@ def _same(one: Any, other: Any) -> bool:
 def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
     """Say whether all holds and of what nothing is promised, and end."""
     asked = [holds for holds in claims.holds if holds is not None]
-    if asked or not same or said:
-        holds = ["All holds." if not said else "What was promised holds."] if asked else []
-        words = holds if same and all(asked) else ["Not all holds."]
-        console.print(plain(" ".join([*words, *([said] if said else [])])), soft_wrap=False)
+    if said:
+        console.print(plain(said), soft_wrap=False)
+    if not (same and all(asked)):
+        console.print("Not all holds.")
+    elif asked:
+        console.print("What was promised holds." if said else "All holds.")
     if not (same and all(asked)):
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)

@@ -154,6 +154,12 @@ class VerifyRequest(Invocation):
     )
     engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES)
 
+    def check(self) -> None:
+        """Refuse a table of which nobody says what others may know."""
+        check_values(self)
+        if not self.quasi_identifier and not self.file.lower().endswith((".toml", ".json")):
+            raise ValueError("--quasi-identifier must name at least one column, got none")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest(Invocation):

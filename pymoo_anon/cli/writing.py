@@ -29,9 +29,7 @@ def kind_of(path: Path) -> str:
 def check_writer(kind: str, engine: str) -> None:
     """Refuse a kind of file that an engine cannot write with what is installed."""
     if kind == "parquet" and engine in ("pandas", "dask") and find_spec("pyarrow") is None:
-        raise ValueError(
-            f"{engine} writes Parquet with the package pyarrow: pip install pyarrow; .csv needs nothing"
-        )
+        raise ValueError(f"{engine} writes Parquet with the package pyarrow: pip install pyarrow; .csv needs nothing")
 
 
 def write_table(frame: Any, path: Path) -> None:
