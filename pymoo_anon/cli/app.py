@@ -9,7 +9,7 @@ import typer
 
 from pymoo_anon import __version__
 from pymoo_anon.cli.console import clear_errors, loading
-from pymoo_anon.cli.declaring import check_values, takes
+from pymoo_anon.cli.declaring import check_values, is_project, takes
 from pymoo_anon.cli.names import CHOICE
 from pymoo_anon.cli.requests import (
     CheckRequest,
@@ -102,10 +102,10 @@ def release(request: ReleaseRequest) -> None:
 @takes(VerifyRequest)
 def verify(request: VerifyRequest) -> None:
     """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
-    file, project = request.file.lower(), None
+    project = None
     with clear_errors():
         request.check()
-        if file.endswith(".toml"):
+        if is_project(request.file):
             from pymoo_anon.cli.project import read_project
 
             project = read_project(Path(request.file))
@@ -113,7 +113,7 @@ def verify(request: VerifyRequest) -> None:
         from pymoo_anon.cli import releasing
     if project is not None:
         releasing.verify_project(project)
-    elif file.endswith(".json"):
+    elif request.is_evidence:
         releasing.verify_external(Path(request.file))
     else:
         releasing.verify_table(request)

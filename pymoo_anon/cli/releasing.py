@@ -372,10 +372,10 @@ def verify_table(request: VerifyRequest) -> None:
         with said_warnings():
             whole = None if request.original is None else _opened(request.original, request.engine)
             frame = _opened(request.file, request.engine)
-            claims = verify(frame, request.quasi_identifier, measures, original=whole)
+            claims = verify(frame, request.quasi_identifiers, measures, original=whole)
             known = nw.from_native(frame).collect_schema().names()
             known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(request.sensitive, "sensitive")
-            known_roles |= dict.fromkeys(request.quasi_identifier, "quasi-identifier")
+            known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")
             columns = object_frame(("column", "role"), [(name, known_roles[name]) for name in known])
             said = said_of(columns, uniqueness_of(frame, columns))
         console.print(_table(claims), soft_wrap=False)
