@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.fronts.dominance import box_of
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
@@ -282,14 +283,13 @@ def _bound_in_range(lessons, below, own, bound):  # type: ignore[no-untyped-def]
             bound[o] = max(own[o], below[o])
         elif below[o] > 0:
             # A little less, so that the rounding of the sum proves nothing.
-            bound[o] = (own[o] + below[o]) * (1 - 1e-12)
+            bound[o] = own[o] + below[o] - 1e-12 * (abs(own[o]) + below[o])
         else:
             bound[o] = own[o]
         # Exactly on the limit a node satisfies the constraint.
         impossible |= bound[o] > lessons.limits[o]
         if lessons.sides[o] > 0:
-            box = bound[o] / lessons.sides[o]
-            bound[o] = np.ceil(box) if lessons.maximize[o] else np.floor(box)
+            bound[o] = box_of(bound[o], lessons.sides[o], lessons.maximize[o])
     return impossible
 
 

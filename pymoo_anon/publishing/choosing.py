@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil, isfinite
 from types import MappingProxyType
 from typing import Any
@@ -35,7 +34,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.publishing.members import Members
 from pymoo_anon.publishing.tradeoffs import first_of, shortfalls, steadiness
 from pymoo_anon.publishing.wording import bound, listed, measure_names, number
-from pymoo_anon.table.domain_values import is_number, is_whole
+from pymoo_anon.table.domain_values import is_number, is_whole, meant
 from pymoo_anon.table.microdata import Microdata
 
 Ints = NDArray[np.int64]
@@ -131,11 +130,7 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
         raise TypeError(f"risk must be a number, got {risk!r}")
     if not 0 < risk <= 1:
         raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
-    # The decimal that was written: 1 / 0.2 is 5, whatever the float is. One third has no decimal and is compared.
-    k = ceil(1 / Fraction(str(float(risk))))
-    if k > 1 and 1 / (k - 1) <= risk:
-        k -= 1
-    return KAnonymity(person=table.person) >= k
+    return KAnonymity(person=table.person) >= ceil(1 / meant(risk))
 
 
 def _chosen(
@@ -204,10 +199,10 @@ def _left(members: Members, bounds: Sequence[Constraint], names: Mapping[Objecti
     """The places of the members that satisfy all bounds."""
     if not bounds:
         return np.arange(len(members))
-    violations = np.column_stack([one.violation(members.values(one.objective)) for one in bounds])
-    left = np.flatnonzero((violations <= 0).all(axis=1))
+    left = np.flatnonzero(np.all([one.keeps(members.values(one.objective)) for one in bounds], axis=0))
     if len(left):
         return left
+    violations = np.column_stack([one.violation(members.values(one.objective)) for one in bounds])
     # Nearest by the sum of what each bound is missed by, from 0 to 1 for the member that misses it by most.
     missed = np.maximum(violations, 0)
     finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)

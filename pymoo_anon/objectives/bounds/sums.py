@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.bounds.base import Bounding, Ints, Kind, Suppressible, Values
+from pymoo_anon.table.domain_values import meant
 
 # A common denominator beyond this is none: whole numbers of it would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32
@@ -29,9 +29,10 @@ class AdditiveLoss(Bounding):
     has_floor = True
 
     def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """The cost of each attribute if nothing is suppressed."""
-        floors: Values = self.measure.attribute_terms(tuples, maps)
-        return floors
+        """The cost of each attribute if nothing is suppressed, and a little less."""
+        terms: Values = self.measure.attribute_terms(tuples, maps)
+        # So little that the rounding of their sum, in whatever order, leads to no more than the value itself.
+        return terms - np.abs(terms) * (len(tuples.domain_sizes) + 2) * 2.0**-51
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """What suppression adds at least: tuples that are gone lose all that they have not lost yet.
@@ -163,10 +164,10 @@ class ClassGains:
 
 
 def common_denominator(weights: Sequence[float], divisors: Sequence[int]) -> int:
-    """The least common denominator of all weights[a] / divisors[a], the weights as their decimals; 0 if too large.
+    """The least common denominator of all weights[a] / divisors[a], the weights as they were meant; 0 if too large.
 
     >>> common_denominator([1, 0.5], [6, 7])
     42
     """
-    found = lcm(*(Fraction(str(float(w))).denominator * d for w, d in zip(weights, divisors, strict=True)))
+    found = lcm(*(meant(w).denominator * d for w, d in zip(weights, divisors, strict=True)))
     return found if found <= _LARGEST_DENOMINATOR else 0

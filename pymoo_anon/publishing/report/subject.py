@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.domain_values import is_number, is_whole
+from pymoo_anon.table.domain_values import is_number, is_whole, meant
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 
@@ -183,7 +182,7 @@ class Subject:
     @property
     def enough(self) -> int:
         """The smallest class size whose risk is at most the threshold: 12 for 0.09."""
-        return math.ceil(1 / Fraction(str(float(self.threshold))))
+        return math.ceil(1 / meant(self.threshold))
 
     def level(self, row: int, name: Any) -> int | None:
         """The level of an attribute in a member of the front; None in a search space without levels."""

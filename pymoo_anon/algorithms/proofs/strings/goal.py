@@ -129,6 +129,6 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
         return None
     measure: Any = constraint.objective
     values = measure.of_k(np.arange(1, n_rows + 1))
-    broken = values < constraint.bound if constraint.at_least else values > constraint.bound
+    broken = ~constraint.keeps(values)
     # Of a largest k, the small ones satisfy it.
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1

@@ -81,7 +81,8 @@ class StringInstance:
         exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
         if gains.square and not exact:
             raise ValueError(f"{loss!r} must be of fewer rows, so that its sums are exact, got {tuples.n_rows:,}")
-        scale = float(gains.denominator) if exact else _FINEST / gains.most
+        # Where even the loss of everything is none, all units are as good.
+        scale = float(gains.denominator) if exact else _FINEST / (gains.most or 1.0)
         whole = np.rint if exact else np.ceil
         return cls(
             tuples.codes,
