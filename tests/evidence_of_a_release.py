@@ -18,7 +18,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import choose, evidence
-from pymoo_anon.publishing.members import Members
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 K, GLM = KAnonymity(), GeneralLossMetric()
@@ -116,7 +115,7 @@ PROBLEM = LatticeProblem(TABLE, [K, DistinctLDiversity("grade"), GLM], Violating
 def claimed(problem, choice):
     """Claims as a release has them."""
     names = [each.name if each.column is None else f"{each.name} of {each.column}" for each in problem.measured]
-    values = [Members(problem, np.array([choice.x])).values(each)[0] for each in problem.measured]
+    values = [problem.front(np.array([choice.x])).values(each)[0] for each in problem.measured]
     rows = {
         "measure": names,
         "promised": values,

@@ -50,7 +50,10 @@ DIGITS = 60
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A number that a fraction and a whole number say: the fraction itself, its n-th root, or its log2 over n."""
+    """A number that a fraction and a whole number say: the fraction itself, its n-th root, or its log2 over n.
+
+    Or infinity, of any kind.
+    """
 
     fraction: Fraction
     n: int = 1
@@ -62,25 +65,23 @@ class Exact:
 
     def __eq__(self, other: object) -> bool:
         assert isinstance(other, Exact)
+        if self is INFINITE or other is INFINITE:
+            return self is other
         own, theirs = self._powers(other)
         return own == theirs
 
     def __lt__(self, other: Exact) -> bool:
+        if self is INFINITE or other is INFINITE:
+            return self is not INFINITE
         own, theirs = self._powers(other)
         return own < theirs
 
     __hash__ = None  # type: ignore[assignment]
 
-    def at_least(self, bound: Fraction) -> bool:
-        """Whether the number is at least a fraction; of logarithms those of whole bounds are decided."""
-        if self.kind == "itself":
-            return self.fraction >= bound
-        if self.kind == "root":
-            return self.fraction >= bound**self.n
-        return self.fraction**bound.denominator >= Fraction(2) ** (bound.numerator * self.n)
-
     def __float__(self) -> float:
         """The float next to the number."""
+        if self is INFINITE:
+            return float("inf")
         if self.kind == "itself":
             return self.fraction.numerator / self.fraction.denominator
         with localcontext() as context:
@@ -89,7 +90,7 @@ class Exact:
             return float(log.exp() if self.kind == "root" else log / Decimal(2).ln())
 
 
-INFINITE = Exact(Fraction(10) ** 400)
+INFINITE = Exact(Fraction(0), 1, "infinite")
 
 
 @dataclass
@@ -130,6 +131,14 @@ class Release:
     def counted(self) -> list[list[dict[str, Any]]]:
         """The classes that count for a worst class: the kept ones, or the whole table."""
         return self.classes() or [self.rows]
+
+    def alone(self) -> list[Release]:
+        """Each class as the only one that is kept."""
+        cells = list(map(self.cell, self.rows))
+        return [
+            Release(self.rows, self.hierarchies, self.group_of, [own == cell for own in cells])
+            for cell in dict.fromkeys(cells)
+        ]
 
     def extent(self, name: str, value: Any) -> int:
         """How many values of the domain are in the group of a value."""
@@ -371,11 +380,6 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
 def exact(release: Release, objective: Any) -> Exact:
     """The value of an objective."""
     return TWINS[type(objective)](release, objective)
-
-
-def keeps(value: Exact, at_least: bool, bound: Exact) -> bool:
-    """Whether a value keeps a bound of its own kind."""
-    return value >= bound if at_least else value <= bound
 
 
 @dataclass

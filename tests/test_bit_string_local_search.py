@@ -17,8 +17,7 @@ from strategies import every_string, grown, partitions
 from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import BitStringLocalSearch
-from pymoo_anon.algorithms.string_neighbours import neighbours
-from pymoo_anon.algorithms.string_steps import NeighbourSteps, PairSteps, steps_of
+from pymoo_anon.algorithms.bit_string_local_search import NeighbourSteps, PairSteps, neighbours, steps_of
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
     ClassificationMetric,

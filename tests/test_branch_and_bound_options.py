@@ -12,7 +12,7 @@ from pymoo.termination import get_termination
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
+from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof
 from pymoo_anon.algorithms.proofs.stored.union import FINISHED, SLICE

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from pymoo_anon import __version__
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.names import ALGORITHMS, OBJECTIVES
+from pymoo_anon.cli.names import ALGORITHMS, MEASURES
 from pymoo_anon.cli.searching import choose
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
@@ -95,9 +95,9 @@ def test_what_no_generalization_keeps_is_an_error(algorithm):
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("first", range(0, len(OBJECTIVES), 5))
+@pytest.mark.parametrize("first", range(0, len(MEASURES), 5))
 def test_every_objective_has_a_short_name_that_works(first):
-    names = list(OBJECTIVES)[first : first + 5]
+    names = MEASURES[first : first + 5]
     asked = ",".join(f"{name}:sex" if name == "CM" else name for name in names)
     result = search("--rows", "60", "--generations", "3", "--objectives", asked)
     assert result.exit_code == 0, result.output
@@ -180,9 +180,9 @@ def test_the_label_of_adult_is_no_quasi_identifier():
         (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
         (["--engine", "polars"], "--engine means nothing with census"),
         (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
-        (["--objectives", "k,glm"], f"objectives must be one of {', '.join(OBJECTIVES)}, got 'glm'"),
-        (["--objectives", ""], f"objectives must be one of {', '.join(OBJECTIVES)}, got ''"),
-        (["--require", "K>=5"], f"require must be one of {', '.join(OBJECTIVES)}, got 'K'"),
+        (["--objectives", "k,glm"], f"objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
+        (["--objectives", ""], f"objectives must be one of {', '.join(MEASURES)}, got ''"),
+        (["--require", "K>=5"], f"require must be one of {', '.join(MEASURES)}, got 'K'"),
         (["--require", "k=5"], "require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
         (["--require", "k>=five"], "require must be a number, got 'five'"),
         (["--require", "k>=inf"], "the bound of KAnonymity() must be finite, got inf"),
@@ -231,7 +231,7 @@ def test_help_names_every_choice():
     assert result.exit_code == 0
     # Without the frame, so that a list that goes on in the next line is one.
     text = " ".join(result.stdout.replace("│", " ").split())
-    for word in ["census|adult|FILE.csv", ", ".join(OBJECTIVES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
+    for word in ["census|adult|FILE.csv", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
         assert word in text
 
 

@@ -109,7 +109,7 @@ def test_a_column_without_a_name_gets_no_draft():
 def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
-    message = "output must be a folder without these files, or --force be given, got 'hierarchies/sex.csv'"
+    message = "hierarchies/sex.csv is there already; --force replaces it, --output names another place"
     assert error("draft", "mine.csv") == message
     assert files("hierarchies") == ["sex.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "edited"
@@ -121,7 +121,7 @@ def test_drafts_replace_files_only_by_force():
 def test_the_table_is_never_replaced(force):
     shutil.copy("mine.csv", "zip.csv")
     before = Path("zip.csv").read_bytes()
-    message = "output must not be a folder where a draft would replace the table, got '.'"
+    message = "output must not be a folder where zip.csv is read, got '.'; name another folder"
     assert error("draft", "zip.csv", "--output", ".", *force) == message
     assert Path("zip.csv").read_bytes() == before
 
@@ -200,7 +200,10 @@ def test_any_other_name_survives_the_round_trip(name):
             "column must name each column once, got more than once: 'zip'",
         ),
         (["draft", "header.csv"], "header.csv must have at least one row below its header, got none"),
-        (["draft", "mine.csv", "--output", "mine.csv"], "output must be a folder, got 'mine.csv', which is a file"),
+        (
+            ["draft", "mine.csv", "--output", "mine.csv"],
+            "output must be a folder, got 'mine.csv', which is a file; name another folder",
+        ),
         (["check", "none"], "hierarchies must be a file or a folder, got 'none', which is neither"),
         (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
         (["check", "trees", "--data", "none.csv"], "data must be a file, got 'none.csv', which is none"),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from command import FILES, MINE, SMALL, front, record, search, write_own_table
 
-from pymoo_anon.cli import output, run, searching
+from pymoo_anon import _files
+from pymoo_anon.cli import run, searching
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +28,12 @@ def interrupt(*args, **kwargs):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("file", "output must be a folder, got 'file', which is a file"),
+        ("file", "output must be a folder, got 'file', which is a file; name another folder"),
         (
             str(Path("file/front")),
-            rf"{re.escape(str(Path('file/front')))}: output cannot be written there: Not a dir.*",
+            rf"{re.escape(str(Path('file/front')))}: nothing can be written there: Not a dir.*; name another folder",
         ),
-        ("held", "output must be a folder where run.json is no folder, got 'held'"),
+        ("held", "output must be a folder where run.json is no folder, got 'held'; name another folder"),
     ],
 )
 def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch, path, message):
@@ -52,11 +53,12 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(run, "read_table", interrupt)
-    monkeypatch.setattr(f"pymoo_anon.cli.output.{step}", fail)
+    monkeypatch.setattr(f"pymoo_anon._files.{step}", fail)
     result = search(*SMALL, "--output", "made/front")
     assert result.exit_code == 2
     where = Path("made/front")
-    assert result.stderr == f"Error: {where}: output cannot be written there: No space left on device\n"
+    hint = "make room there, or name another folder"
+    assert result.stderr == f"Error: {where}: nothing can be written there: No space left on device; {hint}\n"
     assert os.listdir() == []
 
 
@@ -146,7 +148,7 @@ def ended_process():
 
 
 def test_temporary_folders_of_ended_searches_are_removed():
-    host = output._host()
+    host = _files._host()
     kept = [
         f".pymoo_anon-{host}-{os.getppid()}-abcdefgh",
         f".pymoo_anon-{host}-{os.getpid()}-abcdefgh",

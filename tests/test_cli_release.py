@@ -195,7 +195,7 @@ def test_a_release_is_replaced_only_by_force():
     before = RELEASE.stat().st_mtime_ns
     done = command("release", "mine.toml")
     assert done.exit_code == 2
-    assert done.stderr == "Error: out.csv is there already; --force replaces it, --output names another file\n"
+    assert done.stderr == "Error: out.csv is there already; --force replaces it, --output names another place\n"
     assert RELEASE.stat().st_mtime_ns == before
     assert command("release", "mine.toml", "--force").exit_code == 0
 
@@ -209,8 +209,11 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         (["release", "nowhere.toml"], "nowhere.toml: No such file or directory"),
         ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
-        ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another file"),
-        ([*R, "--output", "mine.csv", "--force"], "output must not be a folder where mine.csv is read, got '.'"),
+        ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another place"),
+        (
+            [*R, "--output", "mine.csv", "--force"],
+            "output must not be a folder where mine.csv is read, got '.'; name another folder",
+        ),
         ([*R, "--suppressed", "star"], "suppressed must be one of mark, drop, got 'star'"),
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
         (V[:2], "--quasi-identifier must name at least one column, got none"),
@@ -310,7 +313,8 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
     done = command("release", "mine.toml")
     assert done.exit_code == 2
-    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+    hint = "make room there, or name another folder"
+    assert done.stderr == f"Error: .: nothing can be written there: No space left on device; {hint}\n"
     assert not list(Path().glob("out*"))
 
 

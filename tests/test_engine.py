@@ -14,14 +14,12 @@ from pymoo_anon.engine import (
     DistinctTuples,
     Grouper,
     ValueCounts,
-    extents,
     grouper,
     grouping,
     roll_up,
-    values,
-    workspace,
 )
-from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.classes import group_extents
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
 
@@ -79,7 +77,7 @@ def test_many_at_once_are_as_one_by_one_however_small_the_buffers(data, table):
     together, _ = copies(Grouper(table.microdata.tuples), maps, n_groups, **asked)
     with pytest.MonkeyPatch.context() as patch:
         for name in BATCH_SIZES:
-            patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
+            patch.setattr(grouper, name, 1 << data.draw(st.integers(0, 6)))
         tiny = Grouper(table.microdata.tuples)
         split, _ = copies(tiny, maps, n_groups, **asked)
         again, _ = copies(tiny, maps, n_groups, **asked)
@@ -132,8 +130,8 @@ def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, 
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):
             for name in BATCH_SIZES:
-                patch.setattr(workspace, name, 1 << data.draw(st.integers(0, 6)))
-        patch.setattr(workspace, "_KEPT_LAYERS", data.draw(st.sampled_from([0, 0.3, 1, 2])))
+                patch.setattr(grouper, name, 1 << data.draw(st.integers(0, 6)))
+        patch.setattr(grouper, "_KEPT_LAYERS", data.draw(st.sampled_from([0, 0.3, 1, 2])))
         tuples = Grouper(table.microdata.tuples)
         for wanted in (given_rows >= 0, given_rows < 0, None):
             got, _ = copies(tuples, *table.group_maps(steps), sources=sources, asked=wanted, **asked)
@@ -154,7 +152,7 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
         numbered.append(layers.starts[layer + 1] - layers.starts[layer])
         return compiled(a, layer, tree, layers, *others)
 
-    monkeypatch.setattr(workspace, "_KEPT_LAYERS", room)
+    monkeypatch.setattr(grouper, "_KEPT_LAYERS", room)
     monkeypatch.setattr(grouping, "_make_classes", watched)
     monkeypatch.setattr(grouper, "group", grouping.group.py_func)
     got, _ = copies(table, maps, n_groups, sources=np.array([-1, 0, 1, 0]))
@@ -202,14 +200,14 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
         monkeypatch.setattr(module, name, watched)
 
     if tiny is not None:
-        monkeypatch.setattr(workspace, tiny, 1)
+        monkeypatch.setattr(grouper, tiny, 1)
     direct = lambda pairs, slots, *_: pairs.n_left * pairs.n_right <= len(slots.marks)  # noqa: E731
     watch(grouping, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
-    watch(values, "add_values", lambda *a: "dense")
-    watch(values, "merge_values", lambda *a: "sorted by class")
+    watch(grouping, "add_values", lambda *a: "dense")
+    watch(grouping, "merge_values", lambda *a: "sorted by class")
     monkeypatch.setattr(grouper, "group", grouping.group.py_func)
     monkeypatch.setattr(grouping, "_make_classes", grouping._make_classes.py_func)
-    monkeypatch.setattr(grouping, "count_values", values.count_values.py_func)
+    monkeypatch.setattr(grouping, "count_values", grouping.count_values.py_func)
     got, n_batches = copies(Grouper(table), maps, n_groups, **asked)
     taken.add("one batch" if n_batches == 1 else "many batches")
     assert path <= taken
@@ -311,7 +309,7 @@ def test_nothing_changes_its_input():
     table = DistinctTuples(codes, counts, (2, 2), {"s": column})
     copies(table, maps, n_groups, columns=("s",), limit=1, class_of=True)
     row_ids(codes, (2, 2))
-    extents.group_extents(maps, table.offsets)
+    group_extents(maps, table.offsets)
     for array, earlier in zip(inputs, before, strict=True):
         np.testing.assert_array_equal(array, earlier)
 
@@ -340,4 +338,4 @@ def test_batches_overwrite_and_copies_stay():
 def test_marginals_and_extents_count_values():
     table = DistinctTuples([[0, 2], [1, 2], [1, 0]], [5, 1, 2], (2, 3))
     assert table.marginals.tolist() == [5, 3, 2, 0, 6]
-    assert extents.group_extents(np.array([[0, 0, 0, 1, 0]]), table.offsets).tolist() == [[1, 1, 1, 0, 1]]
+    assert group_extents(np.array([[0, 0, 0, 1, 0]]), table.offsets).tolist() == [[1, 1, 1, 0, 1]]

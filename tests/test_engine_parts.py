@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.engine import extents, roll_up, sums, values
+from pymoo_anon.engine import classes, grouping, roll_up, sums
 
 terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
 
@@ -43,7 +43,7 @@ def test_extents_are_group_sizes_less_one(data):
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     maps = [[data.draw(st.integers(0, size - 1)) for size in sizes for _ in range(size)] for _ in range(3)]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    got = extents.group_extents(np.array(maps), offsets)
+    got = classes.group_extents(np.array(maps), offsets)
     for row, groups in zip(got.tolist(), maps, strict=True):
         for a, b in pairwise(offsets):
             assert row[a:b] == [groups[a:b].count(group) - 1 for group in groups[a:b]]
@@ -53,7 +53,7 @@ def test_extents_are_group_sizes_less_one(data):
 def test_sorted_by_class_are_the_rows_of_each_class_in_order(drawn):
     n_classes, class_of = drawn
     members = np.full(len(class_of) + n_classes + 2, -7)
-    values.sort_by_class(np.array(class_of, dtype=np.uint32), len(class_of), n_classes, members)
+    grouping.sort_by_class(np.array(class_of, dtype=np.uint32), len(class_of), n_classes, members)
     expected = [[t for t, own in enumerate(class_of) if own == c] for c in range(n_classes)]
     assert members[: len(class_of)].tolist() == [t for rows in expected for t in rows]
     ends = np.cumsum([len(rows) for rows in expected])

@@ -26,9 +26,8 @@ from pymoo.core.result import Result
 
 from pymoo_anon.objectives import EnhancedBetaLikeness, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems.tradeoffs import next_steps
 from pymoo_anon.publishing import choose, evidence, neighbours, read_evidence, write_evidence
-from pymoo_anon.publishing.members import Members
-from pymoo_anon.publishing.tradeoffs import next_steps
 from pymoo_anon.table import Hierarchy, Microdata, Suppression
 
 
@@ -79,18 +78,18 @@ def test_what_it_says():
 def test_the_front_is_whole_and_leads_back_to_the_choice():
     content = told()
     X = PROBLEM.nodes(0, PROBLEM.n_nodes)
-    members = Members(PROBLEM, X)
+    front = PROBLEM.front(X)
     choice = choose(PROBLEM, X)
-    assert [point["x"] for point in content["front"]] == X[members.rows].tolist()
-    assert len(members) < len(X)
-    for point, row in zip(content["front"], range(len(members)), strict=True):
-        assert point["values"] == [members.values(each)[row] for each in PROBLEM.measured]
+    assert [point["x"] for point in content["front"]] == front.X.tolist()
+    assert len(front) < len(X)
+    for point, row in zip(content["front"], range(len(front)), strict=True):
+        assert point["values"] == [front.values(each)[row] for each in PROBLEM.measured]
         assert [type(value) for value in point["values"]] == [int, int, float]
-        assert point["suppressed"] == members.n_suppressed[row]
+        assert point["suppressed"] == front.n_suppressed[row]
     assert content["front"][content["chosen"]["place"]]["x"] == list(choice.x)
     chosen, steps = neighbours(content)
     assert chosen == dict(choice.values)
-    assert steps == next_steps(["k", "l", "GLM"], members.objectives, [True, True, False], content["chosen"]["place"])
+    assert steps == next_steps(["k", "l", "GLM"], front.natural, [True, True, False], content["chosen"]["place"])
     assert len(steps) >= 2
 
 

@@ -13,10 +13,9 @@ from strategies import tables
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import gap
+from pymoo_anon.algorithms.proofs.base import gap, tolerance
 from pymoo_anon.algorithms.proofs.stored import proof as stored
-from pymoo_anon.algorithms.proofs.stored.members import least_bounds
-from pymoo_anon.algorithms.proofs.tolerance import tolerance
+from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes, first_non_dominated
 from pymoo_anon.objectives import (

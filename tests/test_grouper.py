@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper, workspace
+from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper
 
 N_VALUES = 6
 
@@ -80,7 +80,7 @@ def assert_still_right(own, tuples, column="s"):
 
 
 def test_eight_threads_share_one_grouper(monkeypatch):
-    monkeypatch.setattr(workspace, "_BATCH_CLASSES", 1)
+    monkeypatch.setattr(grouper, "_BATCH_CLASSES", 1)
     tuples = random_table()
     own = Grouper(tuples)
     maps, n_groups = random_maps(1, 24)
@@ -151,7 +151,7 @@ def test_one_caller_after_the_other_works_in_one_memory():
 
 @pytest.mark.parametrize("leave", ["abandon", "close", "throw", "raise", "interrupt"])
 def test_a_call_that_is_left_in_the_middle_leaves_nothing_behind(monkeypatch, leave):
-    monkeypatch.setattr(workspace, "_BATCH_CLASSES", 1)
+    monkeypatch.setattr(grouper, "_BATCH_CLASSES", 1)
     tuples = random_table()
     own = Grouper(tuples)
     maps, n_groups = random_maps(3, 6, fewest=N_VALUES)
@@ -208,7 +208,7 @@ def test_a_workspace_that_could_not_be_laid_out_is_dropped(monkeypatch):
     own = Grouper(tuples)
     assert_still_right(own, tuples)
     with monkeypatch.context() as patch:
-        patch.setattr(workspace, "_room_for_values", lambda *_: (_ for _ in ()).throw(MemoryError))
+        patch.setattr(grouper, "_room_for_values", lambda *_: (_ for _ in ()).throw(MemoryError))
         with pytest.raises(MemoryError):
             list(own.classes(*random_maps(4, 2), columns=("s", "t")))
     assert own._pool == []
@@ -254,7 +254,7 @@ def test_columns_have_any_hashable_name(name):
 @pytest.mark.parametrize(("limit", "kept"), [(0, 3), (1, 2), (5, 2), (6, 1), (11, 1), (12, 0), (100, 0)])
 def test_a_limit_is_reached_by_whole_sizes_only(monkeypatch, longest, limit, kept):
     """Classes of 1, 5 and 6 tuples; a limit that all of them fit into suppresses them all."""
-    monkeypatch.setattr(workspace, "_LONGEST_TALLY", longest)
+    monkeypatch.setattr(grouper, "_LONGEST_TALLY", longest)
     tuples = DistinctTuples([[0], [1], [2]], [1, 5, 6], (3,))
     (classes,) = Grouper(tuples).classes(np.array([[0, 1, 2]]), np.array([[3]]), limit=limit)
     assert classes.sizes[classes.kept].tolist() == [1, 5, 6][3 - kept :]
@@ -271,7 +271,7 @@ def test_values_of_more_rows_than_a_cell_can_count():
 
 UNCOMPILED = """
 import numpy as np
-from pymoo_anon.engine import Grouper, grouping, workspace
+from pymoo_anon.engine import Grouper, grouper, grouping
 from test_grouper import N_VALUES, found_classes, plain_classes, random_table
 
 assert not hasattr(grouping.group, "py_func")
@@ -280,13 +280,13 @@ widths = np.array([1, 2, 6, 3, 6])
 maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]
 n_groups = np.repeat(-(-N_VALUES // widths)[:, None], 3, axis=1)
 expected = [plain_classes(tuples, groups, "t") for groups in maps]
-settings = dict(vars(workspace))
+settings = dict(vars(grouper))
 for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS", "_LONGEST_TALLY"):
     for room in (0, 0.3, 1, 2):
-        vars(workspace).update(settings)
+        vars(grouper).update(settings)
         if name is not None:
-            setattr(workspace, name, 1)
-        workspace._KEPT_LAYERS = room
+            setattr(grouper, name, 1)
+        grouper._KEPT_LAYERS = room
         own = Grouper(tuples)
         for sources in (None, np.array([-1, 0, 1, 0, 3])):
             got = [

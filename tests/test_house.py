@@ -15,6 +15,7 @@ PACKAGE = ROOT / "pymoo_anon"
 #: it is frozen, so nothing that is still being built may be part of what its instances mean.
 ROOMS = (
     "_messages",
+    "_files",
     "engine",
     "table",
     "datasets",

@@ -1,6 +1,5 @@
 """Lattices of any size: their nodes, exact fronts within a budget, and what is too large."""
 
-import time
 import tracemalloc
 from itertools import product
 
@@ -13,7 +12,7 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PBGEA, ExhaustiveSearch
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, Objective
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, lattice
 from pymoo_anon.table import Hierarchy, Microdata
@@ -122,31 +121,22 @@ def test_nsga2_does_not_wait_for_a_front(capsys, monkeypatch):
     assert own.n_unique <= 30
 
 
-class Slow(Objective):
-    """Takes a hundredth of a second of processor time for a node."""
-
-    name, maximize = "slow", True
-
-    def evaluate_one(self, classes):
-        end = time.process_time() + 0.01
-        while time.process_time() < end:
-            pass
-        return len(classes.sizes)
-
-
-def test_a_slow_objective_of_ones_own_stops_the_front(monkeypatch, capsys):
-    monkeypatch.setattr(lattice, "_UNASKED_SECONDS", 0.05)
-    own = LatticeProblem(wide_table([3, 3, 3]), [KAnonymity(), Slow()])
-    began = time.process_time()
+def test_nodes_times_tuples_bound_the_unasked_front_and_no_clock_does(monkeypatch, capsys):
+    own = wide([3, 3, 3])
+    work = own.n_nodes * len(own.table.tuples)
+    monkeypatch.setattr(lattice, "_UNASKED_WORK", work - 1)
     minimize(own, nsga2(), ("n_gen", 1), seed=1, verbose=True)
-    assert time.process_time() - began < 0.6
     assert "igd" not in capsys.readouterr().out
-    # It is not tried again, until it is asked for.
-    monkeypatch.setattr(lattice, "_UNASKED_SECONDS", np.inf)
     assert own.pareto_front() is None
-    front = own.pareto_front(max_nodes=64)
+    monkeypatch.setattr(lattice, "_UNASKED_WORK", work)
+    front = own.pareto_front()
     assert len(front) > 1
+    assert own.pareto_front(max_nodes=1) is front
+    monkeypatch.setattr(lattice, "_UNASKED_WORK", 0)
     assert own.pareto_front() is front
+    other = wide([3, 3, 3])
+    assert other.pareto_front() is None
+    assert other.pareto_front(max_nodes=other.n_nodes).tolist() == front.tolist()
 
 
 def test_a_larger_budget_is_asked_for_by_the_call(monkeypatch):

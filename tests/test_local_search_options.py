@@ -16,8 +16,8 @@ from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 from tasks import Task, found, invented, minimal, sorted_rows
 
-from pymoo_anon.algorithms import ParetoLocalSearch, lattice_walk
-from pymoo_anon.algorithms.lattice_walk import LatticeWalk
+from pymoo_anon.algorithms import ParetoLocalSearch, local_search
+from pymoo_anon.algorithms.local_search import LatticeWalk
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive, ParetoArchive
 from pymoo_anon.fronts.archive import boxes
@@ -342,8 +342,8 @@ def test_a_walk_waits_for_what_is_open():
 
 
 def test_a_lattice_that_is_too_large_is_walked_at_random_until_nothing_seems_left(monkeypatch):
-    monkeypatch.setattr(lattice_walk, "_MOST_NODES", 100)
-    monkeypatch.setattr(lattice_walk, "_NODES_A_SLICE", 64)
+    monkeypatch.setattr(local_search, "_MOST_NODES", 100)
+    monkeypatch.setattr(local_search, "_NODES_A_SLICE", 64)
     rng = np.random.default_rng(0)
     walk = LatticeWalk(np.array([9] * 30), rng)
     assert not walk.is_whole

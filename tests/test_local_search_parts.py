@@ -7,10 +7,9 @@ from pymoo.optimize import minimize
 from tasks import invented
 
 from pymoo_anon.algorithms import ParetoLocalSearch, lessons
-from pymoo_anon.algorithms.first_population import in_type_of_problem
-from pymoo_anon.algorithms.lattice_walk import LatticeWalk
+from pymoo_anon.algorithms.common import in_type_of_problem
 from pymoo_anon.algorithms.lessons import LearnedBounds
-from pymoo_anon.algorithms.local_search import _violations
+from pymoo_anon.algorithms.local_search import LatticeWalk, _violations
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.strings import pair_search
-from pymoo_anon.algorithms.proofs.strings.pair_search import gain_of, improve, improve_within
+from pymoo_anon.algorithms.proofs.strings import pairs
+from pymoo_anon.algorithms.proofs.strings.pairs import gain_of, improve, improve_within
 
 
 def with_pair(strings, string, pair):
@@ -73,7 +73,7 @@ def test_a_string_that_suppresses_everything_gains_nothing():
 def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
     strings, rng = invented(4, sizes=(5, 5, 4)), np.random.default_rng(0)
     start = strings.random_string(rng)
-    monkeypatch.setattr(pair_search, "_MOST_PREFIXES", 0)
+    monkeypatch.setattr(pairs, "_MOST_PREFIXES", 0)
     found = improve(strings.instance, start, strings.k, rng)
     assert strings.gain(found) >= strings.gain(start)
 
@@ -89,7 +89,7 @@ def test_pairs_under_a_limit_keep_to_it_and_gain():
         ]
         all_strings = [(strings.suppressed(one), strings.gain(one)) for one in strings.strings()]
         for limit in (0, 2, 10):
-            found = pair_search._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
+            found = pairs._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
             assert strings.suppressed(found) <= limit
             best = max(gain for suppressed, gain in all_strings if suppressed <= limit)
             shares.append(strings.gain(found) / best)
@@ -106,8 +106,8 @@ def test_the_price_is_the_lowest_that_was_enough(monkeypatch, least):
         self.all.append((price >= least, -price, list(start)))
         return price >= least
 
-    monkeypatch.setattr(pair_search._Found, "at", at)
-    monkeypatch.setattr(pair_search, "_improve_under", lambda instance, cuts, *args: cuts)
+    monkeypatch.setattr(pairs._Found, "at", at)
+    monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
     start = strings.random_string(np.random.default_rng(0))
     _, price = improve_within(strings.instance, start, strings.k, 1, np.random.default_rng(0))
     assert price == min(one for one in tried if one >= least)
@@ -122,8 +122,8 @@ def test_where_no_price_is_enough_the_general_string_is_the_start(monkeypatch):
     def at(self, price, start):
         return self.note(list(start))
 
-    monkeypatch.setattr(pair_search._Found, "at", at)
-    monkeypatch.setattr(pair_search, "_improve_under", lambda instance, cuts, *args: cuts)
+    monkeypatch.setattr(pairs._Found, "at", at)
+    monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
     finest = [np.array(max(strings.cuts(a), key=len)) for a in strings.names]
     assert strings.suppressed(finest) > 0
     (best, *_), _ = improve_within(strings.instance, finest, strings.k, 0, np.random.default_rng(0))

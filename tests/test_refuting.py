@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, tables
 
-from pymoo_anon.algorithms.proofs.stored.layers import _fill, _next, layer_sizes
+from pymoo_anon.algorithms.proofs.stored.proof import _fill, _next, layer_sizes
 from pymoo_anon.engine.refuting import Small, blocks_for, cells_of, order_by_class, small_tuples, split_class, top_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")

@@ -191,6 +191,15 @@ def test_every_chart_has_its_table(made, data):
         assert rows_of(data, name)
 
 
+def test_no_chart_sorts_by_the_order_in_which_its_data_came(data):
+    """The rows of another point would stand where they were first seen."""
+    scales = [(kind, scale) for kind, spec in data["charts"].items() for scale in spec["scales"]]
+    named = [(kind, scale["domain"]) for kind, scale in scales if scale["type"] in ("band", "point", "ordinal")]
+    assert {"sizes", "ladder", "risks", "groups", "bars", "columns"} <= {kind for kind, _ in named}
+    for _, domain in named:
+        assert domain["sort"] == {"op": "min", "field": "place"}
+
+
 def test_claims_and_evidence_are_shown(made):
     tables = read(made).tables
     assert tables["claims"] == [

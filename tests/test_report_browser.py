@@ -132,6 +132,40 @@ def test_at_first_the_release_is_shown_as_the_file_says_it(visit, data, files):
     assert all(page.locator("[data-of] svg").nth(i).is_visible() for i in range(page.locator("[data-of]").count()))
 
 
+DRAWN = """async () => {
+    // The elements with their places; in which order an axis keeps its ticks is not seen.
+    const seen = (svg) => svg.replace(/(clip|gradient_)[0-9]+/g, "$1").split("><").sort().join();
+    const found = [];
+    for (const place of document.querySelectorAll(".chart")) {
+        const name = place.dataset.of;
+        if (name === "front") continue;
+        const fresh = document.createElement("div");
+        fresh.style.width = `${place.clientWidth}px`;
+        document.body.append(fresh);
+        const made = await window.report.embed(fresh, name, place.dataset.chart);
+        await window.report.charts.get(name).runAsync();
+        const views = [window.report.charts.get(name), made.view];
+        const [now, then] = (await Promise.all(views.map((view) => view.toSVG()))).map(seen);
+        const domains = views.map((view) => JSON.stringify(["x", "y"].map((name) => view.scale(name).domain())));
+        found.push([name, now.length > 500 && now === then && domains[0] === domains[1]]);
+        made.finalize();
+        fresh.remove();
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("rows", [[0], [5, 0], [1, 4, 0, 5, 3, CHOSEN], [5, 4, 3, 2, 1, 0, 1]])
+def test_after_any_selections_every_chart_is_as_one_that_is_drawn_anew(visit, data, rows):
+    page = visit()
+    for row in rows:
+        page.evaluate("(row) => window.report.select(row)", row + 1)
+    is_shown(page, data, rows[-1])
+    drawn = page.evaluate(DRAWN)
+    assert len(drawn) > 8
+    assert [name for name, same in drawn if not same] == []
+
+
 def test_a_click_on_a_point_shows_it_in_all_views(visit, data):
     page = visit()
     for row in (4, 0, 5):

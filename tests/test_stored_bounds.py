@@ -10,7 +10,8 @@ from pymoo.optimize import minimize
 from tasks import found, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.stored.covering import _reach, is_covered, is_plainly_covered
+from pymoo_anon.algorithms.proofs.base import tolerance
+from pymoo_anon.algorithms.proofs.stored.covering import _reach, gather, is_covered, is_plainly_covered, write_down
 from pymoo_anon.algorithms.proofs.stored.known import (
     ADDITIVE,
     FIXED,
@@ -18,16 +19,14 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     SQUARES,
     THRESHOLD,
     Evidence,
+    Measures,
     Members,
     Nodes,
     Rules,
+    members_of,
+    scratch_for,
 )
-from pymoo_anon.algorithms.proofs.stored.members import members_of
-from pymoo_anon.algorithms.proofs.stored.node import gather, write_down
-from pymoo_anon.algorithms.proofs.stored.reading import _keep_refuted
-from pymoo_anon.algorithms.proofs.stored.rules import Measures, scratch_for
-from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _lowers_sums, _read_on, settle
-from pymoo_anon.algorithms.proofs.tolerance import tolerance
+from pymoo_anon.algorithms.proofs.stored.union import FINISHED, _keep_refuted, _lowers_sums, _read_on, settle
 from pymoo_anon.engine.refuting import Cells, blocks_for, cells_of
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem

@@ -7,7 +7,7 @@ from tasks import found, invented, sorted_rows
 from test_violating import invented_frame
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.stored.rules import Measures
+from pymoo_anon.algorithms.proofs.stored.known import Measures
 from pymoo_anon.engine.refuting import cells_of
 from pymoo_anon.objectives import (
     ClassificationMetric,

@@ -11,14 +11,13 @@ import pytest
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.strings import plan as plans
+from pymoo_anon.algorithms.proofs.base import tolerance
+from pymoo_anon.algorithms.proofs.strings import instance as instances
 from pymoo_anon.algorithms.proofs.strings import proof as strings
-from pymoo_anon.algorithms.proofs.strings.bounds import completions, longest_path, pair_bound
-from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
-from pymoo_anon.algorithms.proofs.strings.plan import plan
+from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, plan
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.tolerance import tolerance
+from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path, pair_bound
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -364,7 +363,7 @@ def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
 
 def test_little_memory_and_small_tables_find_the_same(monkeypatch):
     """Parts by depth instead of bound, and walks without the first of the three tabled attributes."""
-    monkeypatch.setattr(plans, "_LARGEST_OF_FOUR", 1 << 8)
+    monkeypatch.setattr(instances, "_LARGEST_OF_FOUR", 1 << 8)
     for seed in range(330, 350):
         problem = random_problem(seed)
         proof = StringProof(problem, tolerance(None, problem.n_obj), 1 << 12, np.random.default_rng(0))

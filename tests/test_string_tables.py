@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.strings.bounds import bound_block
-from pymoo_anon.algorithms.proofs.strings.plan import plan
-from pymoo_anon.algorithms.proofs.strings.search import Search
+from pymoo_anon.algorithms.proofs.strings.instance import plan
+from pymoo_anon.algorithms.proofs.strings.proof import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace, _best_price
-from pymoo_anon.algorithms.proofs.strings.tables import add_price
-from pymoo_anon.algorithms.proofs.strings.walk import DONE, FOUND, SPENT, Walk, bound_of
+from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, bound_of
 
 
 def plain_table(strings, fixed, tabled, free, price):

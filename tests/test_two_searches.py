@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from command import FILES, SMALL, search
 
-from pymoo_anon.cli import output
-from pymoo_anon.cli.output import alone
+from pymoo_anon import _files
+from pymoo_anon._files import alone
 
 fcntl = pytest.importorskip("fcntl", reason="the system knows no such locks")
 
 HOLDS = """
 import sys
 from pathlib import Path
-from pymoo_anon.cli.output import alone
+from pymoo_anon._files import alone
 with alone(Path("front")):
     print("held", flush=True)
     sys.stdin.read()
@@ -79,5 +79,5 @@ def test_where_nothing_can_be_locked_nobody_is_kept_out(monkeypatch):
     with monkeypatch.context() as patched, alone(Path("front")):
         patched.setattr(fcntl, "flock", unsupported)
         assert is_free()
-        patched.setattr(output, "fcntl", None)
+        patched.setattr(_files, "fcntl", None)
         assert is_free()

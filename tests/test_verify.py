@@ -92,7 +92,10 @@ def test_a_table_of_stars_is_one_class_unless_it_is_said_to_be_suppressed():
 
 
 class Mine(KAnonymity):
-    """A measure of one's own."""
+    """A measure of one's own that is something else than the one it derives from."""
+
+    def evaluate(self, classes):
+        return 2 * super().evaluate(classes)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ class Mine(KAnonymity):
         (
             (RELEASED, QUASI, [Mine()]),
             ValueError,
-            "measures must be among those of pymoo_anon.objectives, got KAnonymity",
+            "measures must define recount to be counted again, got KAnonymity",
         ),
         (
             (RELEASED, QUASI, [GeneralLossMetric()]),

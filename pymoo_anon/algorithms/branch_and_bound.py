@@ -18,12 +18,11 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.arguments import check_arguments
-from pymoo_anon.algorithms.proofs.base import Proof, gap, share_off
-from pymoo_anon.algorithms.proofs.boxes.proof import BoxProof
+from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
+from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
-from pymoo_anon.algorithms.proofs.tolerance import check_epsilon, tolerance
 from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem

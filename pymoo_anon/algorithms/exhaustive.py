@@ -16,7 +16,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.arguments import check_arguments
+from pymoo_anon.algorithms.common import check_arguments
 from pymoo_anon.fronts.archive import evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 

@@ -24,7 +24,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from pymoo_anon.algorithms.arguments import check_arguments
+from pymoo_anon.algorithms.common import check_arguments
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import BitStringSampling

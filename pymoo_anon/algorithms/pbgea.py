@@ -20,9 +20,13 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.arguments import check_arguments
-from pymoo_anon.algorithms.columns import add_columns, has_own_columns
-from pymoo_anon.algorithms.first_population import check_evaluated, in_type_of_problem
+from pymoo_anon.algorithms.common import (
+    add_columns,
+    check_arguments,
+    check_evaluated,
+    has_own_columns,
+    in_type_of_problem,
+)
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation

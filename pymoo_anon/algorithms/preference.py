@@ -21,9 +21,8 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.arguments import check_arguments
-from pymoo_anon.operators.mutation import PerAttributeBitMutation
-from pymoo_anon.operators.repair import ClosestValidRepair
+from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.operators.mutation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.preference import PreferenceProblem
 

@@ -7,13 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon.cli.names import FILES
-from pymoo_anon.cli.output import put_in_place, tried
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results
 from pymoo_anon.cli.sources import checksum
 from pymoo_anon.cli.wishes import CHOICE
-from pymoo_anon.publishing.choosing import Choice
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.evidence_format import INFINITIES
 
 
@@ -32,7 +32,7 @@ def write_choice(project: Project, results: Results, choice: Choice) -> Path:
         "front": {"rows": len(results.X), "sha256": checksum(project.output / FILES[0])},
     }
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    with tried(project.output, [project.path, *project.inputs.paths], names=[CHOICE]) as temporary:
+    with tried(project.output, [CHOICE], [project.path, *project.inputs.paths]) as temporary:
         (temporary / CHOICE).write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
         (path,) = put_in_place(temporary, project.output, [CHOICE])
     return path

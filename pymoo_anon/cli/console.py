@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
@@ -96,6 +97,13 @@ def said_warnings() -> Iterator[None]:
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         typer.echo(f"Warning: {plain(' '.join(text.split()))}", err=True)
+
+
+def check_free(targets: Sequence[Path], force: bool) -> None:
+    """Refuse to replace what is there unasked."""
+    held = [str(target) for target in targets if os.path.lexists(target)]
+    if held and not force:
+        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place")
 
 
 def count(number: int) -> str:

@@ -13,9 +13,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
-from pymoo_anon.cli.console import clear_errors, standard_output
-from pymoo_anon.cli.output import put_in_place, tried
+from pymoo_anon.cli.console import check_free, clear_errors, standard_output
 from pymoo_anon.cli.tables import columns_of, read_columns
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
@@ -41,8 +41,9 @@ def write_drafts(data: Path, columns: Sequence[str], folder: Path, kind: str, fo
         written = {f"{name}.csv": draft for name, draft in drafts.items() if name not in left_out}
         if not written:
             raise ValueError(f"{data} must have a column that a hierarchy helps; --column names one all the same")
-        _check_names(written, data, folder, force)
-        with tried(folder, [], None, list(written)) as temporary:
+        _check_names(written)
+        with tried(folder, list(written), [data]) as temporary:
+            check_free([folder / name for name in written], force)
             for name, draft in written.items():
                 draft.hierarchy.to_csv(temporary / name)
             paths = put_in_place(temporary, folder, list(written))
@@ -71,9 +72,8 @@ def _useless(draft: Draft, n_rows: int) -> str | None:
     return None
 
 
-def _check_names(names: Iterable[str], data: Path, folder: Path, force: bool) -> None:
-    """Refuse names that no file can have, and files that are there already."""
-    names = list(names)
+def _check_names(names: Iterable[str]) -> None:
+    """Refuse names that no file can have."""
     bad = [
         name.removesuffix(".csv")
         for name in names
@@ -81,12 +81,6 @@ def _check_names(names: Iterable[str], data: Path, folder: Path, force: bool) ->
     ]
     if bad:
         raise ValueError(f"columns must have names that files can have, got {examples(bad)}; --column names the others")
-    targets = [folder / name for name in names]
-    if any(target.exists() and target.samefile(data) for target in targets):
-        raise ValueError(f"output must not be a folder where a draft would replace the table, got {str(folder)!r}")
-    there = [str(target) for target in targets if os.path.lexists(target)]
-    if there and not force:
-        raise ValueError(f"output must be a folder without these files, or --force be given, got {examples(there)}")
 
 
 def _table(drafts: Mapping[str, Draft]) -> Table:

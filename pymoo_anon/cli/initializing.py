@@ -13,19 +13,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.guesses import Guess, guess
-from pymoo_anon.cli.output import put_in_place, tried
 from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
-from pymoo_anon.cli.profiles import Profile, profiles_of
 from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
 from pymoo_anon.cli.sources import Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
+from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
@@ -64,7 +63,7 @@ def initialize(request: Request) -> None:
         with said_warnings():
             profiles, empty = _profiles(reading)
             columns, drafts = _columns(profiles)
-        used = [c.profile for c in columns if c.guess.role in ("quasi-identifier", "sensitive", "label", "person")]
+        used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
             "engine": reading.engine,
@@ -131,31 +130,31 @@ def _columns(profiles: Sequence[Profile]) -> tuple[list[ColumnText], dict[str, s
     """What is written of every column, and the drafts by their path."""
     columns: list[ColumnText] = []
     drafts: dict[str, str] = {}
+    persons: list[str] = []
     for profile, file in zip(profiles, file_names([profile.name for profile in profiles]), strict=True):
-        draft = _draft(profile)
-        persons = any(column.guess.role == "person" for column in columns)
-        guessed = guess(profile, None if draft is None else draft.kind, persons)
-        if guessed.role != "quasi-identifier" or draft is None:
-            columns.append(ColumnText(profile, guessed, None, ""))
+        role, reason, _ = guess_of(profile)
+        if role == "person" and persons:
+            role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
+        persons += [profile.name] if role == "person" else []
+        if role != "quasi-identifier":
+            columns.append(ColumnText(profile, role, reason, None, ""))
+            continue
+        draft = draft_hierarchy(profile.values, profile.counts, name=profile.name) if profile.values else None
+        text = None if draft is None else _draft_text(draft)
+        if draft is None or text is None:
+            why = (
+                f"more than {MOST_VALUES:,} values make no hierarchy"
+                if draft is None
+                else "its values fit into no hierarchy file"
+            )
+            columns.append(ColumnText(profile, "other", f"{reason}, but {why}", None, ""))
             continue
         path = f"{HIERARCHIES}/{file}"
-        text = _draft_text(draft)
-        if text is None:
-            other = Guess("other", f"{guessed.reason}, but its values fit into no hierarchy file")
-            columns.append(ColumnText(profile, other, None, ""))
-            continue
         n_levels = draft.hierarchy.length
         levels = f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
-        columns.append(ColumnText(profile, guessed, path, levels))
+        columns.append(ColumnText(profile, role, reason, path, levels))
         drafts[path] = text
     return columns, drafts
-
-
-def _draft(profile: Profile) -> Draft | None:
-    """The draft of a hierarchy, or None where there are no values or too many."""
-    if not profile.values:
-        return None
-    return draft_hierarchy(profile.values, profile.counts, name=profile.name)
 
 
 def _draft_text(draft: Draft) -> str | None:
@@ -180,13 +179,9 @@ def _relative(source: Source, folder: Path) -> str:
 
 def _write(request: Request, source: Source, files: dict[str, str]) -> None:
     """Write all files or none."""
-    there = [name for name in files if os.path.lexists(request.output / name)]
-    if there and not request.force:
-        raise ValueError(
-            f"{request.output} must not hold what init writes, got {examples(there)}; --force replaces these files"
-        )
     read = [] if source.path is None else [source.path]
-    with tried(request.output, read, None, list(files)) as temporary:
+    with tried(request.output, list(files), read) as temporary:
+        check_free([request.output / name for name in files], request.force)
         for name, text in files.items():
             target = temporary / name
             target.parent.mkdir(exist_ok=True)
@@ -200,14 +195,14 @@ def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None
     for heading in ("column", "role", "reason", "hierarchy"):
         table.add_column(Text(heading), overflow="fold")
     for column in columns:
-        style = "bold red" if column.guess.role == "other" else ""
-        cells = (column.profile.name, column.guess.role, column.guess.reason, column.levels)
+        style = "bold red" if column.role == "other" else ""
+        cells = (column.profile.name, column.role, column.reason, column.levels)
         table.add_row(*(Text(plain(cell), style=style) for cell in cells))
     console.print(table, soft_wrap=False)
     n_drafts = sum(column.hierarchy is not None for column in columns)
     folder = project.parent / HIERARCHIES
     console.print(plain(f"Written: {project}" + (f", {n_drafts} drafts in {folder}" if n_drafts else "")))
-    others = [column.profile.name for column in columns if column.guess.role == "other"]
+    others = [column.profile.name for column in columns if column.role == "other"]
     first = f' Nothing tells what {examples(others)} is: write a role in place of "other".' if others else ""
     console.print(plain(f"Read the roles and the hierarchies.{first} Then type:"))
     console.print(plain(f"  pymoo-anon search {project}"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -19,31 +21,15 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-#: The objectives that --objectives names: module and class in `objectives`, and the role of the column that it reads. k
-#: counts rows where nothing tells whose they are.
-OBJECTIVES: dict[str, tuple[str, str, str | None]] = {
-    "k": ("privacy", "KAnonymity", "person"),
-    "l": ("privacy", "DistinctLDiversity", "sensitive"),
-    "S_k": ("privacy", "SquaredClassSizes", None),
-    "S_l": ("privacy", "SquaredValueCounts", "sensitive"),
-    "entropy-l": ("privacy", "EntropyLDiversity", "sensitive"),
-    "t": ("privacy", "TCloseness", "sensitive"),
-    "alpha": ("privacy", "AlphaDeassociation", "sensitive"),
-    "beta": ("privacy", "BasicBetaLikeness", "sensitive"),
-    "enhanced-beta": ("privacy", "EnhancedBetaLikeness", "sensitive"),
-    "delta": ("privacy", "DeltaDisclosure", "sensitive"),
-    "prosecutor-risk": ("privacy", "ProsecutorRisk", None),
-    "marketer-risk": ("privacy", "MarketerRisk", None),
-    "GLM": ("loss", "GeneralLossMetric", None),
-    "CM": ("loss", "ClassificationMetric", "label"),
-    "NWP": ("loss", "NormalizedWeightedPenalty", None),
-    "NECD": ("loss", "NormalizedClassDispersion", None),
-    "DM": ("loss", "Discernibility", None),
-    "AECS": ("loss", "AverageClassSize", None),
-    "NUE": ("loss", "NonUniformEntropy", None),
-    "precision": ("loss", "Precision", None),
-    "KL": ("loss", "KLDivergence", None),
-}
+#: The measures that --objectives names. Help tells them from their source: to load them takes a second.
+MEASURES = sorted(
+    (
+        short
+        for file in (Path(__file__).parents[1] / "objectives").rglob("*.py")
+        for short in re.findall(r'^    short = "(.+)"$', file.read_text(encoding="utf-8"), re.MULTILINE)
+    ),
+    key=str.casefold,
+)
 
 #: The rules of suppression that stand before a colon in --suppression, and their classes in `table.suppression`.
 SUPPRESSIONS = {"below": "Below", "violating": "Violating"}

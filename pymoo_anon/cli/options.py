@@ -8,17 +8,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.names import OBJECTIVES, SUPPRESSIONS
+from pymoo_anon.cli.names import SUPPRESSIONS
 from pymoo_anon.cli.settings import chosen, number
-from pymoo_anon.objectives import loss, privacy
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives import Constraint, Objective
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table import suppression
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
-
-_MODULES = {"privacy": privacy, "loss": loss}
 
 
 def problem_of(
@@ -61,8 +57,8 @@ class Roles(Protocol):
 def objective(option: str, name: str, table: Roles) -> Objective:
     """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave."""
     short, _, column = name.partition(":")
-    module, kind, role = chosen(option, short, OBJECTIVES)
-    build = getattr(_MODULES[module], kind)
+    kind: Any = chosen(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
+    role = kind.role
     if role is None:
         if column:
             raise ValueError(f"{option}: {short} reads no column, got {name!r}")
@@ -77,7 +73,7 @@ def objective(option: str, name: str, table: Roles) -> Objective:
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"
             )
-    made: Objective = build(*columns)
+    made: Objective = kind(*columns)
     return made
 
 

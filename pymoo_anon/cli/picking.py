@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import number, plain, share
 from pymoo_anon.cli.choice_file import write_choice
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.options import constraint, objective
@@ -19,12 +19,11 @@ from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.wishes import Wish
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.publishing.choosing import Choice, choose
+from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.publishing.evidence import neighbours
 from pymoo_anon.publishing.evidence_format import read_evidence
-from pymoo_anon.publishing.explaining import explain
-from pymoo_anon.publishing.tradeoffs import Step
-from pymoo_anon.publishing.wording import number, share
+from pymoo_anon.publishing.explaining import choose, explain
 from pymoo_anon.table.microdata import Microdata
 
 

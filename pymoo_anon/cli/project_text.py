@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import tomlkit
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.guesses import Guess
-from pymoo_anon.cli.profiles import Profile
 from pymoo_anon.cli.sources import ENGINES
+from pymoo_anon.table.guesses import Profile
 
 # Names that Windows keeps for devices.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -24,9 +23,15 @@ _ROLES = """\
 #   sensitive         nobody should learn it of a person: l-diversity and its like protect it
 #   label             a class that a model is to predict from the release
 #   person            tells whose row it is, where a person has several rows; it is not released
-#   identifier        names a person: it is not released
-#   keep, drop        it is released as it stands, or not at all
+#   identifier, drop  names a person, or is of no use: it is not released
+#   keep              it is released as it stands, and nothing protects it: who knows it of a person may find the row
 #   other             not decided: nothing runs until you write one of the above\
+"""
+
+# What to write in place of "other".
+_TODO = """\
+# Not decided. May others know it of a person? Then write "quasi-identifier", and `hierarchy = ...` for its hierarchy.
+# Must nobody learn it? "sensitive". Does nobody need it? "drop". Only what nobody can know of a person is for "keep".\
 """
 
 
@@ -35,13 +40,15 @@ class ColumnText(NamedTuple):
 
     Attributes:
         profile: What it holds.
-        guess: The role, and why.
+        role: What it is taken for.
+        reason: Why, in one line.
         hierarchy: The path of its draft in the project's folder, or None.
         levels: What the draft is, such as "numbers, 4 levels".
     """
 
     profile: Profile
-    guess: Guess
+    role: str
+    reason: str
     hierarchy: str | None
     levels: str
 
@@ -83,10 +90,13 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
 
 
 def _column_lines(column: ColumnText) -> list[str]:
-    profile, guess = column.profile, column.guess
-    lines = [f"# {plain(profile.name)}: {profile}", f"[columns.{_value(profile.name)}]"]
-    todo = '; write "keep" or "drop", or what it is' if guess.role == "other" else ""
-    lines.append(f"role = {_value(guess.role)}  # {plain(guess.reason)}{todo}")
+    lines = [f"# {plain(column.profile.name)}: {column.profile}"]
+    lines += [_TODO] if column.role == "other" else []
+    # Whatever names a person is proposed to be left out.
+    role = "drop" if column.role == "identifier" else column.role
+    meaning = "an identifier: " if column.role == "identifier" else ""
+    lines.append(f"[columns.{_value(column.profile.name)}]")
+    lines.append(f"role = {_value(role)}  # {meaning}{plain(column.reason)}")
     if column.hierarchy is not None:
         lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
     return [*lines, ""]

@@ -15,20 +15,21 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.choice_file import read_choice
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import FILES, ExitCode
-from pymoo_anon.cli.output import check_free, put_in_place, tried
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import Results, read_results
 from pymoo_anon.cli.sources import Reading, Source, checksum
 from pymoo_anon.cli.tabular import claims_table
 from pymoo_anon.cli.writing import as_text, kind_of, write_table
-from pymoo_anon.publishing.choosing import Choice, choose
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.evidence import evidence
 from pymoo_anon.publishing.evidence_format import write_evidence
+from pymoo_anon.publishing.explaining import choose
 from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 
 
@@ -49,7 +50,7 @@ def run(project: Project, row: int | None, suppressed: str | None, output: Path 
             choice = _choice(project, results, row)
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
-            with tried(target.parent, read, names=names) as temporary:
+            with tried(target.parent, names, read) as temporary:
                 written = temporary / target.name
                 with said_warnings(), busy() as say:
                     made = _written(project, results, choice, suppressed or project.suppressed, written, say)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.choice_file import read_choice
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES
-from pymoo_anon.cli.output import check_free, put_in_place, tried
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
 from pymoo_anon.cli.results import Results, read_results
@@ -54,7 +54,7 @@ def run(project: Project, request: Request) -> None:
         findings = _findings(project, results, chosen)
         read = [project.path, project.release, evidence_of(project.release), *project.inputs.paths]
         read += [project.output / name for name in FILES]
-        with tried(target.parent, read, names=[target.name]) as temporary:
+        with tried(target.parent, [target.name], read) as temporary:
             write_report(
                 temporary / target.name,
                 results.problem,

@@ -13,12 +13,12 @@ import typer
 from rich.console import Console
 
 from pymoo_anon import __version__
+from pymoo_anon._files import alone, put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.data import find_inputs, read_table
-from pymoo_anon.cli.names import ALGORITHMS, JOURNAL, ExitCode
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, ExitCode
 from pymoo_anon.cli.options import problem_of
-from pymoo_anon.cli.output import alone, put_in_place, tried
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.report import front_tables, legend, run_record, sorted_front, write_report
 from pymoo_anon.cli.searching import Found, choose, progress, search, tiny
@@ -34,8 +34,7 @@ def run(settings: Settings) -> None:
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
         read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
-        hierarchies = settings.hierarchies if inputs.paths else None
-        with tried(settings.output, read, hierarchies) as temporary, alone(settings.output):
+        with tried(settings.output, FILES, read) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
             own = {} if settings.project is None else _of_project(settings.project, checksums)
@@ -64,7 +63,7 @@ def run(settings: Settings) -> None:
                 )
                 with said_warnings():
                     write_report(problem, found.res, front, {**record, **own}, temporary)
-                paths = put_in_place(temporary, settings.output)
+                paths = put_in_place(temporary, settings.output, FILES)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         for table in front_tables(problem, front, console.width):

@@ -75,6 +75,12 @@ class Settings:
                 f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
                 f"{self.data!r}, which is no file"
             )
+        folder = self.hierarchies
+        if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
+            raise ValueError(
+                f"output must not be the folder of the hierarchies, got {str(self.output)!r}: the next search would "
+                "read front.csv as a hierarchy; name another folder"
+            )
         self._check_meant(self.data, ("rows",))
 
     def sides(self) -> list[float] | None:

@@ -9,8 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._messages import plain
-from pymoo_anon.publishing.wording import number
+from pymoo_anon._messages import number, plain
 
 _HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.extents import group_extents
+from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.engine.values import sort_by_class
 
 
 class Property:

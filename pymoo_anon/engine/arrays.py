@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The join tree of the distinct tuples, which nothing changes; `joins.join_tree` tells how it is made.
+    """The join tree of the distinct tuples, which nothing changes; `numbering.join_tree` tells how it is made.
 
     Attributes:
         children: (n_joins, 2) int64, the two nodes whose rows each join pairs.

@@ -1,18 +1,264 @@
-"""Grouping of distinct tuples by group maps, one generalization after the other."""
+"""Grouping of distinct tuples by group maps, one generalization after the other: classes, and what they hold."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from pymoo_anon.engine.arrays import named
+from pymoo_anon.engine.arrays import Ints, Numbers32, named
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.layers import nearest_layer, push
 from pymoo_anon.engine.numbering import number_joins, number_pairs, pairs_of_children, take_maps
-from pymoo_anon.engine.values import count_values
 
 # An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
-# over rows are a third faster.
+# over rows and entries are a third faster.
 _U = np.uint64
+
+
+@njit(cache=True, nogil=True)
+def nearest_layer(i, request):  # type: ignore[no-untyped-def]
+    """The layer that generalization i is made of: that of its nearest source that was kept, else the distinct tuples.
+
+    A source of a source is a source: merging its classes gives the same classes, only from more rows.
+
+    Args:
+        i: Number of the generalization.
+        request: `Request`.
+    """
+    if len(request.sources) == 0:
+        return 0
+    source = request.sources[i]
+    while source >= 0 and request.layers[source] == 0:
+        source = request.sources[source]
+    return request.layers[source] if source >= 0 else 0
+
+
+@njit(cache=True, nogil=True)
+def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
+    """Keep classes a to b - 1 of the output as a layer, where there is room for it.
+
+    Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches
+    that are finished, and the layers that are still needed are a stack.
+
+    Args:
+        layer: Number of the layer, one more than that of the layer that these classes were made of.
+        a: The first class in the output.
+        b: One more than the last class.
+        layers: `Layers`, written.
+        entries: `Entries`, written.
+        output: `Output`.
+
+    Returns:
+        The number of the layer, or 0 where there is no room.
+    """
+    first = layers.starts[layer]
+    last = first + b - a
+    if layer + 1 >= len(layers.starts) or last > len(layers.counts):
+        return 0
+    for c in range(len(entries.n_values)):
+        n_entries = output.value_starts[c, b] - output.value_starts[c, a]
+        if entries.starts[c, first] + n_entries > entries.rows.shape[1]:
+            return 0
+    layers.starts[layer + 1] = last
+    for row in range(first, last):
+        # All tuples of a class have the same numbers, so the pair of one of them is the pair of the class.
+        t = _U(output.representatives[_U(a + row - first)])
+        layers.tuples[row] = t
+        layers.left[row] = layers.left[t]
+        layers.right[row] = layers.right[t]
+        layers.counts[row] = output.sizes[_U(a + row - first)]
+    for c in range(len(entries.n_values)):
+        _push_column(c, first, a, b, entries, output)
+    return layer
+
+
+@njit(cache=True, nogil=True)
+def _push_column(c, first, a, b, entries, output):  # type: ignore[no-untyped-def]
+    """Keep the value counts of classes a to b - 1 in column c as those of the rows from `first` on."""
+    starts = output.value_starts[c]
+    begin, end = starts[a], starts[b]
+    to = entries.starts[c, first]
+    entries.values[c, to : to + end - begin] = output.values[c, begin:end]
+    entries.counts[c, to : to + end - begin] = output.value_counts[c, begin:end]
+    rows = entries.rows[c, to : to + end - begin]
+    # The row of an entry is the number of rows that begin after the layer's first entry and not after this one: mark
+    # where they begin, and add up. A loop over each row's few entries would be mispredicted row by row.
+    rows[:] = 0
+    for row in range(1, b - a):
+        entries.starts[c, first + row] = to + starts[a + row] - begin
+        if starts[a + row] < end:
+            rows[starts[a + row] - begin] += 1
+    entries.starts[c, first + b - a] = to + end - begin
+    for e in range(1, len(rows)):
+        rows[e] += rows[e - 1]
+
+
+class Column(NamedTuple):
+    """The value counts of one column in the n rows of a layer.
+
+    Attributes:
+        n_values: Number of distinct values of the column in the table.
+        starts: (n + 1,) int64, where the entries of each row begin.
+        rows: uint32, the row of each entry.
+        values: uint32, the value of each entry.
+        counts: int64, the count of each entry.
+    """
+
+    n_values: int
+    starts: Ints
+    rows: Numbers32
+    values: Numbers32
+    counts: Ints
+
+
+class Counted(NamedTuple):
+    """Where the value counts of classes are written.
+
+    Attributes:
+        starts: At least n_classes + 1 int64. The first element is given and tells where to write.
+        values: int64, one longer than it has room for.
+        counts: int64, one longer than it has room for.
+    """
+
+    starts: Ints
+    values: Ints
+    counts: Ints
+
+
+@njit(cache=True, nogil=True)
+def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
+    """Count the values of every column in the classes of a layer's rows.
+
+    Args:
+        layer: Number of the layer.
+        n_classes: Number of classes.
+        ids: (n_rows,) uint32, the class of every row of the layer.
+        a: Where the classes begin in the output.
+        layers: `Layers`.
+        entries: `Entries`.
+        scratch: `Scratch`.
+        output: `Output`; the value counts are written.
+    """
+    first, last = layers.starts[layer], layers.starts[layer + 1]
+    is_sorted = False
+    for c in range(len(entries.n_values)):
+        column = Column(
+            entries.n_values[c],
+            entries.starts[c, first : last + 1],
+            entries.rows[c],
+            entries.values[c],
+            entries.counts[c],
+        )
+        counted = Counted(output.value_starts[c, a:], output.values[c], output.value_counts[c])
+        if n_classes * column.n_values <= len(scratch.cells):
+            add_values(ids, n_classes, column, scratch.cells, counted)
+            continue
+        if not is_sorted:
+            sort_by_class(ids, last - first, n_classes, scratch.members)
+            is_sorted = True
+        merge_values(n_classes, column, scratch, counted)
+
+
+@njit(cache=True, nogil=True)
+def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
+    """Count the values of each class in a dense histogram, and write down what is not zero.
+
+    Args:
+        ids: (n_rows,) uint32, the class of every row.
+        n_classes: Number of classes.
+        column: `Column`.
+        cells: uint32, at least n_classes * n_values of them, zero before and after.
+        counted: `Counted`.
+    """
+    n_values = column.n_values
+    rows, values, counts = column.rows, column.values, column.counts
+    for e in range(_U(column.starts[0]), _U(column.starts[-1])):
+        cells[ids[rows[e]] * _U(n_values) + values[e]] += np.uint32(counts[e])
+    at = _U(counted.starts[0])
+    # Invariant: what comes before `at` are the positive counts of all cells so far.
+    for c in range(n_classes):
+        for value in range(n_values):
+            count = cells[_U(c * n_values + value)]
+            # Write always and move on if positive: a branch would be mispredicted every other time.
+            counted.values[at] = value
+            counted.counts[at] = count
+            at += _U(count > 0)
+        counted.starts[c + 1] = at
+    cells[: n_classes * n_values] = 0
+
+
+@njit(cache=True, nogil=True)
+def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-untyped-def]
+    """Sort rows by class, by counting.
+
+    Args:
+        class_of: (n_rows,) integer array, the class of every row.
+        n_rows: Number of rows.
+        n_classes: Number of classes, all in 0..n_classes - 1.
+        members: At least n_rows + n_classes + 1 int64, written: first the rows, class after class and ascending in each
+            class, then for each class where it ends among them.
+    """
+    ends = members[n_rows:]
+    ends[: n_classes + 1] = 0
+    for t in range(n_rows):
+        ends[class_of[t] + 1] += 1
+    # Now ends[c + 1] is the size of class c. Added up, ends[c] is where class c begins.
+    for c in range(n_classes):
+        ends[c + 1] += ends[c]
+    # Invariant: ends[c] is where the next row of class c goes. After its last row that is where it ends.
+    for t in range(n_rows):
+        c = class_of[t]
+        members[ends[c]] = t
+        ends[c] += 1
+
+
+@njit(cache=True, nogil=True)
+def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untyped-def]
+    """Count the values of each class row by row, after `sort_by_class`.
+
+    This takes longer than `add_values` and no memory for classes times values.
+
+    Args:
+        n_classes: Number of classes.
+        column: `Column`.
+        scratch: `Scratch`; `members` are the sorted rows, `tally` is zero before and after.
+        counted: `Counted`.
+    """
+    members, ends = scratch.members, scratch.members[len(column.starts) - 1 :]
+    begin, at = 0, counted.starts[0]
+    # Invariant: the rows of class c begin at members[begin], its value counts at `at`.
+    for c in range(n_classes):
+        end = ends[c]
+        if end - begin == 1:
+            # One row: its counts are those of the class.
+            t = members[begin]
+            for e in range(column.starts[t], column.starts[t + 1]):
+                counted.values[at] = column.values[e]
+                counted.counts[at] = column.counts[e]
+                at += 1
+        else:
+            at = _merge_rows(members[begin:end], column, scratch.tally, at, counted)
+        counted.starts[c + 1] = at
+        begin = end
+
+
+@njit(cache=True, nogil=True)
+def _merge_rows(rows, column, tally, at, counted):  # type: ignore[no-untyped-def]
+    """Write the value counts of some rows together from `at` on; returns where they end."""
+    first = at
+    # Invariant: tally holds the counts so far. Its positive values are those from `first` to `at`.
+    for t in rows:
+        for e in range(column.starts[t], column.starts[t + 1]):
+            value = column.values[e]
+            if tally[value] == 0:
+                counted.values[at] = value
+                at += 1
+            tally[value] += column.counts[e]
+    for e in range(first, at):
+        counted.counts[e] = tally[counted.values[e]]
+        tally[counted.values[e]] = 0
+    return at
+
 
 _BEYOND_ALL = np.iinfo(np.int64).max
 

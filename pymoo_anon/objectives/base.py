@@ -1,8 +1,10 @@
-"""What every objective has: a name, a direction, bounds, and a value for each generalization."""
+"""What every objective has: names, a direction, bounds, a value for each generalization, a recount for a release."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import ClassGains
 from pymoo_anon.objectives.constraint import Boundable
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.microdata import Microdata
 
 Values = NDArray[np.float64]
@@ -28,6 +31,9 @@ class Objective(Boundable):
 
     Attributes:
         name: Short name, as it heads a column of a front ("k").
+        short: Name on the command line ("entropy-l"), of letters, digits, `-` and `_`, or None. A class that says it in
+            its own body is registered under it, and built there with the column of its role, or with nothing.
+        role: Role of the column that is read where none is named: "sensitive", "label" or "person"; None reads none.
         words: What a picture calls it ("general loss"), or None for the short name.
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
@@ -38,7 +44,12 @@ class Objective(Boundable):
         bounding: What a proof may conclude from it, a family of `objectives.bounds`, or None.
     """
 
+    #: The measures that have a short name, by it.
+    registered: ClassVar[dict[str, type[Objective]]] = {}
+
     name: str
+    short: str | None = None
+    role: str | None = None
     maximize: bool
     words: str | None = None
     whole: bool = False
@@ -46,6 +57,24 @@ class Objective(Boundable):
     step: float = 1.0
     worst_class: bool = False
     bounding: type[Bounding] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Register a class that says its short name; the same class again, as in a cell that is rerun, replaces it."""
+        super().__init_subclass__(**kwargs)
+        short = vars(cls).get("short")
+        if short is None:
+            return
+        if not isinstance(short, str) or not re.fullmatch(r"[\w-]+", short):
+            raise ValueError(f"short of {cls.__name__} must be of letters, digits, - and _, got {short!r}")
+        if cls.role not in (None, "sensitive", "label", "person"):
+            raise ValueError(f"role of {cls.__name__} must be sensitive, label, person or None, got {cls.role!r}")
+        there = Objective.registered.get(short)
+        if there is not None and (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(
+                f"short of {cls.__name__} must be a name that no other measure has, got {short!r}, which "
+                f"{there.__module__}.{there.__qualname__} has"
+            )
+        Objective.registered[short] = cls
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of each of n generalizations.
@@ -77,6 +106,18 @@ class Objective(Boundable):
         """
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
 
+    def recount(self, recount: Recount) -> float:
+        """The value that a released table has, counted again by pandas alone, as the definition reads.
+
+        It is how a release is checked: nothing of the engine, and none of the ways of `evaluate`. A measure without it
+        is in the claims of a release with what was promised alone. A subclass that changes the value of a measure needs
+        one of its own.
+
+        Args:
+            recount: The classes of the released table, and the rows it was made of.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define recount to be counted again")
+
     def check(self, table: Microdata) -> None:
         """Refuse a table that this objective cannot measure.
 
@@ -91,6 +132,14 @@ class Objective(Boundable):
             tuples: The distinct tuples of the table.
         """
         return -np.inf, np.inf
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """A difference that no two different values of generalizations of a table are below; 0 where none is known.
+
+        Args:
+            tuples: The distinct tuples of the table.
+        """
+        return 1.0 if self.whole else 0.0
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains | None:
         """The minimised loss as what every kept class saves, or None where it has no such form.
@@ -137,6 +186,7 @@ class ColumnObjective(Objective):
     """
 
     column: Hashable
+    role = "sensitive"
 
     def __init__(self, column: Hashable) -> None:
         if column is None or not isinstance(column, Hashable):

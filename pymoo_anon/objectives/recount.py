@@ -12,7 +12,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
-from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
 
 
 class _Missing:
@@ -114,6 +114,11 @@ class Recount:
         """The size of every class that is not marked."""
         return self.cells.n[~self.marked]
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; suppressed rows are one, marked or dropped."""
+        return len(self.kept) + (self.n_suppressed > 0)
+
     @cached_property
     def original(self) -> pd.DataFrame:
         """The distinct combinations of quasi-identifiers of the original."""
@@ -149,6 +154,12 @@ class Recount:
         """Per label of a quasi-identifier, of how many values of the domain it stands."""
         groups = pd.Series(self.generalization.groups[name]).value_counts().sort_index()
         return pd.Series(groups.to_numpy(), index=_index(self.texts[name]))
+
+    def became(self, name: Name, values: Sequence[Any]) -> pd.Series:
+        """The label that each original value of a quasi-identifier became."""
+        given = [None if value is MISSING else value for value in values]
+        _, places = fitted(name, self.hierarchies[name], given)
+        return values_of([self.texts[name][group] for group in self.generalization.groups[name][places]])
 
     def of_labels(self, name: Name) -> pd.Series[int]:
         """How many rows that are not suppressed hold each label of a quasi-identifier."""

@@ -11,7 +11,7 @@ from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.operators.spaces import check_levels, check_strings
+from pymoo_anon.operators.sampling import check_levels, check_strings
 
 Bits = NDArray[np.bool_]
 

@@ -1,4 +1,4 @@
-"""Mutations of generalizations."""
+"""Mutations of generalizations, and the repair of strings that they break."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.problem import Problem
+from pymoo.core.repair import Repair
 from pymoo.core.variable import get
 
 from pymoo_anon.operators.crossover import PartitionCrossover
-from pymoo_anon.operators.spaces import check_levels, check_strings
+from pymoo_anon.operators.sampling import check_levels, check_strings
 from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
@@ -109,3 +110,24 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
         children = self.crossover._do(problem, np.stack([X, immigrants]), random_state=random_state)
         first: NDArray[np.bool_] = children[0]
         return first
+
+
+class ClosestValidRepair(Repair):  # type: ignore[misc]
+    """The valid string nearest by Hamming distance, any of several nearest ones as likely.
+
+    From Lunacek et al. 2006, section 3.2; exact. Strings that are valid stay as they are.
+
+    Raises:
+        TypeError: At the first repair, the problem is no `BitStringProblem`.
+    """
+
+    def _do(
+        self,
+        problem: BitStringProblem,
+        X: NDArray[np.bool_],
+        *args: Any,
+        random_state: np.random.Generator | None = None,
+        **kwargs: Any,
+    ) -> NDArray[np.bool_]:
+        check_strings(problem)
+        return problem.closest(X, random_state)

@@ -12,7 +12,7 @@ from pymoo.core.operator import Operator
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.operators.spaces import check_levels
+from pymoo_anon.operators.sampling import check_levels
 
 Nodes = NDArray[np.int64]
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.problem import Problem
-from pymoo.core.result import Result
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -22,8 +21,9 @@ from pymoo_anon.problems.arguments import (
     checked_constraints,
     checked_objectives,
     free_name,
-    unique_names,
+    measure_names,
 )
+from pymoo_anon.problems.front import Front, front_of, points_of
 from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Generalization
@@ -62,7 +62,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         constraints: Tuple of the constraints.
         suppression: The rule of suppression.
         measured: Tuple of what is measured of every point: the objectives, and those that only constraints bound.
-        objective_names: Tuple of a name for each, unique among them and the quasi-identifiers.
+        names: By measure its name, unique among them and the quasi-identifiers.
+        objective_names: Tuple of the names of the objectives.
         n_unique: Number of distinct points that were evaluated.
         n_threads: Number of threads that share a batch of points.
 
@@ -97,8 +98,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.measured = self._measures()
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
-        self._names = dict(zip(named, unique_names(named, table), strict=True))
-        self.objective_names = tuple(self._names[objective] for objective in self.objectives)
+        self.names = measure_names(named, table.quasi_identifiers)
+        self.objective_names = tuple(self.names[objective] for objective in self.objectives)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = Memory(len(self.measured) + 1)
@@ -223,11 +224,23 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         values: Matrix = np.asarray(F, dtype=float) * self._signs + 0.0
         return values
 
-    def to_frame(self, res: Result) -> pd.DataFrame:
+    def front(self, res: Any) -> Front:
+        """What a search found, as one object: the points that satisfy all constraints, with all that is known of them.
+
+        Args:
+            res: What `minimize` returned, an (n, n_var) array of points, or a Front.
+
+        Raises:
+            TypeError: `res` is none of these.
+            ValueError: A point is not valid.
+        """
+        return front_of(self, res)
+
+    def to_frame(self, res: Any) -> pd.DataFrame:
         """The front that was found, as a table.
 
         Args:
-            res: What `minimize` returned.
+            res: What `minimize` returned, or an (n, n_var) array of points.
 
         Returns:
             One row per row of `res.X`, in the same order: one column per quasi-identifier with its level or its number
@@ -235,15 +248,33 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             `suppressed`, the number of suppressed tuples. A problem with constraints adds `feasible`, whether the row
             satisfies them all: some algorithms return rows that do not, such as pymoo's RVEA.
         """
-        X = self.checked(np.empty((0, self.n_var), dtype=self.vtype) if res.X is None else np.atleast_2d(res.X))
-        values = self._memory.recall(X, self._measure)
-        frame = self._variables_frame(X)
-        for measure, own in zip(self.measured, values.T[:-1], strict=True):
-            frame[self._names[measure]] = own.astype(np.int64) if measure.whole else own
-        frame[free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
+        X = points_of(self, res)
+        frame = self.describe(X)
         if self.constraints:
-            frame[free_name("feasible", frame.columns)] = self._minimised(values)[1].max(axis=1) <= 0
+            frame[free_name("feasible", frame.columns)] = self.minimised(self.measure(X))[1].max(axis=1) <= 0
         return frame
+
+    def describe(self, X: NDArray[Any]) -> pd.DataFrame:
+        """What `to_frame` says of valid points, whether they are feasible or not.
+
+        Args:
+            X: (n, n_var) array.
+        """
+        frame, values = self._variables_frame(X), self.measure(X)
+        for measure, own in zip(self.measured, values.T[:-1], strict=True):
+            frame[self.names[measure]] = own.astype(np.int64) if measure.whole else own
+        frame[free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
+        return frame
+
+    def measure(self, X: NDArray[Any]) -> Matrix:
+        """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last.
+
+        Points that were evaluated before are remembered.
+
+        Args:
+            X: (n, n_var) array.
+        """
+        return self._memory.recall(X, self._measure)
 
     def recall(self, X: NDArray[Any], visit: Visit) -> tuple[Matrix, Matrix]:
         """F and G of valid points through the memory, with a look at their equivalence classes.
@@ -258,7 +289,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         values = self._measure(X, visit)
         new = ~self._memory.holds(X)
-        return self._minimised(self._memory.recall(X, lambda _: values[new]))
+        return self.minimised(self._memory.recall(X, lambda _: values[new]))
 
     def study(self, X: NDArray[Any], lesson: Callable[[EquivalenceClasses], T]) -> list[T]:
         """Evaluate valid points, which the memory then holds, and look at the equivalence classes of each.
@@ -288,7 +319,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         Returns:
             (n, n_obj) float array of minimised values.
         """
-        return self._minimised(self._measure(X))[0]
+        return self.minimised(self._measure(X))[0]
 
     def compute_feasible(self, X: NDArray[Any]) -> tuple[NDArray[Any], Matrix]:
         """Those of valid points that satisfy all constraints, and their F, without reading or filling the memory.
@@ -299,12 +330,12 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         Returns:
             (m, n_var) array and (m, n_obj) float array of minimised values.
         """
-        F, G = self._minimised(self._measure(X))
+        F, G = self.minimised(self._measure(X))
         feasible = (G <= 0).all(axis=1)
         return X[feasible], F[feasible]
 
-    def _minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
-        """F and G of measured values with their natural signs."""
+    def minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
+        """(n, n_obj) F and (n, n_ieq_constr) G of measured values, as `measure` gives them."""
         # Their numbers are counted here: `ConstraintsAsObjective` of pymoo changes n_obj and n_ieq_constr.
         F = values[:, : len(self.objectives)] * self._signs
         G = np.empty((len(values), len(self.constraints) + (self._limit is not None)))
@@ -364,7 +395,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         # pymoo hands over one point at a time where `elementwise` is set.
         points = self.checked(np.atleast_2d(X) if self.elementwise else X)
-        out["F"], out["G"] = self._minimised(self._memory.recall(points, self._measure))
+        out["F"], out["G"] = self.minimised(self._memory.recall(points, self._measure))
 
     def checked(self, X: ArrayLike) -> NDArray[Any]:
         """Points as an (n, n_var) array of the search space's own dtype.

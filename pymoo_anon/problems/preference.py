@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from pymoo.core.result import Result
 
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy import KAnonymity
@@ -111,17 +110,24 @@ class PreferenceProblem(BitStringProblem):
         values[..., -1] = self.k - values[..., -1]
         return values
 
-    def to_frame(self, res: Result) -> pd.DataFrame:
-        """The front that was found, as a table.
+    def describe(self, X: NDArray[np.bool_]) -> pd.DataFrame:
+        """What `to_frame` says of strings.
 
         Args:
-            res: What `minimize` returned.
+            X: (n, n_var) Boolean array.
 
         Returns:
-            One row per row of `res.X`, in the same order: the number of groups of every quasi-identifier, then k, NWP,
-            NECD and, per preferred point, the achievement and the preference deviation.
+            A row per string: the number of groups of every quasi-identifier, then k, NWP, NECD and, per preferred
+            point, the achievement and the preference deviation.
         """
-        return self._described(np.empty((0, self.n_var), dtype=bool) if res.X is None else np.atleast_2d(res.X))
+        frame, values = self._variables_frame(X), self.measures(X)
+        loss, bias, k = (self.names[measure] for measure in self.measured)
+        frame[k] = values[:, 2].astype(np.int64)
+        frame[loss], frame[bias] = values[:, 0], values[:, 1]
+        for point, (achievement, deviation) in zip(self._preferred, self._names_of_points(), strict=True):
+            frame[achievement] = point.achieved(values[:, :2])
+            frame[deviation] = point.deviation(values[:, :2])
+        return frame
 
     def picks(self, X: NDArray[np.bool_]) -> pd.DataFrame:
         """The solution of every preferred point among strings (Dewri et al. 2009, section 5.3).
@@ -140,8 +146,8 @@ class PreferenceProblem(BitStringProblem):
             TypeError: X is not Boolean.
             ValueError: X has another shape, or is no cut where there is a taxonomy.
         """
-        frame = self._described(X)
-        loss, bias, k = (self._names[measure] for measure in self.measured)
+        frame = self.describe(X)
+        loss, bias, k = (self.names[measure] for measure in self.measured)
         feasible = frame[frame[k] >= self.k]
         found = []
         for number, names in enumerate(self._names_of_points()):
@@ -165,26 +171,15 @@ class PreferenceProblem(BitStringProblem):
         """NWP, NECD and k: achievements are computed from the first two, however many preferred points there are."""
         return self._preferred[0].loss, self._preferred[0].bias, self.objectives[-1]
 
-    def _minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
+    def minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
         """Achievements and k_pref - k, from NWP, NECD and k. There are no constraints."""
         achievements = [point.achieved(values[:, :2]) for point in self._preferred]
         return np.column_stack([*achievements, self.k - values[:, 2]]), np.empty((len(values), 0))
-
-    def _described(self, X: NDArray[np.bool_]) -> pd.DataFrame:
-        """What `to_frame` tells of strings."""
-        frame, values = self._variables_frame(X), self.measures(X)
-        loss, bias, k = (self._names[measure] for measure in self.measured)
-        frame[k] = values[:, 2].astype(np.int64)
-        frame[loss], frame[bias] = values[:, 0], values[:, 1]
-        for point, (achievement, deviation) in zip(self._preferred, self._names_of_points(), strict=True):
-            frame[achievement] = point.achieved(values[:, :2])
-            frame[deviation] = point.deviation(values[:, :2])
-        return frame
 
     def _names_of_points(self) -> list[tuple[str, str]]:
         """The columns of achievement and deviation, for each preferred point."""
         taken = self.table.quasi_identifiers
         return [
-            (self._names[point], free_name(point.name.replace("achievement", "deviation"), taken))
+            (self.names[point], free_name(point.name.replace("achievement", "deviation"), taken))
             for point in self._preferred
         ]

@@ -1,29 +1,26 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
-from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
+from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, neighbours
 from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
-from pymoo_anon.publishing.explaining import Explanation, explain
+from pymoo_anon.publishing.explaining import Explanation, choose, explain
 from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.report.subject import Findings
 from pymoo_anon.publishing.report.writing import write_report
-from pymoo_anon.publishing.tradeoffs import Step
 from pymoo_anon.publishing.verify import verify
 
 __all__ = [
-    "Choice",
     "Explanation",
     "Findings",
     "RecountError",
     "Release",
-    "Step",
     "choose",
+    "codebook",
     "evidence",
     "explain",
     "neighbours",
     "read_evidence",
     "release",
-    "risk_at_most",
     "verify",
     "write_evidence",
     "write_report",

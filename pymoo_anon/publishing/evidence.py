@@ -17,13 +17,12 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.arguments import column_name, measure_names, safe_repr, short_name
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.choosing import Choice
+from pymoo_anon.problems.tradeoffs import Step, next_steps
 from pymoo_anon.publishing.evidence_format import FORMAT, INFINITIES, VERSION, check_content
-from pymoo_anon.publishing.members import Members
-from pymoo_anon.publishing.tradeoffs import Step, next_steps
-from pymoo_anon.publishing.wording import column_name, measure_names, safe_repr, short_name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
@@ -63,7 +62,7 @@ def evidence(
     Raises:
         ValueError: An argument is not what it has to be, or the choice is none of the points.
     """
-    members = Members(problem, res)
+    front = problem.front(res)
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -74,10 +73,10 @@ def evidence(
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
         "checksums": _checksums(checksums),
-        "chosen": _chosen(problem, members, choice),
+        "chosen": _chosen(problem, front, choice),
         "suppressed": {"rows": choice.n_suppressed, "of": problem.table.n_rows, "how": suppressed},
         "claims": _claims(problem, claims),
-        "front": _front(problem, members),
+        "front": _front(problem, front),
     }
     check_content(content, "evidence")
     return content
@@ -177,14 +176,14 @@ def _software() -> dict[str, Any]:
     }
 
 
-def _chosen(problem: AnonymizationProblem, members: Members, choice: Choice) -> dict[str, Any]:
+def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict[str, Any]:
     """The chosen point: its place in the front, and what it does to every quasi-identifier."""
     n_groups = problem.decode(np.array(choice.x)).n_groups
     levels: list[int | None] = [None] * len(n_groups)
     if isinstance(problem, LatticeProblem):
         levels = list(choice.x)
     return {
-        "place": members.place_of(choice.row, choice.x),
+        "place": front.place_of(choice),
         "reason": choice.reason,
         "quasi_identifiers": [
             {"name": column_name(name), "level": level, "n_groups": n}
@@ -221,8 +220,8 @@ def _with_column(measure: Objective) -> str:
     return f"{measure.name} of {measure.column}"
 
 
-def _front(problem: AnonymizationProblem, members: Members) -> list[dict[str, Any]]:
-    values = np.column_stack([members.values(measure) for measure in problem.measured])
+def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
+    values = np.column_stack([front.values(measure) for measure in problem.measured])
     whole = [measure.whole for measure in problem.measured]
     return [
         {
@@ -230,9 +229,7 @@ def _front(problem: AnonymizationProblem, members: Members) -> list[dict[str, An
             "values": [_plain(value, integer) for value, integer in zip(own, whole, strict=True)],
             "suppressed": n,
         }
-        for x, own, n in zip(
-            members.X[members.rows].tolist(), values.tolist(), members.n_suppressed.tolist(), strict=True
-        )
+        for x, own, n in zip(front.X.tolist(), values.tolist(), front.n_suppressed.tolist(), strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pymoo_anon._files import replaced
 from pymoo_anon._messages import examples, plain
 
 #: What the file says that it is.
@@ -128,13 +129,8 @@ def write_evidence(path: str | os.PathLike[str], content: Mapping[str, Any]) -> 
         OSError: The file cannot be written.
     """
     check_content(content, "content")
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with replaced(path) as temporary:
         temporary.write_text(_text(content), encoding="utf-8", errors="backslashreplace", newline="\n")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_evidence(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -12,14 +12,13 @@ from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.publishing.loss_recounts import LOSSES
-from pymoo_anon.publishing.privacy_recounts import PRIVACY
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import names_of
 
-_RECOUNTS = {**PRIVACY, **LOSSES}
+# What a subclass may say anew of a measure without another value.
+_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
 
 # Sums of floats in another order differ in their last digits.
 _TOLERANCE = 1e-9
@@ -56,7 +55,7 @@ def verify(
     Raises:
         TypeError: `frame` is no frame, or a measure is none.
         KeyError: The frame lacks a column.
-        ValueError: The frame has no row, a measure is not known here, or needs an argument that was not given.
+        ValueError: The frame has no row, a measure has no recount, or needs an argument that was not given.
 
     >>> from pymoo_anon.objectives.privacy.identity import KAnonymity
     >>> released = pd.DataFrame({"age": ["20–29", "20–29", "30–39"], "sex": ["F", "F", "*"]})
@@ -92,18 +91,24 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
             raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
     unknown = [objective for objective in objectives if not is_known(objective)]
     if unknown:
-        raise ValueError(f"measures must be among those of pymoo_anon.objectives, got {examples(unknown)}")
+        raise ValueError(f"measures must define recount to be counted again, got {examples(unknown)}")
     return objectives
 
 
 def is_known(objective: Objective) -> bool:
-    """Whether an objective can be counted again: it is one of this package's, and not one that derives from them."""
-    return type(objective) in _RECOUNTS
+    """Whether an objective can be counted again: no class that derives from that with the recount changes the value."""
+    for kind in type(objective).__mro__:
+        if "recount" in vars(kind):
+            break
+        said = {name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))}
+        if said - _WORDS:
+            return False
+    return kind is not Objective
 
 
 def recounted(recount: Recount, objective: Objective) -> float:
     """The value of an objective, whole where all of its values are."""
-    value = _RECOUNTS[type(objective)](recount, objective)
+    value = objective.recount(recount)
     return int(value) if objective.whole else float(value)
 
 

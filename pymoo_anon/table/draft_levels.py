@@ -181,6 +181,13 @@ _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", r
 # Eight digits are a date only where they can be one of a person's life.
 _YEARS = range(1850, 2101)
 
+# How dates are written, and where year, month and day stand then.
+_ORDERS = {
+    "year, month, day": (_YEAR_FIRST, (1, 3, 4)),
+    "day, month, year": (_TWO_ORDERS, (4, 3, 1)),
+    "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
+}
+
 #: The levels above the days, from fine to general.
 LEVELS: dict[str, Callable[[date], str]] = {
     "day": str,
@@ -193,6 +200,14 @@ LEVELS: dict[str, Callable[[date], str]] = {
 
 class AmbiguousDates(ValueError):  # noqa: N818
     """Dates of which it cannot be told whether the day or the month comes first."""
+
+
+def looks_like_a_date(value: Any) -> bool:
+    """Whether a value is a date or a moment, or a text or number that is written like one."""
+    if day_of(value) is not None:
+        return True
+    text = _text(value)
+    return any(_found(pattern, text, places) is not None for pattern, places in _ORDERS.values())
 
 
 def draft_dates(values: Sequence[Any]) -> Draft:
@@ -232,12 +247,8 @@ def _filled_years(days: list[date]) -> list[date]:
 
 def _read(values: Sequence[Any]) -> tuple[list[date], str]:
     """The days that values name, and what their spelling is called."""
-    texts = [f"{value:.0f}" if is_number(value) and value == value // 1 else str(value) for value in values]
-    orders = {
-        "year, month, day": [_found(_YEAR_FIRST, text, (1, 3, 4)) for text in texts],
-        "day, month, year": [_found(_TWO_ORDERS, text, (4, 3, 1)) for text in texts],
-        "month, day, year": [_found(_TWO_ORDERS, text, (4, 1, 3)) for text in texts],
-    }
+    texts = [_text(value) for value in values]
+    orders = {name: [_found(pattern, text, places) for text in texts] for name, (pattern, places) in _ORDERS.items()}
     whole = {name: [day for day in days if day is not None] for name, days in orders.items() if None not in days}
     if not whole:
         unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
@@ -250,6 +261,11 @@ def _read(values: Sequence[Any]) -> tuple[list[date], str]:
             "written like 2021-03-05 they would"
         )
     return days, f"dates ({name})"
+
+
+def _text(value: Any) -> str:
+    """A value as text; a whole number has no places."""
+    return f"{value:.0f}" if is_number(value) and value == value // 1 else str(value)
 
 
 def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:

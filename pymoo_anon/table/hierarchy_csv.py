@@ -14,6 +14,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pymoo_anon._files import replaced
 from pymoo_anon._messages import examples
 from pymoo_anon.table.delimited import decoded, rows_of
 from pymoo_anon.table.domain_values import ROOT
@@ -77,13 +78,8 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
         )
     if path is None:
         return text
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
     return None
 
 

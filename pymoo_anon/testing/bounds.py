@@ -1,4 +1,4 @@
-"""The contract of bounds: what a family says of a node holds of every node that generalizes or specializes it."""
+"""The contracts of what a measure tells proofs: bounds of nodes, and what every kept class saves."""
 
 from __future__ import annotations
 
@@ -15,20 +15,25 @@ from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Kind, suppressible
+from pymoo_anon.objectives.bounds.sums import ClassGains
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.suppression import Violating
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import AtMost, Below, Violating
 from pymoo_anon.testing.tables import quiet_lattice
-from pymoo_anon.testing.telling import ContractError, called, shown, slack
+from pymoo_anon.testing.telling import ContractError, called, first_difference, slack, typed
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Values = NDArray[np.float64]
 
-
 # The front of a larger lattice takes long to find without bounds.
 _MOST_PROVEN = 1000
+
+# So many strings are looked at, beside the two ends.
+_STRINGS = 8
 
 
 @dataclass
@@ -69,7 +74,7 @@ class Known:
         """Refuse a bound that does not hold."""
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])
-            source = "" if node is None else f"; the bound is from x = {shown(self.X[node])}"
+            source = "" if node is None else f"; the bound is from x = {typed(self.X[node])}"
             raise ContractError(
                 f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
                 f"{bounds[row]}, {self.at(row)}{source}"
@@ -303,7 +308,7 @@ def _check_surely_suppressed(known: Known, floors: Values) -> None:
                     raise ContractError(
                         f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
                         f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
-                        f"at x = {shown(known.X[node])}, got {int(gone[of])}, {known.at(int(row))}"
+                        f"at x = {typed(known.X[node])}, got {int(gone[of])}, {known.at(int(row))}"
                     )
 
 
@@ -323,7 +328,7 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
         if not np.array_equal(found, exact):
             raise ContractError(
                 f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "
-                f"got {shown(found)} and not {shown(exact)}"
+                f"got {typed(found)} and not {typed(exact)}"
             )
 
 
@@ -332,3 +337,50 @@ def _partners(objective: Objective) -> Iterator[Objective]:
     for partner, unlike in ((GeneralLossMetric(), NormalizedWeightedPenalty), (KAnonymity(), KAnonymity)):
         if partner != objective and not isinstance(objective, unlike):
             yield partner
+
+
+def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:
+    """Check that a loss is that of suppressing everything less what the kept classes gain, where it says so."""
+    if all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
+        return
+    for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
+        problem = BitStringProblem(table, [objective], rule)
+        X = np.concatenate([problem.sample(_STRINGS, rng), np.array([[False], [True]]).repeat(problem.n_var, axis=1)])
+        F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
+        for x, (f,) in zip(X, F, strict=True):
+            expected = called(
+                f"class_gains of {objective!r} must tell what classes save",
+                _loss,
+                objective,
+                problem,
+                x,
+            )
+            if expected is not None and first_difference([expected], [f], exact=False) is not None:
+                raise ContractError(
+                    f"class_gains of {objective!r} must add up to the minimised value {f}, got {expected}, under "
+                    f"{rule!r} at x = {typed(x)}"
+                )
+
+
+def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> float | None:
+    """The minimised loss of one string as its gains have it, or None where there are none."""
+    tuples = problem.table.tuples
+    (maps,), _ = problem.group_maps(x[np.newaxis])
+    spans = []
+    for a, b in zip(tuples.offsets[:-1], tuples.offsets[1:], strict=True):
+        firsts = np.flatnonzero(np.diff(maps[a:b], prepend=-1))
+        spans.append(np.stack([firsts, np.append(firsts[1:], b - a)], axis=1).astype(np.int64))
+    gains: ClassGains | None = objective.class_gains(tuples, spans)
+    if gains is None:
+        return None
+    classes = problem.equivalence_classes(x)
+    groups = maps[tuples.offsets[:-1] + tuples.codes[classes.representatives]]
+    mass = classes.sizes.astype(float)
+    if gains.labels is not None:
+        labels = np.zeros((len(mass), gains.labels.shape[1]))
+        assert classes.class_of is not None
+        np.add.at(labels, classes.class_of[0], gains.labels)
+        mass = labels.max(axis=1)
+    worths = sum(own[groups[:, a]] for a, own in enumerate(gains.worths))
+    saved = mass * (gains.flat + worths) - gains.square * classes.sizes.astype(float) ** 2
+    return float(gains.most - saved[classes.kept].sum())

@@ -19,10 +19,9 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.testing.bounds import check_bounds, check_proof
-from pymoo_anon.testing.gains import check_gains
-from pymoo_anon.testing.tables import parts_of, quiet_lattice, random_tables, shuffled, some_nodes, some_rules
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, shown, slack
+from pymoo_anon.testing.bounds import check_bounds, check_gains, check_proof
+from pymoo_anon.testing.tables import quiet_lattice, random_tables, shuffled, small_parts, some_nodes, some_rules
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
 Values = NDArray[np.float64]
 
@@ -52,8 +51,8 @@ class Case:
         """Where something was found, for a person to follow."""
         own = self.classes[row]
         return (
-            f"at x = {shown(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {shown(own.sizes)} "
-            f"and kept {shown(own.kept)}"
+            f"at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {typed(own.sizes)} "
+            f"and kept {typed(own.kept)}"
         )
 
 
@@ -120,7 +119,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
     """The tables, of which the objective can measure the first."""
-    tables = parts_of(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
+    tables = small_parts(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
     one = next(tables)
     try:
         objective.check(one)
@@ -205,13 +204,13 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
     for array, earlier in zip(arrays, before, strict=True):
         if not np.array_equal(array, earlier):
             raise ContractError(
-                f"evaluate of {objective!r} must not change the arrays of its classes, got {shown(array)} where "
-                f"{shown(earlier)} was"
+                f"evaluate of {objective!r} must not change the arrays of its classes, got {typed(array)} where "
+                f"{typed(earlier)} was"
             )
     if np.isnan(values).any():
         raise ContractError(
             f"evaluate of {objective!r} must give a number, got nan for classes of sizes "
-            f"{shown(classes[int(np.flatnonzero(np.isnan(values))[0])].sizes)}"
+            f"{typed(classes[int(np.flatnonzero(np.isnan(values))[0])].sizes)}"
         )
     return values
 

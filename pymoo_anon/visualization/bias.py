@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from pymoo_anon.comparison.alignment import align
-from pymoo_anon.comparison.vectors import PropertyVector
+from pymoo_anon.comparison.vectors import PropertyVector, align
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
 
 Values = NDArray[np.float64]

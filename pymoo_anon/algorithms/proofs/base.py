@@ -1,17 +1,76 @@
-"""What branch and bound asks of a proof, whatever the search space is."""
+"""What branch and bound asks of a proof: how far off a front may stay, and what is common to all search spaces."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.tolerance import Tolerance
-from pymoo_anon.fronts.archive import merge_front
+from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
+from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tolerance:
+    """What a point of the front may be worse than a point that it stands for, objective by objective.
+
+    A member m stands for a point with the values v, minimised, where m <= v + absolute + relative * |v| in every
+    objective.
+
+    Attributes:
+        absolute: (n_obj,) float array, in units of the objectives; 0 for none.
+        relative: (n_obj,) float array of shares below 1; 0 for none.
+        leeway: (n_obj,) float array: by what share of a value a bound may be below it by rounding, where no tolerance
+            is and no other value lies between. Members are not asked to be that good.
+    """
+
+    absolute: Matrix
+    relative: Matrix
+    leeway: Matrix | float = field(default=0.0, repr=False)
+
+    def widened(self, values: Matrix) -> Matrix:
+        """(n, n_obj) float array: what members may be at most to stand for points of these values."""
+        finite = np.where(np.isfinite(values), values, 0.0)
+        wide: Matrix = values + self.absolute + self.relative * np.abs(finite)
+        return wide
+
+
+def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
+    """The tolerance that an argument asks for.
+
+    >>> tolerance([0, "5%"], 2)
+    Tolerance(absolute=array([0., 0.]), relative=array([0.  , 0.05]))
+    """
+    given = [0.0 if epsilon is None else epsilon] if np.ndim(epsilon) == 0 else list(epsilon)
+    if len(given) not in (1, n_obj):
+        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {len(given)}")
+    absolute, relative = np.array([_sides(one, epsilon) for one in given], dtype=float).T
+    return Tolerance(np.broadcast_to(absolute, n_obj).copy(), np.broadcast_to(relative, n_obj).copy())
+
+
+def check_epsilon(epsilon: Any) -> None:
+    """Refuse an `epsilon` that fits no number of objectives."""
+    tolerance(epsilon, np.size(epsilon))
+
+
+def _sides(one: Any, given: Any) -> tuple[float, float]:
+    """The absolute and the relative tolerance of one objective."""
+    share = isinstance(one, str) and one.endswith("%")
+    try:
+        size = float(one[:-1]) / 100 if share else float("nan" if isinstance(one, str | bool) else one)
+    except (TypeError, ValueError):
+        size = float("nan")
+    if not 0 <= size < (1 if share else np.inf):
+        raise ValueError(
+            f'epsilon must be a number that is not negative, a share such as "5%", or one per objective, got {given!r}'
+        )
+    return (0.0, size) if share else (size, 0.0)
 
 
 class Proof(ABC):
@@ -135,3 +194,53 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
             shares = np.where(worse > 0, worse / np.abs(F), 0.0)
         share = max(share, float(shares.max(axis=1).min(initial=np.inf)))
     return share
+
+
+def least_values(problem: LatticeProblem) -> Matrix:
+    """(n_measures,) float array: the least minimised values that the measures of a problem can have."""
+    ranges = np.array([measure.value_range(problem.table.tuples) for measure in problem.measured])
+    least: Matrix = np.where([measure.maximize for measure in problem.measured], -ranges[:, 1], ranges[:, 0])
+    return least
+
+
+class LatticeProof(Proof):
+    """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
+
+    Args:
+        problem: The problem.
+        tolerance: How far the front may stay off.
+        max_bytes: Memory that what is known of open nodes may take.
+        random_state: Draws what is random.
+
+    Attributes:
+        maximize: (n_obj,) Boolean array.
+    """
+
+    def __init__(
+        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
+    ) -> None:
+        families = [(objective.bounding or Bounding)(objective) for objective in problem.objectives]
+        leeway = np.array([family.leeway(problem.table.tuples) for family in families])
+        super().__init__(problem, replace(tolerance, leeway=leeway), max_bytes, random_state)
+        self.maximize = np.array([objective.maximize for objective in problem.objectives])
+        self._boxes: BoxArchive | None = None
+        if tolerance.absolute.all():
+            # On the grid of the natural values.
+            self._boxes = BoxArchive(tolerance.absolute, self.maximize.tolist())
+
+    @classmethod
+    def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
+        """Refuse a problem whose objectives state no bounds."""
+        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
+        if without:
+            raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
+
+    def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
+        """Take evaluated nodes into the front, or into its boxes."""
+        if self._boxes is None:
+            super().take(X, F, G)
+            return
+        self._visited.append(X)
+        self._boxes.add(evaluated(X, F, G))
+        if len(self._boxes):
+            self.X, self.F = self._boxes.get("X"), self._boxes.F

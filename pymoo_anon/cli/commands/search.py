@@ -9,7 +9,7 @@ import typer
 
 from pymoo_anon.cli.console import clear_errors, said_warnings
 from pymoo_anon.cli.interrupt import modules_are_loaded
-from pymoo_anon.cli.names import ALGORITHMS, FILES, OBJECTIVES
+from pymoo_anon.cli.names import ALGORITHMS, FILES, MEASURES
 from pymoo_anon.cli.settings import Settings, of_project
 from pymoo_anon.cli.sources import ENGINES
 
@@ -70,7 +70,7 @@ _Objectives = Annotated[
     str | None,
     typer.Option(
         metavar="NAME,NAME,...",
-        help=f"Among {', '.join(OBJECTIVES)}. l:NAME reads another column than the sensitive one, CM:NAME than "
+        help=f"Among {', '.join(MEASURES)}. l:NAME reads another column than the sensitive one, CM:NAME than "
         "the label.",
         show_default="k,l,GLM or, without a sensitive column, k,GLM",
         rich_help_panel=_GOALS,

@@ -32,7 +32,12 @@ class AdditiveLoss(Bounding):
         """The cost of each attribute if nothing is suppressed, and a little less."""
         terms: Values = self.measure.attribute_terms(tuples, maps)
         # So little that the rounding of their sum, in whatever order, leads to no more than the value itself.
-        return terms - np.abs(terms) * (len(tuples.domain_sizes) + 2) * 2.0**-51
+        return terms - np.abs(terms) * _rounding(tuples)
+
+    def leeway(self, tuples: DistinctTuples) -> float:
+        """Twice of what is taken off, where the measure's values are farther apart than that."""
+        share, most = 2 * _rounding(tuples), max(map(abs, self.measure.value_range(tuples)))
+        return share if self.measure.spacing(tuples) > 4 * share * most else 0.0
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """What suppression adds at least: tuples that are gone lose all that they have not lost yet.
@@ -49,6 +54,11 @@ class AdditiveLoss(Bounding):
         """(n, n_codes) float array: what a suppressed tuple loses by each of its domain values, beyond its floors."""
         left: Values = self.measure.left_by_value(tuples, maps)
         return left
+
+
+def _rounding(tuples: DistinctTuples) -> float:
+    """More than the share by which a sum over the attributes can be off, in whatever order it is taken."""
+    return float((len(tuples.domain_sizes) + 2) * 2.0**-51)
 
 
 class RisingLoss(Bounding):

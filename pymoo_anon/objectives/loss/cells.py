@@ -9,16 +9,17 @@ from math import lcm
 from operator import mul
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator
-from pymoo_anon.table.domain_values import meant
+from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.table.domain_values import Name, meant
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -54,11 +55,11 @@ class _CellObjective(Objective):
 
 
 class GeneralLossMetric(_CellObjective):
-    """GLM, the general loss metric: a sum over all cells of the quasi-identifiers (Iyengar 2002).
+    """GLM, the general loss metric: the sum over cells of (values in the group - 1) / (values in the domain - 1).
 
-    A cell costs (values in its group - 1) / (values in the domain - 1), a suppressed one 1. From 0 to rows times
-    quasi-identifiers, not normalised (Dewri et al. 2010, section 7); lower is better. Cells are added up in whole
-    numbers over one denominator, so that a value is the float next to the exact one.
+    A suppressed cell costs 1 (Iyengar 2002). From 0 to rows times quasi-identifiers, not normalised (Dewri et al. 2010,
+    section 7); lower is better. Cells are added up in whole numbers over one denominator, so that a value is the float
+    next to the exact one.
 
     Args:
         weights: What a cell of each quasi-identifier costs at most, in the table's order: non-negative, not all 0. None
@@ -74,6 +75,7 @@ class GeneralLossMetric(_CellObjective):
     """
 
     name = "GLM"
+    short = "GLM"
     words = "general loss"
     maximize = False
     bounding = AdditiveLoss
@@ -82,7 +84,14 @@ class GeneralLossMetric(_CellObjective):
         """(n,) float array, the loss of each of n generalizations."""
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
         tuples = classes.tuples
-        return _over_one_denominator(_numerators_of(classes), self.weights, _divisors(tuples), 1)
+        return _over_one_denominator(_numerators_of(classes), *self._factors(tuples))
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
+        return _factors(_key(self.weights), _divisors(tuples), 1)
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
@@ -105,6 +114,11 @@ class GeneralLossMetric(_CellObjective):
         n = len(tuples.domain_sizes) if self.weights is None else float(self.weights.sum())
         return 0, tuples.n_rows * n
 
+    def recount(self, recount: Recount) -> float:
+        """The sum over cells of (values of the label - 1) / (values of the domain - 1); a suppressed cell costs 1."""
+        weights = np.ones(len(recount.names)) if self.weights is None else self.weights
+        return float(weights @ [_recounted(recount, name) for name in recount.names])
+
 
 class NormalizedWeightedPenalty(_CellObjective):
     """NWP: the mean over the tuples of their weighted loss (Dewri et al. 2009, section 3.1).
@@ -121,6 +135,7 @@ class NormalizedWeightedPenalty(_CellObjective):
     """
 
     name = "NWP"
+    short = "NWP"
     words = "weighted loss"
     maximize = False
     bounding = AdditiveLoss
@@ -135,8 +150,15 @@ class NormalizedWeightedPenalty(_CellObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the penalty of each of n generalizations."""
         tuples = classes.tuples
+        return _over_one_denominator(_numerators_of(classes), *self._factors(tuples))
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
         n = tuples.n_rows * (len(tuples.domain_sizes) if self.weights is None else 1)
-        return _over_one_denominator(_numerators_of(classes), self.weights, _divisors(tuples), n)
+        return _factors(_key(self.weights), _divisors(tuples), n)
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The penalty of each attribute if nothing is suppressed, which only adds to it."""
@@ -163,6 +185,12 @@ class NormalizedWeightedPenalty(_CellObjective):
         """0 and 1."""
         return 0, 1
 
+    def recount(self, recount: Recount) -> float:
+        """The mean over rows of their weighted loss."""
+        n = len(recount.names)
+        weights = np.full(n, 1 / n) if self.weights is None else self.weights
+        return float(weights @ [_recounted(recount, name) for name in recount.names]) / recount.n_rows
+
 
 class NonUniformEntropy(Objective):
     """NUE, non-uniform entropy: the bits that are lost of every cell's value, a sum over all cells.
@@ -172,6 +200,7 @@ class NonUniformEntropy(Objective):
     """
 
     name = "NUE"
+    short = "NUE"
     words = "non-uniform entropy"
     maximize = False
     bounding = AdditiveLoss
@@ -223,6 +252,17 @@ class NonUniformEntropy(Objective):
         everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
         return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
 
+    def recount(self, recount: Recount) -> float:
+        """The sum over cells of log2(rows with what the value became / rows with the value), in the original."""
+        total = 0.0
+        for i, name in enumerate(recount.names):
+            rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
+            became = rows.groupby(recount.became(name, list(rows.index)).to_numpy(), sort=False).sum()
+            kept = recount.of_labels(name)
+            total += float((kept * np.log2(became.reindex(kept.index).fillna(1))).sum())
+            total += recount.n_suppressed * np.log2(recount.n_rows) - float((rows * np.log2(rows)).sum())
+        return total
+
 
 class Precision(Objective):
     """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
@@ -232,6 +272,7 @@ class Precision(Objective):
     """
 
     name = "precision"
+    short = "precision"
     maximize = True
     step = 0.001
     bounding = AdditiveLoss
@@ -241,7 +282,15 @@ class Precision(Objective):
         tuples = classes.tuples
         lengths = self._lengths(tuples)
         left = (lengths - self._levels(tuples, classes.maps)) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
-        return _over_one_denominator(left, None, tuple(lengths.tolist()), len(lengths) * tuples.n_rows)
+        return _over_one_denominator(left, *self._factors(tuples))
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
+        lengths = self._lengths(tuples)
+        return _factors(None, tuple(lengths.tolist()), len(lengths) * tuples.n_rows)
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
@@ -268,6 +317,24 @@ class Precision(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
         return 0, 1
+
+    def recount(self, recount: Recount) -> float:
+        """1 - the mean over cells of level / height; the level is the lowest whose groups hold those of the release."""
+        costs = []
+        for name in recount.names:
+            hierarchy, groups = recount.hierarchies[name], recount.generalization.groups[name]
+            fits = [pd.Series(own).groupby(groups).nunique().max() == 1 for own in hierarchy.groups[:-1]]
+            level = [*fits, True].index(True)
+            kept = 1 - recount.n_suppressed / recount.n_rows
+            costs.append(kept * level / max(hierarchy.length, 1) + (1 - kept))
+        return 1 - float(np.mean(costs))
+
+
+def _recounted(recount: Recount, name: Name) -> float:
+    """The loss of one quasi-identifier's cells, counted again."""
+    extents = recount.extents(name)
+    cost = (extents - 1) / max(extents.sum() - 1, 1)
+    return float((recount.of_labels(name) * cost).sum()) + recount.n_suppressed
 
 
 def attribute_losses(classes: EquivalenceClasses) -> Values:
@@ -297,11 +364,12 @@ def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
     return tuple(max(size - 1, 1) for size in tuples.domain_sizes)
 
 
-def _over_one_denominator(
-    numerators: NDArray[np.int64], weights: Values | None, divisors: tuple[int, ...], n: int
-) -> Values:
-    """(n,) float array: the sums of weight times numerator by divisor, over n: each the float next to the exact one."""
-    factors, denominator = _factors(None if weights is None else tuple(weights.tolist()), divisors, n)
+def _key(weights: Values | None) -> tuple[float, ...] | None:
+    return None if weights is None else tuple(weights.tolist())
+
+
+def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int], denominator: int) -> Values:
+    """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
     if max(most, denominator) < 1 << 53:
         quotients: Values = (numerators @ np.array(factors, dtype=np.int64)) / denominator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.extents import group_extents
 from pymoo_anon.engine.sums import (
     LOG_2,
     add_pairs,
@@ -23,6 +23,7 @@ from pymoo_anon.engine.sums import (
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 from pymoo_anon.objectives.bounds.sums import ClassGains, MajorityLoss, RisingLoss, RisingSum
+from pymoo_anon.objectives.recount import Recount
 
 
 class ClassificationMetric(ColumnObjective):
@@ -36,6 +37,8 @@ class ClassificationMetric(ColumnObjective):
     """
 
     name = "CM"
+    short = "CM"
+    role = "label"
     words = "classification loss"
     maximize = False
     whole = True
@@ -64,6 +67,12 @@ class ClassificationMetric(ColumnObjective):
         """0 and the number of rows."""
         return 0, tuples.n_rows
 
+    def recount(self, recount: Recount) -> float:
+        """Rows outside the majority of their class; all suppressed rows."""
+        pairs = recount.counts(self.column)
+        kept = pairs[~recount.marked.to_numpy()[pairs.cell]]
+        return float(recount.n_rows - kept.groupby("cell").n.max().sum())
+
 
 class NormalizedClassDispersion(Objective):
     """NECD: (size of the largest class - size of the smallest) / (rows - 1), over the classes that are not suppressed.
@@ -73,6 +82,7 @@ class NormalizedClassDispersion(Objective):
     """
 
     name = "NECD"
+    short = "NECD"
     words = "dispersion of class sizes"
     maximize = False
     step = 0.001
@@ -86,6 +96,12 @@ class NormalizedClassDispersion(Objective):
         """0 and 1."""
         return 0, 1
 
+    def recount(self, recount: Recount) -> float:
+        """(largest class - smallest) / (rows - 1), suppressed rows left out."""
+        if recount.kept.empty:
+            return 0.0
+        return float(recount.kept.max() - recount.kept.min()) / max(recount.n_rows - 1, 1)
+
 
 class Discernibility(Objective):
     """DM, the discernibility metric: how many tuples each tuple cannot be told from, summed up.
@@ -95,6 +111,7 @@ class Discernibility(Objective):
     """
 
     name = "DM"
+    short = "DM"
     words = "discernibility"
     maximize = False
     whole = True
@@ -115,6 +132,10 @@ class Discernibility(Objective):
         """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
+    def recount(self, recount: Recount) -> float:
+        """The sum of the squared class sizes; a suppressed row costs the number of rows."""
+        return float((recount.kept**2).sum() + recount.n_suppressed * recount.n_rows)
+
 
 class AverageClassSize(Objective):
     """AECS: the number of rows over the number of equivalence classes, all suppressed tuples being one class.
@@ -124,6 +145,7 @@ class AverageClassSize(Objective):
     """
 
     name = "AECS"
+    short = "AECS"
     words = "average class size"
     maximize = False
     step = 0.1
@@ -138,6 +160,10 @@ class AverageClassSize(Objective):
         """1 and the number of rows."""
         return 1, tuples.n_rows
 
+    def recount(self, recount: Recount) -> float:
+        """Rows by classes; suppressed rows are one class."""
+        return recount.n_rows / recount.n_classes
+
 
 class KLDivergence(Objective):
     """KL: the divergence in bits of the original joint distribution from that of the released table.
@@ -147,6 +173,7 @@ class KLDivergence(Objective):
     """
 
     name = "KL"
+    short = "KL"
     words = "divergence from the original"
     maximize = False
     step = 0.001
@@ -172,6 +199,23 @@ class KLDivergence(Objective):
         """0, and the bits of a combination of domain values."""
         # A little more, so that its rounding refuses nothing.
         return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
+
+    def recount(self, recount: Recount) -> float:
+        """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
+        keys = [f"column {i}" for i in range(len(recount.names))]
+        original = recount.original
+        recoded = pd.DataFrame(index=original.index)
+        cells, all_cells = np.ones(len(original)), 1.0
+        for key, name in zip(keys, recount.names, strict=True):
+            recoded[key] = recount.became(name, original[key].tolist()).to_numpy()
+            extents = recount.extents(name)
+            cells *= recoded[key].map(extents).to_numpy(dtype=float)
+            all_cells *= float(extents.sum())
+        sizes = recount.cells[~recount.marked]
+        size = recoded.merge(sizes, on=keys, how="left").n.fillna(0).to_numpy()
+        spread = recount.n_suppressed / recount.n_rows / all_cells
+        p = original.n.to_numpy() / recount.n_rows
+        return max(float((p * np.log2(p / (size / recount.n_rows / cells + spread))).sum()), 0.0)
 
 
 @njit(cache=True, nogil=True)

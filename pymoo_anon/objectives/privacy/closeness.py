@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
@@ -17,6 +18,7 @@ from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, 
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -40,6 +42,7 @@ class TCloseness(WorstClassObjective):
         ValueError: `distance` is none of these.
     """
 
+    short = "t"
     words = "distance of sensitive values"
     maximize = False
     step = 0.001
@@ -138,6 +141,22 @@ class TCloseness(WorstClassObjective):
         """0 and 1."""
         return 0, 1
 
+    def recount(self, recount: Recount) -> float:
+        """The greatest earth mover's distance of a class from the table."""
+        shares, whole = recount.shares(self.column), recount.whole(self.column)
+        p = shares.pivot_table(index="cell", columns="value", values="p").reindex(columns=whole.index).fillna(0.0)
+        # What each class has too much of each value of the table.
+        extra = p - whole / whole.sum()
+        if self.distance == "equal":
+            return float(extra.abs().sum(axis=1).max() / 2)
+        if isinstance(self.distance, Hierarchy):
+            return _tree_distance(extra, self.distance)
+        order = sorted(extra.columns) if isinstance(self.distance, str) else list(self.distance)
+        if len(order) == 1:
+            return 0.0
+        in_order = extra.reindex(columns=order, fill_value=0.0)
+        return float(in_order.cumsum(axis=1).abs().sum(axis=1).max() / (len(order) - 1))
+
     def __repr__(self) -> str:
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
 
@@ -153,6 +172,7 @@ class BasicBetaLikeness(WorstClassObjective):
     """
 
     name = "beta"
+    short = "beta"
     words = "relative gain of a sensitive value"
     maximize = False
     step = 0.01
@@ -184,6 +204,11 @@ class BasicBetaLikeness(WorstClassObjective):
         rarest = totals[totals > 0].min()
         return 0, (tuples.n_rows - rarest) / rarest
 
+    def recount(self, recount: Recount) -> float:
+        """The greatest gain (p - q) / q, at least 0."""
+        shares = recount.shares(self.column)
+        return max(float(((shares.p - shares.q) / shares.q).max()), 0.0)
+
 
 class EnhancedBetaLikeness(BasicBetaLikeness):
     """Enhanced beta: the smallest beta for which no gain (p - q) / q exceeds min(beta, -ln q).
@@ -197,12 +222,19 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     """
 
     name = "enhanced beta"
+    short = "enhanced-beta"
 
     _enhanced = True
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and infinity."""
         return 0, np.inf
+
+    def recount(self, recount: Recount) -> float:
+        """The greatest gain; infinite where one exceeds -ln q."""
+        shares = recount.shares(self.column)
+        gain = ((shares.p - shares.q) / shares.q).clip(lower=0)
+        return np.inf if (gain > -np.log(shares.q)).any() else float(gain.max())
 
 
 class DeltaDisclosure(WorstClassObjective):
@@ -219,6 +251,7 @@ class DeltaDisclosure(WorstClassObjective):
     """
 
     name = "delta"
+    short = "delta"
     words = "disclosure of sensitive values"
     maximize = False
     step = 0.01
@@ -243,6 +276,14 @@ class DeltaDisclosure(WorstClassObjective):
         # A little more, so that its rounding refuses nothing.
         return 0, np.inf if self.strict else float(np.log2(tuples.n_rows)) * (1 + 1e-12)
 
+    def recount(self, recount: Recount) -> float:
+        """The greatest |log2(p / q)|; infinite where a class lacks a value and the objective is strict about it."""
+        shares = recount.shares(self.column)
+        n_values = (recount.whole(self.column) > 0).sum()
+        if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
+            return np.inf
+        return float(np.abs(np.log2(shares.p / shares.q)).max())
+
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"
 
@@ -259,6 +300,24 @@ def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any,
         distance = tuple(sorted(values))
     place = {same_as(value): i for i, value in enumerate(distance)}
     return np.array([place.get(same_as(value), -1) for value in values], dtype=np.int64)
+
+
+def _tree_distance(extra: pd.DataFrame, hierarchy: Hierarchy) -> float:
+    """The greatest cost of a class: what moves below a node costs the node's level over the height of the tree."""
+    places = hierarchy.encode(list(extra.columns))
+    costs = pd.Series(0.0, index=extra.index)
+    below = extra.set_axis(places, axis=1)
+    below_groups = hierarchy.groups[0]
+    below = below.T.groupby(below_groups[places]).sum().T
+    for level in range(1, hierarchy.length + 1):
+        # A group of the level below lies in one group of this level.
+        parent = pd.Series(hierarchy.groups[level], index=below_groups).groupby(level=0).first()
+        above = parent.loc[below.columns].to_numpy()
+        surplus = below.clip(lower=0).T.groupby(above).sum().T
+        deficit = (-below).clip(lower=0).T.groupby(above).sum().T
+        costs += level / hierarchy.length * np.minimum(surplus, deficit).sum(axis=1)
+        below, below_groups = below.T.groupby(above).sum().T, hierarchy.groups[level]
+    return float(costs.max())
 
 
 @njit(cache=True, nogil=True)

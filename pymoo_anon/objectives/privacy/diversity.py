@@ -14,6 +14,7 @@ from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import is_number
 
 
@@ -31,6 +32,7 @@ class DistinctLDiversity(ColumnObjective):
     """
 
     name = "l"
+    short = "l"
     maximize = True
     whole = True
     worst_class = True
@@ -53,6 +55,10 @@ class DistinctLDiversity(ColumnObjective):
         """1 and the number of values of the column."""
         return 1, tuples.columns[self.column].n_values
 
+    def recount(self, recount: Recount) -> float:
+        """The fewest distinct values of a class."""
+        return float(recount.counts(self.column).groupby("cell").value.nunique().min())
+
 
 class SquaredValueCounts(ColumnObjective):
     """S_l: sum over all tuples of how often their sensitive value occurs in their class.
@@ -65,6 +71,7 @@ class SquaredValueCounts(ColumnObjective):
     """
 
     name = "S_l"
+    short = "S_l"
     words = "sum of sensitive counts"
     maximize = True
     whole = True
@@ -93,6 +100,14 @@ class SquaredValueCounts(ColumnObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and the sum of the squared counts in the table."""
         return tuples.n_rows, float((tuples.totals(self.column).astype(float) ** 2).sum())
+
+    def recount(self, recount: Recount) -> float:
+        """The sum of the squared counts of a value in a class; suppressed rows are one class."""
+        pairs = recount.counts(self.column)
+        of_marked = recount.marked.to_numpy()[pairs.cell]
+        kept = pairs[~of_marked]
+        suppressed = recount.whole(self.column).sub(kept.groupby("value").n.sum(), fill_value=0)
+        return float((kept.n**2).sum() + (suppressed**2).sum())
 
 
 class _WorstDiversity(WorstClassObjective):
@@ -125,6 +140,7 @@ class EntropyLDiversity(_WorstDiversity):
     """
 
     name = "entropy l"
+    short = "entropy-l"
     words = "entropy l-diversity"
     step = 0.01
 
@@ -135,6 +151,12 @@ class EntropyLDiversity(_WorstDiversity):
             classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows)
         )
         return diversity
+
+    def recount(self, recount: Recount) -> float:
+        """The exp of the smallest entropy of a class."""
+        shares = recount.shares(self.column)
+        entropy = (-shares.p * np.log(shares.p)).groupby(shares.cell).sum()
+        return float(np.exp(entropy.min()))
 
 
 class RecursiveCLDiversity(_WorstDiversity):
@@ -170,6 +192,21 @@ class RecursiveCLDiversity(_WorstDiversity):
         largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
+    def recount(self, recount: Recount) -> float:
+        """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
+        c = Fraction(str(self.c)).limit_denominator(10**6)
+        found = []
+        for _, own in recount.counts(self.column).groupby("cell").n:
+            r = sorted(own.tolist(), reverse=True)
+            largest, rest = 1, sum(r)
+            for l, count in enumerate(r, start=1):  # noqa: E741
+                # `rest` is r_l + ... + r_m. It falls with l, so that the first l that does not hold ends the search.
+                if l > 1 and r[0] >= c * rest:
+                    break
+                largest, rest = l, rest - count
+            found.append(largest)
+        return float(min(found))
+
     def __repr__(self) -> str:
         return f"RecursiveCLDiversity({self.column!r}, {self.c!r})"
 
@@ -185,6 +222,7 @@ class AlphaDeassociation(WorstClassObjective):
     """
 
     name = "alpha"
+    short = "alpha"
     words = "largest share of one sensitive value"
     maximize = False
     step = 0.001
@@ -205,6 +243,10 @@ class AlphaDeassociation(WorstClassObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / (number of values of the column), and 1."""
         return 1 / tuples.columns[self.column].n_values, 1
+
+    def recount(self, recount: Recount) -> float:
+        """The largest share of a value in a class."""
+        return float(recount.shares(self.column).p.max())
 
 
 @njit(cache=True, nogil=True)

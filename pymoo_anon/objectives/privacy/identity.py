@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.joins import row_ids
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
+from pymoo_anon.objectives.recount import Recount, values_of
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
 
@@ -37,6 +39,8 @@ class KAnonymity(Objective):
     KAnonymity() >= 5
     """
 
+    short = "k"
+    role = "person"
     maximize = True
     whole = True
     worst_class = True
@@ -84,6 +88,12 @@ class KAnonymity(Objective):
         """1, and the number of rows or persons."""
         return 1, tuples.n_rows if self.column is None else tuples.columns[self.column].n_values
 
+    def recount(self, recount: Recount) -> float:
+        """The fewest rows, or distinct persons, of a class."""
+        if self.column is None:
+            return float(recount.sizes.min())
+        return float(recount.counts(self.column).groupby("cell").value.nunique().min())
+
     def __repr__(self) -> str:
         return f"KAnonymity({'' if self.column is None else f'person={self.column!r}'})"
 
@@ -96,6 +106,7 @@ class SquaredClassSizes(Objective):
     """
 
     name = "S_k"
+    short = "S_k"
     words = "sum of class sizes"
     maximize = True
     whole = True
@@ -114,6 +125,10 @@ class SquaredClassSizes(Objective):
         """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
+    def recount(self, recount: Recount) -> float:
+        """The sum of the squared class sizes; suppressed rows are one class."""
+        return float((recount.kept**2).sum() + recount.n_suppressed**2)
+
 
 class ProsecutorRisk(Objective):
     """Prosecutor risk: the greatest probability to find a person in the released table, 1 / k.
@@ -123,6 +138,7 @@ class ProsecutorRisk(Objective):
     """
 
     name = "prosecutor risk"
+    short = "prosecutor-risk"
     words = "maximum re-identification risk"
     maximize = False
     step = 0.001
@@ -145,6 +161,10 @@ class ProsecutorRisk(Objective):
         """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
 
+    def recount(self, recount: Recount) -> float:
+        """1 / k."""
+        return float((1 / recount.sizes).max())
+
 
 class MarketerRisk(Objective):
     """Marketer risk: the mean over all tuples of 1 / (size of their class).
@@ -154,6 +174,7 @@ class MarketerRisk(Objective):
     """
 
     name = "marketer risk"
+    short = "marketer-risk"
     words = "average re-identification risk"
     maximize = False
     step = 0.0001
@@ -166,6 +187,10 @@ class MarketerRisk(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
+
+    def recount(self, recount: Recount) -> float:
+        """Classes by rows; suppressed rows are one class, marked or dropped."""
+        return recount.n_classes / recount.n_rows
 
 
 class KMap(Objective):
@@ -245,6 +270,24 @@ class KMap(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the rows of the population."""
         return 0, self.population.n_rows
+
+    def recount(self, recount: Recount) -> float:
+        """The fewest persons of the population whose values, recoded alike, are those of a class."""
+        population, texts = self.population, recount.texts
+        kept = recount.cells[~recount.marked]
+        if kept.empty:
+            return population.n_rows
+        keys = [f"column {i}" for i in range(len(recount.names))]
+        codes = population.tuples.codes
+        people = pd.DataFrame(
+            {
+                key: values_of([texts[name][group] for group in recount.generalization.groups[name][codes[:, i]]])
+                for i, (key, name) in enumerate(zip(keys, recount.names, strict=True))
+            }
+        )
+        persons = people.assign(persons=population.tuples.counts).groupby(keys, as_index=False, sort=False)
+        found = kept.merge(persons.persons.sum(), on=keys, how="left").persons
+        return float(found.fillna(0).min())
 
     def __eq__(self, other: object) -> bool:
         """Whether both count in the same population, also in copies of it."""

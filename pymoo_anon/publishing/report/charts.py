@@ -42,6 +42,10 @@ Spec = dict[str, Any]
 _ROWS = alt.NamedData("rows")
 _ONCE = alt.InlineData(values=[{}])
 
+# Values stand in the order of their rows. Without a sort they would stand in that of their first appearance, which is
+# another one as soon as the rows of another point have been shown.
+_ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
+
 
 def charts(subject: Subject) -> dict[str, Spec]:
     """By kind of chart its specification, compiled to Vega.
@@ -150,7 +154,7 @@ def _bounds(subject: Subject, j: int, side: str) -> list[Any]:
 def _risks(subject: Subject) -> Any:
     """Each risk as a line from before to after, against the accepted one."""
     base = alt.Chart(_ROWS)
-    y = alt.Y("c0:N", sort=None, title=None)
+    y = alt.Y("c0:N", sort=_ORDER, title=None)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
     x = {
@@ -183,7 +187,7 @@ def _risks(subject: Subject) -> Any:
 
 def _sizes() -> Any:
     base = alt.Chart(_ROWS).encode(
-        x=alt.X("c0:O", sort=None, title="people in the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
+        x=alt.X("c0:O", sort=_ORDER, title="people in the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
         y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(
@@ -196,7 +200,7 @@ def _sizes() -> Any:
 def _ladder() -> Any:
     """Of each attribute a rung for each level, and a bar up to where the release stands."""
     base = alt.Chart(_ROWS)
-    y = alt.Y("c0:N", sort=None, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
+    y = alt.Y("c0:N", sort=_ORDER, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
     axis = alt.Axis(
         values=[0, 1],
         labelExpr="datum.value == 0 ? 'raw' : '*'",
@@ -239,7 +243,7 @@ def _bars() -> Any:
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE, cornerRadiusEnd=2)
         .encode(
-            y=alt.Y("c0:N", sort=None, title=None),
+            y=alt.Y("c0:N", sort=_ORDER, title=None),
             x=alt.X("c1:Q", title="people", axis=alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )
@@ -253,7 +257,7 @@ def _columns() -> Any:
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE)
         .encode(
-            x=alt.X("c0:O", sort=None, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
+            x=alt.X("c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
             y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )
@@ -274,7 +278,7 @@ def _groups() -> Any:
         .transform_calculate(name="datum.c1 + ' (' + datum.c0 + ')'")
         .mark_bar(color=BLUE, cornerRadiusEnd=2)
         .encode(
-            y=alt.Y("name:N", sort=None, title=None),
+            y=alt.Y("name:N", sort=_ORDER, title=None),
             x=alt.X(
                 "c3:Q",
                 title="information lost, mean of the group",

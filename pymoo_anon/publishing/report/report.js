@@ -28,7 +28,8 @@
   }
 
   const labels = new Map();
-  const records = (rows) => rows.map((row) => Object.fromEntries(row.map((cell, i) => ["c" + i, cell])));
+  // Every record knows its place, by which charts sort: the order of data that change is that of their first appearance.
+  const records = (rows) => rows.map((row, place) => ({ place, ...Object.fromEntries(row.map((cell, i) => ["c" + i, cell])) }));
   data.fixed.front.forEach((row, i) => labels.set(row[0], data.labels[i]));
   const members = new Map(data.members.map((member) => [member.point, member]));
   const rowsOf = (member, name) => (name in data.fixed ? data.fixed[name] : data.pool[member.tables[name]]);
@@ -125,20 +126,24 @@
     });
   }
 
-  async function draw(place) {
-    const name = place.dataset.of;
-    const spec = structuredClone(data.charts[place.dataset.chart]);
+  function embed(inside, name, chart) {
+    const spec = structuredClone(data.charts[chart]);
     spec.config.axis.labelLimit = window.innerWidth < 640 ? 120 : 260;
     spec.data.find((source) => source.name === "rows").values = records(rowsOf(members.get(current), name))
       .map((record) => (name === "front" ? { ...record, label: labels.get(record.c0) } : record));
+    return window.vegaEmbed(inside, spec, {
+      mode: "vega", renderer: "svg", actions: false, ast: true,
+      loader: { load: () => Promise.reject(new Error("nothing is loaded")) },
+    });
+  }
+
+  async function draw(place) {
+    const name = place.dataset.of;
     // Inside an element of its own, as Vega would describe the place itself anew.
     const inside = document.createElement("div");
     inside.setAttribute("aria-hidden", "true");
     place.append(inside);
-    const made = await window.vegaEmbed(inside, spec, {
-      mode: "vega", renderer: "svg", actions: false, ast: true,
-      loader: { load: () => Promise.reject(new Error("nothing is loaded")) },
-    });
+    const made = await embed(inside, name, place.dataset.chart);
     charts.set(name, made.view);
     if (name !== "front" || !one("[data-label]")) return;
     choose(made.view, inside);
@@ -164,6 +169,6 @@
   });
 
   select(current);
-  window.report = { select, charts, ready: Promise.all(all(".chart").map(draw)) };
+  window.report = { select, charts, embed, ready: Promise.all(all(".chart").map(draw)) };
   window.report.ready.then(() => root.classList.add("ready"));
 })();

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
-from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pymoo_anon._files import replaced
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.publishing.report.subject import Findings, checked_subject
 from pymoo_anon.table.microdata import Microdata
@@ -53,20 +51,6 @@ def write_report(
     from pymoo_anon.publishing.report.page import page
 
     subject = checked_subject(problem, X, chosen, findings, threshold, population, external)
-    _put(Path(path), page(subject))
-
-
-def _put(target: Path, made: str) -> None:
-    """Write a text beside its target, and move it there."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    temporary: Any = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(made)
-        # Made for its owner alone; the file is read by whoever may read new files here.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    made = page(subject)
+    with replaced(path) as temporary:
+        temporary.write_text(made, encoding="utf-8", newline="\n")

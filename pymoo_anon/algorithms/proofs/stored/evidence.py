@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.stored.covering import write_down
 from pymoo_anon.algorithms.proofs.stored.known import Evidence, Rules
-from pymoo_anon.algorithms.proofs.stored.node import write_down
-from pymoo_anon.algorithms.proofs.stored.reading import NEVER
+from pymoo_anon.algorithms.proofs.stored.union import NEVER
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import Cells, keys_of, number_keys, order_by_class, small_tuples

@@ -1,4 +1,4 @@
-"""What is searched where generalizations are bit strings: tuples, allowed groups, and what each saves.
+"""What is searched where generalizations are bit strings: tuples, allowed groups, what each saves, and in which order.
 
 A valid string of one attribute is a path 0 -> n over the places between the values of its domain, and a group is an
 edge from its first value to the value after its last. Allowed are all intervals of the domain or, where there is a
@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.table.suppression import AtMost, Below
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -142,3 +147,184 @@ def _all_intervals(n: int) -> Ints:
 def _spans_of_taxonomy(spans: Ints) -> Ints:
     """(n_groups, 2) int64 array: the spans of the nodes of a taxonomy, in order."""
     return np.unique(spans[:, :2], axis=0)
+
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Thesis:
+    """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated.
+
+    Attributes:
+        loss: The column of F with the loss.
+        privacy: The column of F with what follows k, or None.
+        k: Every feasible string keeps no class of fewer rows than this, or suppresses it.
+        limit: No feasible string suppresses more rows than this; the number of rows where there is no limit.
+        of_k: (n_rows,) float array, the minimised value of `privacy` for k = 1, 2, ...; it falls. Empty without it.
+    """
+
+    loss: int
+    privacy: int | None
+    k: int
+    limit: int
+    of_k: Matrix
+
+    def next_k(self, value: float, widened: Matrix) -> int:
+        """The least k that a member of the front does not stand for.
+
+        Args:
+            value: The member's value of `privacy`.
+            widened: (n_rows,) float array, `of_k` within the tolerance.
+        """
+        return int(np.searchsorted(-widened, -value, side="right")) + 1
+
+    def best(self, F: Matrix, k: int) -> int | None:
+        """The place of the least loss of those whose k is at least a given one, or None.
+
+        Args:
+            F: (n, n_obj) float array of minimised values of feasible strings.
+            k: The least k that counts; without `privacy` all do.
+        """
+        enough = np.arange(len(F))
+        if self.privacy is not None:
+            # No class has more rows than the table.
+            most = self.of_k[k - 1] if k <= len(self.of_k) else -np.inf
+            enough = enough[F[:, self.privacy] <= most]
+        return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
+
+
+def goal(problem: BitStringProblem) -> Thesis:
+    """What is to be proven of a problem.
+
+    Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit; it
+    suppresses those, and perhaps larger ones while the limit allows. Under `Below` and `Violating` it suppresses
+    the classes below their own k, and perhaps others that break a constraint. In all cases a string whose k is at least
+    K keeps no class of fewer than K rows, suppresses no more than the limit, and has a loss that is at least the one
+    where only its classes below K are suppressed. So bounds of that loss are bounds of F, and a search that evaluates
+    every string that they leave finds the optimum of F at every K.
+    """
+    columns = _columns(problem)
+    if columns is None:
+        raise ValueError(
+            "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
+            f"{list(problem.objectives)}; BitStringLocalSearch, NSGA2 and GENITOR search without a proof"
+        )
+    loss, privacy = columns
+    n_rows = problem.table.n_rows
+    limit = problem.suppression.limit_of(n_rows)
+    required = [_required_k(constraint, n_rows) for constraint in problem.constraints]
+    least = problem.suppression.k if isinstance(problem.suppression, Below) else 1
+    k = max([least, *(own for own in required if own is not None)])
+    of_k = np.empty(0)
+    if privacy is not None:
+        objective: Any = problem.objectives[privacy]
+        of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
+    return Thesis(loss, privacy, k, n_rows if limit is None else limit, of_k)
+
+
+def asks_no_more(problem: BitStringProblem) -> bool:
+    """Whether a problem asks for its goal and for nothing that is seen only when strings are evaluated.
+
+    At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
+    under `AtMost` those within the limit, under `Below` and `Violating` those below the one k that is required.
+    """
+    columns = _columns(problem)
+    if columns is None or type(problem.objectives[columns[0]]).class_gains is Objective.class_gains:
+        return False
+    required = [_required_k(constraint, problem.table.n_rows) for constraint in problem.constraints]
+    if None in required:
+        return False
+    rule = problem.suppression
+    if columns[1] is not None:
+        # Under `Below` and `Violating` a larger k suppresses no more: what is too small is there.
+        return isinstance(rule, AtMost)
+    if isinstance(rule, Below):
+        return rule.k == goal(problem).k
+    # Without a required k, `AtMost` may suppress classes of any size.
+    return len(required) > 0 or rule.limit_of(problem.table.n_rows) == 0
+
+
+def _columns(problem: BitStringProblem) -> tuple[int, int | None] | None:
+    """The columns of the loss and of what follows k, which may be None; None where the objectives are others."""
+    follows = [_follows_k(objective) for objective in problem.objectives]
+    losses = [column for column, own in enumerate(follows) if not own]
+    if len(losses) != 1 or sum(follows) > 1:
+        return None
+    return losses[0], follows.index(True) if any(follows) else None
+
+
+def _follows_k(measure: Any) -> bool:
+    return measure.bounding is not None and issubclass(measure.bounding, FollowsK)
+
+
+def _required_k(constraint: Constraint, n_rows: int) -> int | None:
+    """The least k that a constraint allows, or None where it asks for anything else than a least k."""
+    if not constraint.speaks_of_classes or not _follows_k(constraint.objective):
+        return None
+    measure: Any = constraint.objective
+    values = measure.of_k(np.arange(1, n_rows + 1))
+    broken = ~constraint.keeps(values)
+    # Of a largest k, the small ones satisfy it.
+    return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
+
+
+Four = tuple[int, int, int, int]
+
+# A table of three attributes has at most so many numbers, one of four at most so many bytes.
+_LARGEST_OF_THREE = 1 << 22
+_LARGEST_OF_FOUR = 1 << 27
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order of a search.
+
+    Attributes:
+        order: The attributes that are fixed, one after the other.
+        tables: For every number of fixed attributes the four that are tabled; the first is walked. Others that follow
+            are a smaller table, which says first whether anything is left. The number behind the last attribute stands
+            for one that lacks.
+    """
+
+    order: tuple[int, ...]
+    tables: tuple[tuple[Four, ...], ...]
+
+
+def plan(instance: StringInstance, max_bytes: int) -> Plan:
+    """The plan that fits the rows of an instance.
+
+    What matters of an attribute is how many values its rows are spread over, not how many there are: of 41 countries
+    where nine of ten rows have one, few cuts differ much. So the three attributes of the greatest entropy are tabled,
+    of those whose table is not too large. The others are fixed in the order of their entropy, the greatest first, which
+    raises bounds soonest; but the one of the most groups comes last, where its cuts are walked and make no parts.
+    """
+    n = instance.n_attributes
+    groups = [*map(len, instance.spans), 1]
+    spread = [*(_entropy(instance, attribute) for attribute in range(n)), 0.0]
+    candidates = [*range(n), *[n] * max(3 - n, 0)]
+    found = sorted(combinations(candidates, 3), key=lambda three: -sum(spread[a] for a in three))
+    # The smallest table where none is small enough.
+    most = max(_LARGEST_OF_THREE, min(_product(groups, three) for three in found))
+    tabled = next(three for three in found if _product(groups, three) <= most)
+    e, p, q = sorted(tabled, key=lambda a: (groups[a], a))
+    others = set(range(n)) - set(tabled)
+    last = max(others, key=lambda a: (groups[a], -spread[a], a), default=n)
+    order = sorted(others, key=lambda a: (a == last, -spread[a], a))
+    # A walk keeps several tables, and threads have one each.
+    fitting = min(max_bytes // 16, _LARGEST_OF_FOUR) // 8
+    tables: list[tuple[Four, ...]] = [
+        ((a, e, p, q),) if _product(groups, (a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
+    ]
+    return Plan(tuple(order), (*tables, ((n, e, p, q),)))
+
+
+def _product(groups: list[int], tabled: tuple[int, ...]) -> int:
+    return prod(groups[attribute] for attribute in tabled)
+
+
+def _entropy(instance: StringInstance, attribute: int) -> float:
+    """The entropy of an attribute's values in bits."""
+    rows = np.bincount(instance.codes[:, attribute], instance.counts)
+    shares = rows[rows > 0] / rows.sum()
+    return float(-(shares * np.log2(shares)).sum())

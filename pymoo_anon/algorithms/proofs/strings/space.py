@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import add_price, fill_table, refine
-from pymoo_anon.algorithms.proofs.strings.walk import Walk, bound_of
+from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, bound_of, fill_table, refine
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]

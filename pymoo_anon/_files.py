@@ -1,8 +1,9 @@
-"""The folder that a command writes to: tried before the work, changed as a whole or not at all, inputs untouched."""
+"""Files that are written: the folder is tried before the work, a file appears whole or not at all, no input is lost."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -10,8 +11,6 @@ import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-from pymoo_anon.cli.names import FILES
 
 try:
     import fcntl
@@ -23,37 +22,81 @@ _TRIAL = 1 << 20
 
 _PREFIX = ".pymoo_anon-"
 
+# What the system says where a disk, or the share of a user, is full.
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
 
 @contextlib.contextmanager
-def tried(
-    folder: Path, inputs: Sequence[Path], hierarchies: Path | None = None, names: Sequence[str] = FILES
-) -> Iterator[Path]:
-    """A temporary folder inside the output folder, for as long as a command lasts.
+def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write one file to: it takes its place at the end of the block, or, where the block fails, never.
+
+    The folder of the file must exist.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is there; name a file", str(target))
+    with _temporary(target.parent) as temporary:
+        yield temporary / target.name
+        os.replace(temporary / target.name, target)
+
+
+@contextlib.contextmanager
+def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = ()) -> Iterator[Path]:
+    """A temporary folder inside an output folder for files of these names; `put_in_place` moves them at the end.
 
     The output folder is made where it does not exist, and is removed again where nothing was put into it. Temporary
-    folders that killed commands left in it are removed.
+    folders that killed processes left in it are removed.
     """
-    _check_targets(folder, inputs, hierarchies, names)
+    _check_targets(folder, names, inputs)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    temporary = None
     try:
-        try:
+        with _said(folder):
             folder.mkdir(parents=True, exist_ok=True)
             _remove_abandoned(folder)
-            temporary = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{_host()}-{os.getpid()}-", dir=folder))
-            trial = temporary / "trial"
-            trial.write_bytes(bytes(_TRIAL))
-            trial.unlink()
-        except OSError as error:
-            raise OSError(error.errno, f"output cannot be written there: {error.strerror}", str(folder)) from None
-        yield temporary
+        with _temporary(folder) as temporary:
+            with _said(folder):
+                trial = temporary / "trial"
+                trial.write_bytes(bytes(_TRIAL))
+                trial.unlink()
+            yield temporary
     finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
         for path in made:
-            # Nothing is put into a folder only by a search that failed: one that holds files stays.
+            # Nothing is put into a folder only by a command that failed: one that holds files stays.
             with contextlib.suppress(OSError):
                 path.rmdir()
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    """An empty folder inside another one, for as long as a block lasts."""
+    with _said(folder):
+        temporary = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{_host()}-{os.getpid()}-", dir=folder))
+    try:
+        yield temporary
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise _cannot(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _said(folder: Path) -> Iterator[None]:
+    """What the system refuses is said of the folder, with what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise _cannot(folder, error) from error
+
+
+def _cannot(folder: Path, error: OSError) -> OSError:
+    """The error of a folder that cannot be written to."""
+    # What was written in a folder inside this one is said of this one.
+    while isinstance(error.__cause__, OSError):
+        error = error.__cause__
+    hint = "make room there, or name another folder" if error.errno in _FULL else "name another folder"
+    return OSError(error.errno, f"nothing can be written there: {error.strerror}; {hint}", str(folder))
 
 
 @contextlib.contextmanager
@@ -83,14 +126,7 @@ def alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def check_free(targets: Sequence[Path], force: bool) -> None:
-    """Refuse to replace what is there unasked."""
-    held = [target for target in targets if target.exists()]
-    if held and not force:
-        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another file")
-
-
-def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
+def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
     """Move new files into the output folder, all of them or, on any failure and on Ctrl-C, none.
 
     At every moment each name stands for a whole file, the old or the new one.
@@ -98,9 +134,8 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[
     Returns:
         The paths of the files.
     """
-    old = new / "replaced"
-    old.mkdir()
     made = [path for path in dict.fromkeys((folder / name).parent for name in names) if not path.exists()]
+    old = Path(tempfile.mkdtemp(dir=new))
     held = [name for name in names if os.path.lexists(folder / name)]
     for name in held:
         (old / name).parent.mkdir(exist_ok=True)
@@ -125,20 +160,19 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str] = FILES) -> list[
     return [folder / name for name in names]
 
 
-def _check_targets(folder: Path, inputs: Sequence[Path], hierarchies: Path | None, names: Sequence[str]) -> None:
+def _check_targets(folder: Path, names: Sequence[str], inputs: Sequence[Path]) -> None:
     """Refuse an output folder where a file would take the place of something else."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file")
-    if hierarchies is not None and folder.exists() and folder.samefile(hierarchies):
-        raise ValueError(
-            f"output must not be the folder of the hierarchies, got {str(folder)!r}: the next search would read "
-            f"{names[0]} as a hierarchy"
-        )
+        raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file; name another folder")
     for target in [folder / name for name in names]:
         if target.is_dir():
-            raise ValueError(f"output must be a folder where {target.name} is no folder, got {str(folder)!r}")
-        if target.exists() and any(target.samefile(path) for path in inputs):
-            raise ValueError(f"output must not be a folder where {target.name} is read, got {str(folder)!r}")
+            raise ValueError(
+                f"output must be a folder where {target.name} is no folder, got {str(folder)!r}; name another folder"
+            )
+        if target.exists() and any(path.exists() and target.samefile(path) for path in inputs):
+            raise ValueError(
+                f"output must not be a folder where {target.name} is read, got {str(folder)!r}; name another folder"
+            )
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -6,17 +6,19 @@ Nothing here knows a table, so that a front on paper serves as well as one of a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.publishing.wording import listed, number
+from pymoo_anon._messages import listed, number, percent
+from pymoo_anon.table.domain_values import is_number, meant
 
 Matrix = NDArray[np.float64]
 
-# Positive values that span more than two decades count in logarithms, as pictures of fronts draw them.
+# Positive values that span more than two decades count in logarithms.
 _DECADES = 100
 
 
@@ -30,20 +32,68 @@ class Step:
         values: By name of an objective, what the next point has; a mapping that cannot be written.
         gains: By name of an objective, how much better the next point is than the first; negative where it is worse, 0
             where both have the same. A mapping that cannot be written.
+        losses: By name of a loss, the least and the most that can be lost.
     """
 
     better_in: str
     row: int
     values: Mapping[str, float]
     gains: Mapping[str, float]
+    losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         parts: dict[str, list[str]] = {"costs": [], "gives": []}
         for name, gain in self.gains.items():
             if gain and name != self.better_in:
-                parts["gives" if gain > 0 else "costs"].append(f"{number(abs(gain))} of {name}")
-        said = [f"{verb} {listed(each)}" for verb, each in parts.items() if each]
-        return f"{self.better_in} = {number(self.values[self.better_in])} {' and '.join(said) or 'costs nothing'}"
+                low, high = self.losses.get(name, (0, 0))
+                said = with_share(f"{number(abs(gain))} of {name}", abs(gain), (0, high - low))
+                parts["gives" if gain > 0 else "costs"].append(said)
+        rest = [f"{verb} {listed(each)}" for verb, each in parts.items() if each]
+        value = self.values[self.better_in]
+        better = with_share(f"{self.better_in} = {number(value)}", value, self.losses.get(self.better_in))
+        return f"{better} {' and '.join(rest) or 'costs nothing'}"
+
+
+def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str:
+    """A loss in words, with its share of what could be lost behind it; as it is where that is not known.
+
+    >>> with_share("GLM = 36,070", 36_070, (0, 241_296)), with_share("t = 0.2", 0.2, None)
+    ('GLM = 36,070 (14.9 %)', 't = 0.2')
+    """
+    if loss is None or not loss[1] > loss[0] or not np.isfinite(value):
+        return text
+    return f"{text} ({percent((value - loss[0]) / (loss[1] - loss[0]))})"
+
+
+def logarithmic(values: ArrayLike) -> bool:
+    """Whether the finite values are positive and span more than two decades, so that they count in logarithms.
+
+    >>> logarithmic([1, 100]), logarithmic([1, 101]), logarithmic([0, 101]), logarithmic([])
+    (False, True, False, False)
+    """
+    given = np.asarray(values, dtype=float)
+    finite = given[np.isfinite(given)]
+    return bool(len(finite) and finite.min() > 0 and finite.max() > _DECADES * finite.min())
+
+
+def smallest_k(risk: float) -> int:
+    """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
+
+    Args:
+        risk: The greatest risk, above 0, at most 1, read as it was meant.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is not above 0 and at most 1.
+
+    >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
+    [12, 5, 3, 12, 20]
+    """
+    if not is_number(risk):
+        raise TypeError(f"risk must be a number, got {risk!r}")
+    if not 0 < risk <= 1:
+        raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
+    return ceil(1 / meant(risk))
 
 
 def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
@@ -69,7 +119,7 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
         found[~finite, j] = (own[~finite] < 0) == higher
         if finite.any():
             column = own[finite]
-            if column.min() > 0 and column.max() > _DECADES * column.min():
+            if logarithmic(column):
                 column = np.log(column)
             low, high = column.min(), column.max()
             if high > low:
@@ -102,7 +152,13 @@ def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[i
     return _next(_minimised(values, maximize), shortfalls(values, maximize), row)
 
 
-def next_steps(names: Sequence[str], values: ArrayLike, maximize: Sequence[bool], row: int) -> list[Step]:
+def next_steps(
+    names: Sequence[str],
+    values: ArrayLike,
+    maximize: Sequence[bool],
+    row: int,
+    losses: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> list[Step]:
     """What the next better points cost: `next_better` with the differences in all objectives.
 
     >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
@@ -123,6 +179,7 @@ def next_steps(names: Sequence[str], values: ArrayLike, maximize: Sequence[bool]
                 other,
                 MappingProxyType(dict(zip(names, given[other].tolist(), strict=True))),
                 MappingProxyType(dict(zip(names, gains, strict=True))),
+                losses,
             )
         )
     return steps

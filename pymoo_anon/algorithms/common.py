@@ -1,18 +1,62 @@
-"""Columns of the verbose output that algorithms with an archive share."""
+"""What several algorithms share: the arguments and first populations they take, and columns of the verbose output."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from inspect import signature
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import examples, plain
 from pymoo_anon.problems.base import AnonymizationProblem
+
+# What every algorithm of pymoo takes.
+_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
+
+
+def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
+    """Refuse arguments that neither an algorithm nor pymoo knows: a misspelt one would be passed over in silence."""
+    unknown = sorted(set(given) - _OPTIONS - set(more))
+    if unknown:
+        raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
+
+
+def check_evaluated(pop: Population, problem: Problem) -> None:
+    """Refuse individuals that were evaluated under another problem: an evaluator would pass over them."""
+    expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
+    for one in pop:
+        found = tuple(np.size(values) for values in (one.F, one.G, one.H))
+        if one.evaluated and found != expected:
+            raise ValueError(
+                f"sampling must hold individuals of this problem, with {expected} values in F, G and H, got {found}"
+            )
+
+
+def in_type_of_problem(pop: Population, problem: Problem) -> Population:
+    """Whole numbers that came as floats or objects become integers, so that equal nodes have equal bytes.
+
+    What is no whole number stays as it is: the problem refuses it in its own words.
+    """
+    X = pop.get("X")
+    if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
+        return pop
+    try:
+        with np.errstate(invalid="ignore"):
+            whole = X.astype(problem.vtype)
+    except (TypeError, ValueError, OverflowError):
+        return pop
+    if not np.array_equal(whole, X):
+        return pop
+    copies = Population([one.copy() for one in pop])
+    copies.set("X", whole)
+    return copies
 
 
 def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:

@@ -1,1 +1,0 @@
-"""Proofs over lattices that are too large to store."""

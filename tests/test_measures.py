@@ -1,0 +1,224 @@
+"""A measure is one class: its name on the command line, its recount and its row in the guide stand with it."""
+
+import inspect
+import re
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from command import write_own_table
+from typer.testing import CliRunner
+
+from pymoo_anon import objectives
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.names import MEASURES
+from pymoo_anon.objectives import (
+    BasicBetaLikeness,
+    ColumnObjective,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    ProsecutorRisk,
+    TCloseness,
+)
+from pymoo_anon.publishing import read_evidence
+from pymoo_anon.publishing.verify import is_known
+from pymoo_anon.testing import check_objective
+
+KINDS = [getattr(objectives, name) for name in objectives.__all__]
+KINDS = [kind for kind in KINDS if isinstance(kind, type) and issubclass(kind, Objective)]
+KINDS = [kind for kind in KINDS if kind not in (Objective, ColumnObjective)]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """The registry, as it was when the test began."""
+    monkeypatch.setattr(Objective, "registered", dict(Objective.registered))
+    return Objective.registered
+
+
+def of_the_package():
+    return {short: kind for short, kind in Objective.registered.items() if kind.__module__.startswith("pymoo_anon.")}
+
+
+def test_names_that_help_reads_from_the_source_are_the_registered_ones():
+    assert sorted(of_the_package(), key=str.casefold) == MEASURES
+    assert len(MEASURES) == 21
+    assert all(kind.short == short for short, kind in of_the_package().items())
+    # The others need arguments that the command line has no word for.
+    assert {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in of_the_package().values()} == {
+        "KMap",
+        "RecursiveCLDiversity",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_measure_of_the_package_is_recounted_by_its_own_class(kind):
+    assert "recount" in vars(kind)
+    assert kind.role in (None, "sensitive", "label", "person")
+    assert kind.role == "sensitive" or not issubclass(kind, ColumnObjective) or kind.__name__ == "ClassificationMetric"
+
+
+def row_of(kind):
+    """The row of the guide's table that a class makes: call, name, short name, first sentence, direction, bounds."""
+    parameters = inspect.signature(kind).parameters.values()
+    made = kind if isinstance(kind.name, str) else kind(*("column" for one in parameters if one.default is one.empty))
+    sentence = kind.__doc__.partition("\n")[0].partition(": ")[2]
+    # The source stands in the docstring alone.
+    what = re.sub(r"^(the|a) |( \([^()]*\d{4}[^()]*\))?\.$", "", sentence).replace("|", r"\|")
+    call, short = ", ".join(one.name for one in parameters), f"`{kind.short}`" if kind.short else ""
+    better, bounds = "higher" if kind.maximize else "lower", "no" if kind.bounding is None else "yes"
+    return f"| `{kind.__name__}({call})` | {made.name} | {short} | {what} | {better} | {bounds} |"
+
+
+@pytest.mark.parametrize("room", ["privacy", "loss"])
+def test_the_guide_s_table_is_what_the_classes_say(room):
+    page = Path(__file__).parents[1] / "examples" / "README.md"
+    _, _, section = page.read_text(encoding="utf-8").partition(f"In `pymoo_anon.objectives.{room}`:\n\n")
+    written = section.partition("\n\n")[0].splitlines()[2:]
+    rows = [row_of(kind) for kind in KINDS if kind.__module__.startswith(f"pymoo_anon.objectives.{room}.")]
+    assert sorted(written) == sorted(rows), "\n".join(rows)
+    assert len(rows) > 8
+
+
+def test_the_front_page_counts_the_measures():
+    page = Path(__file__).parents[1] / "README.md"
+    assert f"another of {len(KINDS)} measures" in page.read_text(encoding="utf-8")
+
+
+def test_two_measures_have_two_names():
+    with pytest.raises(ValueError, match=r"^short of Own must be a name that no other measure has, got 'k', "):
+        type("Own", (ProsecutorRisk,), {"short": "k"})
+    assert Objective.registered["k"] is KAnonymity
+
+
+def test_a_cell_that_is_rerun_replaces_its_measure():
+    def cell(factor):
+        class Own(GeneralLossMetric):
+            short = "own"
+
+            def evaluate(self, classes):
+                return factor * super().evaluate(classes)
+
+        return Own
+
+    first, second = cell(1), cell(2)
+    assert first is not second
+    assert Objective.registered["own"] is second
+
+
+@pytest.mark.parametrize("short", ["", "l:x", "a,b", "k>", "two words", 3])
+def test_a_short_name_is_one_that_the_command_line_can_read(short):
+    with pytest.raises(ValueError, match=r"^short of Own must be of letters, digits, - and _, got "):
+        type("Own", (GeneralLossMetric,), {"short": short})
+
+
+def test_a_role_is_one_that_a_table_has():
+    with pytest.raises(ValueError, match=r"^role of Own must be sensitive, label, person or None, got 'insensitive'$"):
+        type("Own", (GeneralLossMetric,), {"short": "own", "role": "insensitive"})
+
+
+def test_a_class_without_a_short_name_of_its_own_is_not_registered(registered):
+    before = dict(registered)
+    type("Own", (KAnonymity,), {})
+    assert registered == before
+
+
+def double(self, classes):
+    return 2 * KAnonymity().evaluate(classes)
+
+
+def of_rows(self, recount):
+    return 2.0
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "known"),
+    [
+        # What is said anew changes no value.
+        (KAnonymity, {}, True),
+        (KAnonymity, {"name": "mine", "short": "mine", "words": "my own", "step": 2.0}, True),
+        (TCloseness, {"check": lambda self, table: None, "__repr__": lambda self: "mine"}, True),
+        # What is computed anew does.
+        (KAnonymity, {"evaluate": double}, False),
+        (KAnonymity, {"evaluate_one": double}, False),
+        (TCloseness, {"of_classes": double}, False),
+        (BasicBetaLikeness, {"_enhanced": True}, False),
+        (KAnonymity, {"maximize": False}, False),
+        (Objective, {"name": "mine", "evaluate": double}, False),
+        # And is known again where it says how to count it.
+        (KAnonymity, {"evaluate": double, "recount": of_rows}, True),
+        (Objective, {"name": "mine", "evaluate_one": double, "recount": of_rows}, True),
+    ],
+)
+def test_a_formula_counts_again_what_it_is_the_formula_of(base, body, known):
+    own = type("Own", (base,), body)
+    arguments = ["s"] if issubclass(base, ColumnObjective) else []
+    assert is_known(own(*arguments)) is known
+    # A class that derives from it is the same.
+    assert is_known(type("Further", (own,), {})(*arguments)) is known
+    assert is_known(type("Changed", (own,), {"evaluate": double})(*arguments)) is False
+
+
+PROJECT = """
+[data]
+file = "mine.csv"
+[columns]
+zip = { role = "quasi-identifier", hierarchy = "trees/zip.csv" }
+sex = { role = "quasi-identifier", hierarchy = "trees/sex.csv" }
+diagnosis = { role = "sensitive" }
+paid = { role = "drop" }
+note = { role = "drop" }
+[search]
+objectives = ["k", "small-classes", "GLM"]
+output = "front"
+"""
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def contributed(monkeypatch):
+    """The class of the page for contributors, in a module of its own, as a search pickles it."""
+    page = (Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
+    module = ModuleType("contributed")
+    monkeypatch.setitem(sys.modules, "contributed", module)
+    exec(compile(textwrap.dedent(block), "contributed.py", "exec"), vars(module))
+    return module.SmallClasses
+
+
+def test_what_the_page_for_contributors_asks_for_suffices(contributed, tmp_path, monkeypatch):
+    """Searched, released, counted again, reported and verified, by a class and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    check_objective(contributed())
+    assert row_of(contributed).startswith("| `SmallClasses()` | small classes | `small-classes` | number of rows in ")
+    write_own_table(tmp_path)
+    Path("mine.toml").write_text(PROJECT, encoding="utf-8")
+
+    assert "small classes" in command("search", "mine.toml", "--suppression", "4")
+    assert "small classes" in Path("front/front.csv").read_text(encoding="utf-8").partition("\n")[0]
+    command("pick", "mine.toml", "--require", "small-classes<=30", "--require", "k>=2", "--least", "GLM")
+    command("release", "mine.toml")
+    (evidence,) = Path().glob("*.evidence.json")
+    claims = {claim["measure"]: claim for claim in read_evidence(evidence)["claims"]}
+    own = claims["small classes"]
+    assert (own["recounted"], own["holds"]) == (own["promised"], True)
+    assert type(own["recounted"]) is int
+    assert own["promised"] > 0
+    assert "small classes" in command("verify", "mine.toml")
+    command("report", "mine.toml")
+    (report,) = Path().glob("*.html")
+    assert "rows in small classes" in report.read_text(encoding="utf-8").lower()
+
+    released = evidence.name.removesuffix(".evidence.json")
+    asked = ["verify", released, "--quasi-identifier", "zip", "--quasi-identifier", "sex", "--require"]
+    assert command(*asked, f"small-classes<={own['promised']}").endswith("All holds.\n")
+    done = CliRunner().invoke(app, [*asked, f"small-classes<={own['promised'] - 1}"])
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (1, "Not all holds.")
