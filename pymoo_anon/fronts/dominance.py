@@ -49,12 +49,12 @@ def boxes_of(F: Matrix, sides: Matrix, maximised: NDArray[np.bool_]) -> Matrix:
 def box_of(value, side, maximised):  # type: ignore[no-untyped-def]
     """The box of a value on the grid of one objective, minimised.
 
-    The value, the side and their quotient are each rounded by half a unit in the last place at most. What is nearer to
-    a line than that may be meant to lie on it, and no other value that is written or measured lies there.
+    What only rounding tells from a line lies on it: of the value, a measure or a bound that is a sum of some terms, of
+    the side that was written, and of their quotient. Boxes never fall as values rise, so one of a bound is a bound.
     """
     place = value / side
     line = np.rint(place)
-    if abs(place - line) > 2.0**-51 * abs(line):
+    if abs(place - line) > 2.0**-45 * abs(line):
         line = np.ceil(place) if maximised else np.floor(place)
     # Adding 0 turns -0, which ceil makes of -0.5, into 0.
     return line + 0.0

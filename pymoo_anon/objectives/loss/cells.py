@@ -16,7 +16,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.base import Objective, Values, one_class
 from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name, meant
@@ -244,13 +244,11 @@ class NonUniformEntropy(Objective):
             # A group without rows saves nothing, since nothing is in it.
             held = before[own[:, 1]] - before[own[:, 0]]
             worths.append(np.where(held > 0, np.log2(tuples.n_rows / np.maximum(held, 1)), 0.0))
-        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
-        return ClassGains(float(self.attribute_terms(tuples, everything).sum()), tuple(worths))
+        return ClassGains(self.value_range(tuples)[1], tuple(worths))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits lost where every tuple is suppressed."""
-        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
-        return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
+        return 0, float(self.evaluate(one_class(tuples))[0])
 
     def recount(self, recount: Recount) -> float:
         """The sum over cells of log2(rows with what the value became / rows with the value), in the original."""
