@@ -26,7 +26,7 @@ problem = LatticeProblem(table, goals, constraints=[KAnonymity() >= 5], suppress
 res = minimize(problem, BranchAndBound(), seed=1)
 
 choice = choose(problem, res, risk=0.09, best=GeneralLossMetric())
-made = release(patients, problem, choice.x, suppressed="drop")
+made = release(patients, problem, choice, suppressed="drop")
 found = Findings(claims=made.claims, certified=res.algorithm.certified, suppressed=made.suppressed)
 for name, external in (("report.html", False), ("external.html", True)):
     write_report(name, problem, res.X, choice.row, findings=found, external=external)

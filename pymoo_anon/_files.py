@@ -1,4 +1,7 @@
-"""Files that are written: the folder is tried before the work, a file appears whole or not at all, no input is lost."""
+"""Files: read where they end, and written whole or not at all.
+
+The folder of an output is tried before the work, and no output takes the place of an input.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +21,9 @@ try:
 except ImportError:  # Windows has no such locks.
     fcntl = None  # type: ignore[assignment]
 
+#: A file that is read whole has at most so many bytes.
+MOST = 250_000_000
+
 # What is written to try the folder, in bytes: more than the files of a front take.
 _TRIAL = 1 << 20
 
@@ -24,6 +31,24 @@ _PREFIX = ".pymoo_anon-"
 
 # What the system says where a disk, or the share of a user, is full.
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def content_of(path: str | os.PathLike[str], most: int = MOST) -> bytes:
+    """What a file holds, of at most so many bytes."""
+    check_regular(path, most)
+    return Path(path).read_bytes()
+
+
+def check_regular(path: str | os.PathLike[str], most: int | None = None) -> None:
+    """Refuse what may never end, such as a device or a pipe, a folder, and a file of more bytes than are read."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        got = "a folder" if stat.S_ISDIR(found.st_mode) else "a device or a pipe"
+        raise ValueError(f"{os.fspath(path)} must be a file, got {got}; name a file")
+    if most is not None and found.st_size > most:
+        raise ValueError(
+            f"{os.fspath(path)} must be a file of at most {most:,} bytes, got {found.st_size:,}; name another file"
+        )
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from pymoo_anon.cli.app import app
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 README, GUIDE, RESULTS = PAGES = [ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md")]
+LIMITS = ROOT / "examples/limits.md"
 ROOMS = ["algorithms", "comparison", "datasets", "fronts", "objectives", "operators", "problems", "publishing", "table"]
 
 # pymoo's decision making imports a name that scipy has moved.
@@ -93,7 +94,7 @@ def test_the_readme_gives_two_commands():
     assert blocks(README, "sh") == ["pip install . && pymoo-anon search\n", 'pip install -e ".[test]" && pytest\n']
 
 
-@pytest.mark.parametrize("page", PAGES, **by_name)
+@pytest.mark.parametrize("page", [*PAGES, LIMITS], **by_name)
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)]+)\)", prose(page)):
         if not link.startswith("https://"):

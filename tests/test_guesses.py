@@ -66,6 +66,10 @@ CELLS = {
     "digits": lambda rng, low, high: f"{day(rng, low, high):%m%d%Y}",
     "moment": lambda rng, low, high: f"{day(rng, low, high):%Y-%m-%d %H:%M:%S}",
     "clock": lambda rng: f"{rng.randrange(24):02}:{rng.randrange(60):02}",
+    "compact": lambda rng, low, high: f"{day(rng, low, high):%Y%m%d}",
+    "hex": lambda rng: letters(rng, "0123456789abcdef", 32),
+    "uuid": lambda rng: "-".join(letters(rng, "0123456789abcdef", n) for n in (8, 4, 4, 4, 12)),
+    "nick": lambda rng: rng.choice(FIRST).lower() + letters(rng, "abcdefghijk", 4),
     "prose": lambda rng: " ".join(rng.choice(FIRST + LAST + CITIES) for _ in range(12)),
 }
 
@@ -82,39 +86,48 @@ def column(source, name, values):
 
 
 def labelled():
-    """The columns with their roles, and whether each is set aside."""
+    """The columns with their roles, and the part of each: that of the rules, the third aside, or a later round."""
     with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter=";"):
-            yield row, crc32(row["name"].encode()) % 3 == 0
+            aside = crc32(row["name"].encode()) % 3 == 0
+            yield row, f"round {row['round']}" if row["round"] != "1" else "aside" if aside else "rules"
 
 
-def measured(aside):
+def measured(part):
     """The names by their true role and the guessed one."""
     found = {}
-    for row, is_aside in labelled():
-        if is_aside == aside:
+    for row, own in labelled():
+        if own == part:
             role = guess_role(row["name"], column(row["source"], row["name"], row["values"])).role
             found.setdefault((row["role"], role), []).append(f"{row['source']} {row['name']}")
     return found
 
 
-@pytest.mark.parametrize("aside", [False, True])
-def test_no_identifier_is_released_and_quasi_identifiers_are_found(aside):
-    """No identifier and no person is taken for anything else; 95 of 100 quasi-identifiers are found."""
-    found = measured(aside)
+@pytest.mark.parametrize(("part", "share"), [("rules", 0.95), ("aside", 0.95), ("round 2", 0.75), ("round 3", 0.85)])
+def test_no_identifier_is_released_and_quasi_identifiers_are_found(part, share):
+    """No identifier and no person is taken for what is released; 95 in 100 quasi-identifiers of round 1 are found.
+
+    Names of surveys' codebooks, of which rounds 2 and 3 have many, tell nobody anything. They are not decided then.
+    """
+    found = measured(part)
     of = Counter()
     for (role, _), names in found.items():
         of[role] += len(names)
     assert min(of[role] for role in ("identifier", "person", "quasi-identifier", "sensitive", "other")) > 0
-    astray = {pair: names for pair, names in found.items() if pair[0] in WITHHELD and pair[1] not in WITHHELD}
-    assert astray == {}
-    assert len(found["quasi-identifier", "quasi-identifier"]) >= 0.95 * of["quasi-identifier"]
+    released = ("quasi-identifier", "sensitive", "label", "keep")
+    assert [names for (role, guessed), names in found.items() if role in WITHHELD and guessed in released] == []
+    # What is withheld is so by the guess, and not for want of one: but for digits that tell nothing.
+    undecided = sum(len(names) for (role, guessed), names in found.items() if role in WITHHELD and guessed == "other")
+    assert undecided <= (2 if part == "round 2" else 0)
+    assert len(found["quasi-identifier", "quasi-identifier"]) >= share * of["quasi-identifier"]
 
 
 def test_the_set_is_large_and_a_third_is_aside():
     rows = list(labelled())
-    assert len(rows) >= 300
-    assert 0.25 < sum(aside for _, aside in rows) / len(rows) < 0.4
+    parts = Counter(part for _, part in rows)
+    assert len(rows) >= 600
+    assert 0.25 < parts["aside"] / (parts["rules"] + parts["aside"]) < 0.4
+    assert min(parts["round 2"], parts["round 3"]) > 100
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.project_text import file_names
-from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.results import read_front
 
 ROWS = 60
 
@@ -175,6 +175,77 @@ def test_a_file_without_names_and_with_blanks():
     assert own.table().domain_of("salary") == ("<=50K", ">50K")
 
 
+def roles_of(project):
+    return {name: column.role for name, column in read_project(Path(project)).columns.items()}
+
+
+def test_roles_of_many_columns_are_asked_for():
+    frame = patients().assign(**{f"Q{i}": ["yes", "no"] * (ROWS // 2) for i in range(4)}, **{"[x]=y": 1.5, "Q*": 2.5})
+    frame.to_csv("patients.csv", index=False)
+    result = init(
+        "patients.csv",
+        "--role",
+        "Q*=drop",
+        "--role",
+        "Q[23]=quasi-identifier",
+        "--role",
+        "[x]=y=keep",
+        "--role",
+        "ward=person",
+        "--role",
+        "icd=sensitive",
+    )
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    assert roles_of("patients.toml") == {
+        "patient_id": "drop",
+        "name": "drop",
+        "birth date": "quasi-identifier",
+        "zip": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "icd": "sensitive",
+        "ward": "person",
+        **{
+            "Q0": "drop",
+            "Q1": "drop",
+            "Q2": "quasi-identifier",
+            "Q3": "quasi-identifier",
+            "[x]=y": "keep",
+            "Q*": "drop",
+        },
+    }
+    text = Path("patients.toml").read_text(encoding="utf-8")
+    assert "role = \"quasi-identifier\"  # --role 'Q[23]=quasi-identifier' says so\n" in text
+    assert Path("hierarchies/Q2.csv").read_text() == "no;*\nyes;*\n"
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (["zip"], "role must be PATTERN=ROLE, with a role of quasi-identifier, "),
+        (["zip=secret"], "role must be PATTERN=ROLE, with a role of quasi-identifier, "),
+        (["Q*=drop"], "role must be of columns of the table, got 'Q*=drop'; the columns are 'patient_id', 'name', "),
+        (["z*=person", "sex=person"], "role person must be of one column, got 'zip', 'sex'"),
+    ],
+    ids=range(4),
+)
+def test_roles_that_cannot_be(roles, message):
+    write_patients()
+    result = init("patients.csv", *(part for role in roles for part in ("--role", role)))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {message}")
+    assert os.listdir() == ["patients.csv"]
+
+
+def test_what_is_not_decided_says_what_each_choice_means():
+    write_patients()
+    assert init("patients.csv").exit_code == 0
+    text = Path("patients.toml").read_text(encoding="utf-8")
+    assert "role = \"drop\"  # an identifier: the name says 'name', which names a person\n" in text
+    own = text.partition("# ward:")[2].partition("[columns")[0]
+    assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "drop", "keep"))
+    assert 'role = "keep"' not in text
+
+
 NAMES = [
     *('a"b', "c'd", "e\nf", "g;h", "i,j", "ünï", "../k", "K", "k", "[l]", "#m", "n.o", " p ", "q=r", "\U0001f600"),
     *("\\", "con"),
@@ -243,7 +314,7 @@ def test_a_table_of_duckdb():
     assert found.exit_code == 0, found.output
     # Nobody knows whether a table of a database changed.
     assert record(own.output)["inputs"]["sha256"][str(own.data)] is None
-    assert len(read_results(own).X) > 0
+    assert len(read_front(own)[0]) > 0
 
 
 @pytest.mark.parametrize(

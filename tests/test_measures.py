@@ -7,8 +7,11 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+import pandas as pd
 import pytest
 from command import write_own_table
+from numba.core.registry import CPUDispatcher
 from typer.testing import CliRunner
 
 from pymoo_anon import objectives
@@ -16,15 +19,21 @@ from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import MEASURES
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
+    ClassificationMetric,
     ColumnObjective,
+    DeltaDisclosure,
     GeneralLossMetric,
     KAnonymity,
+    KMap,
     Objective,
     ProsecutorRisk,
+    RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.publishing import read_evidence
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import RecountError, read_evidence, release, verify
 from pymoo_anon.publishing.verify import is_known
+from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
 
 KINDS = [getattr(objectives, name) for name in objectives.__all__]
@@ -160,6 +169,68 @@ def test_a_formula_counts_again_what_it_is_the_formula_of(base, body, known):
     # A class that derives from it is the same.
     assert is_known(type("Further", (own,), {})(*arguments)) is known
     assert is_known(type("Changed", (own,), {"evaluate": double})(*arguments)) is False
+
+
+def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
+    """Every measure is counted again with all broken that evaluates one, and with all compiled loops of the room."""
+    frame = pd.DataFrame({"q": [1, 1, 2, 2, 3, 3, 4], "s": [*"abcabca"], "label": [*"yynnyyn"]})
+    hierarchy = Hierarchy([[1, 2, 3, 4], ["1-2", "1-2", "3", "4"], ["*"] * 4])
+    table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s", label="label")
+    given = {KMap: [table], RecursiveCLDiversity: ["s", 2], ClassificationMetric: ["label"]}
+    measures = [kind(*given.get(kind, ["s"] if issubclass(kind, ColumnObjective) else [])) for kind in KINDS]
+    measures += [TCloseness("s", Hierarchy.flat("abc")), TCloseness("s", [*"abc"]), DeltaDisclosure("s", strict=True)]
+    problem = LatticeProblem(table, measures, suppression=1)
+    x = np.array([1])
+    made = release(frame, problem, x, suppressed="drop").frame
+    promised = problem.natural(problem.compute(x[np.newaxis]))[0]
+    about = {"original": frame, "hierarchies": {"q": hierarchy}, "generalization": problem.decode(x)}
+
+    def broken(*arguments):
+        raise AssertionError
+
+    loops = 0
+    for name, module in list(sys.modules.items()):
+        if name.startswith("pymoo_anon.objectives"):
+            for own, found in list(vars(module).items()):
+                if isinstance(found, CPUDispatcher):
+                    monkeypatch.setattr(module, own, broken)
+                    loops += 1
+                elif isinstance(found, type) and issubclass(found, Objective):
+                    for method in {"evaluate", "evaluate_one", "of_classes"} & set(vars(found)):
+                        monkeypatch.setattr(found, method, broken)
+    assert loops > 20
+    with pytest.raises(AssertionError):
+        problem.compute(x[np.newaxis])
+    again = verify(made, ["q"], measures, **about).recounted.tolist()
+    np.testing.assert_allclose(np.array(again, dtype=float), promised, rtol=1e-12)
+    assert len(again) == len(KINDS) + 3
+
+
+class Largest(Objective):
+    """The largest class that is kept; its recount is that of a class attribute, so that it can be right or wrong."""
+
+    name, maximize, whole = "largest", False, True
+    counted_as = staticmethod(lambda recount: recount.kept.max())
+
+    def evaluate_one(self, classes):
+        return classes.sizes[classes.kept].max(initial=0)
+
+    def recount(self, recount):
+        return self.counted_as(recount)
+
+
+def test_ones_own_recount_is_claimed_and_believed(monkeypatch):
+    frame = pd.DataFrame({"q": [1, 1, 2, 2, 2, 3]})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, 2, 3])}), [Largest(), KAnonymity()])
+    claims = release(frame, problem, [0], k_of_one=True).claims
+    assert claims.iloc[0].tolist() == ["largest", 3, 3, True]
+    monkeypatch.setattr(Largest, "counted_as", staticmethod(lambda recount: recount.kept.max() + 1))
+    with pytest.raises(RecountError, match=r"counted again, largest is 4 where 3 was promised$"):
+        release(frame, problem, [0], k_of_one=True)
+    monkeypatch.delattr(Largest, "recount")
+    claims = release(frame, problem, [0], k_of_one=True).claims
+    assert claims.iloc[0].tolist() == ["largest", 3, None, None]
+    assert claims.iloc[1].tolist() == ["k", 1, 1, True]
 
 
 PROJECT = """

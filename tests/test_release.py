@@ -156,7 +156,8 @@ def hospital(objectives=None, **kwargs):
     return LatticeProblem(table, objectives or usual, **kwargs)
 
 
-ROLES = {"drop": "name", "keep": ["born", "weight"]}
+KEPT = {"born": "because nobody knows these days", "weight": None}
+ROLES = {"drop": "name", "keep": KEPT}
 
 
 def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
@@ -202,7 +203,7 @@ def test_columns_and_rows_come_out_plain():
             "every column must have a role or stand in drop or keep, got without any: 'born', 'weight'",
         ),
         (
-            {"drop": "name", "keep": ["born", "weight", "length"]},
+            {"drop": "name", "keep": [*KEPT, "length"]},
             KeyError,
             "keep must name columns of frame, got 'length'",
         ),
@@ -212,12 +213,12 @@ def test_columns_and_rows_come_out_plain():
             "drop must not name quasi-identifiers, got 'age'; search without them instead",
         ),
         (
-            {**ROLES, "keep": ["born", "weight", "patient"]},
+            {**ROLES, "keep": [*KEPT, "patient"]},
             ValueError,
             "keep must not name the person, got 'patient': it would link a person's rows",
         ),
         (
-            {"drop": ["name", "born"], "keep": ["born", "weight"]},
+            {"drop": ["name", "born"], "keep": KEPT},
             ValueError,
             "drop and keep must name a column once, got more than once: 'born'",
         ),
@@ -292,7 +293,7 @@ def test_a_measure_of_ones_own_is_promised_and_not_counted_again():
 def test_the_label_may_be_a_quasi_identifier():
     table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", label="sex")
     problem = LatticeProblem(table, [KAnonymity(), ClassificationMetric("sex")])
-    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=["born", "weight"], k_of_one=True)
+    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=KEPT, k_of_one=True)
     assert made.claims.holds.tolist() == [True, None]
 
 
@@ -308,7 +309,7 @@ def test_bit_strings_are_released_too():
     problem = BitStringProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(2))
     x = np.zeros(problem.n_var, dtype=bool)
     x[9] = True
-    made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=["born", "weight"])
+    made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=KEPT)
     assert set(made.frame.age) == {"20–29", "30–99"}
     assert made.claims.holds.all()
 

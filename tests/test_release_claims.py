@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, partitions, policies, rule_of, tables
-from test_release import HIERARCHIES, HOSPITAL, all_measures
+from test_release import HIERARCHIES, HOSPITAL, KEPT, all_measures
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, KMap
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -149,7 +149,7 @@ def released(space, suppressed):
         {label: (np.count_nonzero(groups == i) - 1) / (len(groups) - 1) for i, label in enumerate(found.labels[name])}
         for name, groups in found.groups.items()
     ]
-    roles = {"drop": ["name", "patient"], "keep": ["born", "weight"]}
+    roles = {"drop": ["name", "patient"], "keep": KEPT}
     return recode(HOSPITAL, problem, x, suppressed=suppressed, k_of_one=True, **roles), extents
 
 

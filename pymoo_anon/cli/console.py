@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.interrupt import INTERRUPTED
+from pymoo_anon.cli.interrupt import INTERRUPTED, modules_are_loaded
 from pymoo_anon.cli.names import ExitCode
 
 if TYPE_CHECKING:
@@ -97,6 +97,14 @@ def said_warnings() -> Iterator[None]:
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         typer.echo(f"Warning: {plain(' '.join(text.split()))}", err=True)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load the modules of a command in a block: warnings are said, and from then on Ctrl-C clears up what was begun."""
+    with said_warnings():
+        yield
+    modules_are_loaded()
 
 
 def check_free(targets: Sequence[Path], force: bool) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -16,13 +16,15 @@ from rich.text import Text
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import open_frame
 from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
+from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
+from pymoo_anon.cli.requests import InitRequest
 from pymoo_anon.cli.sources import Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 
@@ -36,25 +38,7 @@ _HEAD_ROWS = 1000
 _UNKNOWN = "?"
 
 
-class Request(NamedTuple):
-    """What `init` is asked for.
-
-    Attributes:
-        data: The table, as `source_of` takes it.
-        engine: What reads it.
-        names: Names of the columns of a file without a header, or None.
-        output: The folder to write to.
-        force: Whether files that are there are replaced.
-    """
-
-    data: str
-    engine: str
-    names: list[str] | None
-    output: Path
-    force: bool
-
-
-def initialize(request: Request) -> None:
+def initialize(request: InitRequest) -> None:
     """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
@@ -62,7 +46,7 @@ def initialize(request: Request) -> None:
         stem = file_names([source.table or (source.path.stem if source.path is not None else "")])[0][: -len(".csv")]
         with said_warnings():
             profiles, empty = _profiles(reading)
-            columns, drafts = _columns(profiles)
+            columns, drafts = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
@@ -78,9 +62,9 @@ def initialize(request: Request) -> None:
         _say(console, columns, project)
 
 
-def _reading(request: Request, source: Source) -> Reading:
+def _reading(request: InitRequest, source: Source) -> Reading:
     """How the table is read, as far as its first rows tell."""
-    names = None if request.names is None else tuple(request.names)
+    names = None if request.names is None else tuple(parts_of(request.names))
     if names is not None and not all(names):
         raise ValueError("names must name each column once, got an empty name")
     if names is not None and repeated(names):
@@ -126,43 +110,61 @@ def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
     return profiles_of(frame, names), [_UNKNOWN]
 
 
-def _columns(profiles: Sequence[Profile]) -> tuple[list[ColumnText], dict[str, str]]:
+def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By column the role that was asked for, and by what."""
+    asked: dict[str, tuple[str, str]] = {}
+    for text in roles:
+        pattern, sign, role = text.rpartition("=")
+        if not sign or role not in ROLES:
+            raise ValueError(f"role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
+        found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        if not found:
+            raise ValueError(f"role must be of columns of the table, got {text!r}; the columns are {examples(names)}")
+        asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))
+    for single in ("person", "label"):
+        several = [name for name, (role, _) in asked.items() if role == single]
+        if len(several) > 1:
+            raise ValueError(f"role {single} must be of one column, got {examples(several)}")
+    return asked
+
+
+def _columns(
+    profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]
+) -> tuple[list[ColumnText], dict[str, str]]:
     """What is written of every column, and the drafts by their path."""
     columns: list[ColumnText] = []
     drafts: dict[str, str] = {}
-    persons: list[str] = []
+    persons = [name for name, (role, _) in asked.items() if role == "person"]
     for profile, file in zip(profiles, file_names([profile.name for profile in profiles]), strict=True):
-        role, reason, _ = guess_of(profile)
-        if role == "person" and persons:
-            role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
-        persons += [profile.name] if role == "person" else []
-        if role != "quasi-identifier":
-            columns.append(ColumnText(profile, role, reason, None, ""))
-            continue
-        draft = draft_hierarchy(profile.values, profile.counts, name=profile.name) if profile.values else None
-        text = None if draft is None else _draft_text(draft)
-        if draft is None or text is None:
-            why = (
-                f"more than {MOST_VALUES:,} values make no hierarchy"
-                if draft is None
-                else "its values fit into no hierarchy file"
-            )
-            columns.append(ColumnText(profile, "other", f"{reason}, but {why}", None, ""))
-            continue
-        path = f"{HIERARCHIES}/{file}"
-        n_levels = draft.hierarchy.length
-        levels = f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
-        columns.append(ColumnText(profile, role, reason, path, levels))
-        drafts[path] = text
+        role, reason = asked.get(profile.name) or guess_of(profile)[:2]
+        if role == "person" and profile.name not in asked:
+            if persons:
+                role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
+            else:
+                persons.append(profile.name)
+        text = levels = None
+        if role == "quasi-identifier":
+            text, levels = _drafted(profile)
+            if text is None:
+                role, reason, levels = "other", f"{reason}, but {levels}", ""
+        path = None if text is None else f"{HIERARCHIES}/{file}"
+        columns.append(ColumnText(profile, role, reason, path, levels or ""))
+        if path is not None and text is not None:
+            drafts[path] = text
     return columns, drafts
 
 
-def _draft_text(draft: Draft) -> str | None:
-    """The file of a draft, or None where it would not be read as it was written."""
+def _drafted(profile: Profile) -> tuple[str | None, str]:
+    """The file of a drafted hierarchy and what is in it; or None, and why there is none."""
+    if not profile.values:
+        return None, f"more than {MOST_VALUES:,} values make no hierarchy"
+    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
+    n_levels = draft.hierarchy.length
     try:
-        return draft.hierarchy.to_csv()
+        return draft.hierarchy.to_csv(), f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
     except ValueError:
-        return None
+        # It would not be read as it was written.
+        return None, "its values fit into no hierarchy file"
 
 
 def _relative(source: Source, folder: Path) -> str:
@@ -177,7 +179,7 @@ def _relative(source: Source, folder: Path) -> str:
     return path if source.table is None else f"duckdb:{path}:{source.table}"
 
 
-def _write(request: Request, source: Source, files: dict[str, str]) -> None:
+def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
     """Write all files or none."""
     read = [] if source.path is None else [source.path]
     with tried(request.output, list(files), read) as temporary:
@@ -203,6 +205,10 @@ def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None
     folder = project.parent / HIERARCHIES
     console.print(plain(f"Written: {project}" + (f", {n_drafts} drafts in {folder}" if n_drafts else "")))
     others = [column.profile.name for column in columns if column.role == "other"]
-    first = f' Nothing tells what {examples(others)} is: write a role in place of "other".' if others else ""
+    first = (
+        f' Nothing tells what {examples(others)} is: write a role in place of "other", or --role PATTERN=ROLE.'
+        if others
+        else ""
+    )
     console.print(plain(f"Read the roles and the hierarchies.{first} Then type:"))
     console.print(plain(f"  pymoo-anon search {project}"))

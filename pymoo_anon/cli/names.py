@@ -31,14 +31,11 @@ MEASURES = sorted(
     key=str.casefold,
 )
 
-#: The rules of suppression that stand before a colon in --suppression, and their classes in `table.suppression`.
-SUPPRESSIONS = {"below": "Below", "violating": "Violating"}
+#: The tables that --data names besides a file.
+TABLES = ("census", "adult")
 
-#: The tables that --data names besides a file, and the options that mean nothing with each.
-TABLES = {
-    "census": ("engine", "hierarchies", "sensitive", "label", "missing"),
-    "adult": ("engine", "hierarchies", "sensitive", "label", "missing", "rows"),
-}
+#: What can become of suppressed rows in a release.
+SUPPRESSED = ("mark", "drop")
 
 
 class Method(NamedTuple):
@@ -46,30 +43,28 @@ class Method(NamedTuple):
 
     Attributes:
         words: What messages call it.
-        idle: Names of the options that mean nothing with it, and so must not be given.
         proves: Whether it ends by itself, with the complete front.
     """
 
     words: str
-    idle: tuple[str, ...] = ()
     proves: bool = False
 
-
-#: The options of an evolutionary search.
-EVOLUTION = ("generations", "pop_size", "epsilon")
 
 #: What --algorithm names. auto stands for one of the others.
 ALGORITHMS = {
     "auto": Method("the algorithm that serves"),
     "pls": Method("Pareto local search"),
     "pbgea": Method("PBG-EA"),
-    "nsga2": Method("NSGA-II", ("epsilon",)),
-    "bnb": Method("branch and bound", EVOLUTION, proves=True),
-    "exhaustive": Method("exhaustive search", EVOLUTION, proves=True),
+    "nsga2": Method("NSGA-II"),
+    "bnb": Method("branch and bound", proves=True),
+    "exhaustive": Method("exhaustive search", proves=True),
 }
 
 #: The files that a search writes. The last one is moved into place last, and says which front it belongs to.
 FILES = ("front.csv", "front.png", "run.json")
+
+#: The file with the choice, beside the front.
+CHOICE = "choice.json"
 
 #: What a search has evaluated, in its output folder for as long as it has not ended.
 JOURNAL = "search.journal"
@@ -78,6 +73,7 @@ KINDS = {
     "auto": "the kind that fits",
     "numbers": "intervals",
     "dates": "months, quarters, years, decades",
+    "ordered": "neighbours of intervals, months, grades, sizes",
     "codes": "redaction from the right",
     "categories": "groups of similar weight",
 }

@@ -46,7 +46,9 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
         raise ValueError(f"{path} must be a CSV file whose first row names its columns, got an empty row")
     twice = repeated(column for column in header if column)
     if twice:
-        raise ValueError(f"{path} must name each of its columns once, got more than once: {examples(twice)}")
+        raise ValueError(
+            f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
+        )
     return Dialect(separator, header, True)
 
 

@@ -24,14 +24,15 @@ _ROLES = """\
 #   label             a class that a model is to predict from the release
 #   person            tells whose row it is, where a person has several rows; it is not released
 #   identifier, drop  names a person, or is of no use: it is not released
-#   keep              it is released as it stands, and nothing protects it: who knows it of a person may find the row
+#   keep              it is released as it stands, and nothing protects it: who knows it of a person may find the row;
+#                     where it singles persons out, reason = "because ..." says why all the same
 #   other             not decided: nothing runs until you write one of the above\
 """
 
 # What to write in place of "other".
 _TODO = """\
-# Not decided. May others know it of a person? Then write "quasi-identifier", and `hierarchy = ...` for its hierarchy.
-# Must nobody learn it? "sensitive". Does nobody need it? "drop". Only what nobody can know of a person is for "keep".\
+# Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
+# its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,19 +16,17 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import FILES, ExitCode
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.results import Results, read_results
+from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.sources import Reading, Source, checksum
 from pymoo_anon.cli.tabular import claims_table
 from pymoo_anon.cli.writing import as_text, kind_of, write_table
-from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.evidence import evidence
 from pymoo_anon.publishing.evidence_format import write_evidence
-from pymoo_anon.publishing.explaining import choose
 from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
 
 
@@ -46,23 +43,22 @@ def run(project: Project, row: int | None, suppressed: str | None, output: Path 
         names = [target.name, evidence_of(target).name]
         check_free([target, evidence_of(target)], force)
         with said_warnings():
-            results = read_results(project)
-            choice = _choice(project, results, row)
+            front, record = read_front(project)
+            choice = _choice(project, front, row)
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, names, read) as temporary:
                 written = temporary / target.name
                 with said_warnings(), busy() as say:
-                    made = _written(project, results, choice, suppressed or project.suppressed, written, say)
-                sums = _checksums(project, results, target.name, checksum(written))
-                search = _search(results, [*_commands(project.path, choice, suppressed, output)])
+                    made = _written(project, front, choice, suppressed or project.suppressed, written, say)
+                sums = _checksums(project, record, target.name, checksum(written))
+                search = _search(record, [*_commands(project.path, choice, suppressed, output)])
                 now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
                 content = evidence(
-                    results.problem,
-                    results.X,
+                    front.problem,
+                    front,
                     choice,
-                    claims=made.claims,
-                    suppressed=made.suppressed,
+                    made,
                     checksums=sums,
                     search=search,
                     made=now,
@@ -72,7 +68,7 @@ def run(project: Project, row: int | None, suppressed: str | None, output: Path 
         except RecountError as error:
             typer.echo(f"Error: {plain(str(error))}", err=True)
             raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
-        _say(console, made, results.problem.table.n_rows)
+        _say(console, made, front.table.n_rows)
         console.print(plain("Written: " + ", ".join(map(str, paths))))
 
 
@@ -101,12 +97,12 @@ def prepared(project: Project, kind: str) -> Any:
     return frame
 
 
-def recoded(project: Project, results: Results, row: int, suppressed: str, kind: str) -> Recoded:
-    """The table of a project, recoded by a row of its front."""
+def recoded(project: Project, front: Front, choice: Choice, suppressed: str, kind: str) -> Recoded:
+    """The table of a project, recoded by a point of its front."""
     return recode(
         prepared(project, kind),
-        results.problem,
-        results.X[row],
+        front.problem,
+        choice,
         drop=project.with_role("drop", "identifier"),
         keep=project.with_role("keep"),
         suppressed=suppressed,
@@ -114,28 +110,27 @@ def recoded(project: Project, results: Results, row: int, suppressed: str, kind:
 
 
 def _written(
-    project: Project, results: Results, choice: Choice, suppressed: str, path: Path, say: Callable[[str], None]
+    project: Project, front: Front, choice: Choice, suppressed: str, path: Path, say: Callable[[str], None]
 ) -> Release:
     """The release as it is counted in the file that it was written to."""
     say("Recoding and writing")
-    made = recoded(project, results, choice.row, suppressed, kind_of(path))
+    made = recoded(project, front, choice, suppressed, kind_of(path))
     write_table(made.frame, path)
     say("Counting again")
     return made.counted_again(read_back(project, path))
 
 
-def _choice(project: Project, results: Results, row: int | None) -> Choice:
-    if row is not None and row > len(results.X):
-        raise ValueError(f"row must be from 1 to {len(results.X)}, a row of the front, got {row}")
-    if row is not None:
-        return choose(results.problem, results.X, row=row - 1)
-    place, reason = read_choice(project, results)
-    return replace(choose(results.problem, results.X, row=place), reason=reason)
+def _choice(project: Project, front: Front, row: int | None) -> Choice:
+    if row is not None and row > len(front):
+        raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
+    return read_choice(project, front) if row is None else front.choose(row=row - 1)
 
 
-def _checksums(project: Project, results: Results, name: str, output: str) -> Mapping[str, Mapping[str, str | None]]:
+def _checksums(
+    project: Project, record: Mapping[str, Any], name: str, output: str
+) -> Mapping[str, Mapping[str, str | None]]:
     """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
-    known = results.record["project"]
+    known = record["project"]
     return {
         "input": {Path(str(project.data)).name: known["data"]},
         "hierarchies": dict(known["hierarchies"]),
@@ -143,8 +138,7 @@ def _checksums(project: Project, results: Results, name: str, output: str) -> Ma
     }
 
 
-def _search(results: Results, commands: list[str]) -> dict[str, Any]:
-    record = results.record
+def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
     return {
         "algorithm": record["algorithm"]["name"],
         "seed": record["options"]["seed"],

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pymoo_anon._files import check_regular
+
 #: The engines that `engine` names. auto is DuckDB for a large file where it is installed, else pandas.
 ENGINES = ("auto", "pandas", "polars", "duckdb", "dask", "spark")
 
@@ -107,6 +109,7 @@ def source_of(text: str, folder: Path) -> Source:
 
 def checksum(path: Path) -> str:
     """The sha256 of a file, read block by block."""
+    check_regular(path)
     made = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

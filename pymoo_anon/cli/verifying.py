@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from pymoo_anon.cli.names import ExitCode
 from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of, read_back, recoded
-from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.sources import Reading, checksum, source_of
 from pymoo_anon.cli.tabular import claims_table
 from pymoo_anon.cli.writing import kind_of
@@ -45,12 +46,16 @@ def verify_project(project: Project) -> None:
             typer.echo(plain(f"Error: {path} is not the file that was released: its checksum is another one"), err=True)
             raise typer.Exit(ExitCode.DOES_NOT_HOLD)
         with said_warnings():
-            results = read_results(project)
+            front, _ = read_front(project)
             x = content["front"][content["chosen"]["place"]]["x"]
-            rows = [row for row, own in enumerate(results.X.tolist()) if own == x]
+            rows = [row for row, own in enumerate(front.X.tolist()) if own == x]
             if not rows:
                 raise ValueError(f"{known} must be of a point of the front in {project.output}, got {x}; search again")
-            again = recoded(project, results, rows[0], content["suppressed"]["how"], kind_of(path))
+            choice = front.choose(row=rows[0])
+            if content["chosen"]["requirements"]:
+                # What the choice asked for was promised, too.
+                choice = replace(choice, requirements=read_choice(project, front).requirements)
+            again = recoded(project, front, choice, content["suppressed"]["how"], kind_of(path))
             claims = again.claims(read_back(project, path))
         console.print(claims_table(claims), soft_wrap=False)
         agree = _agree(claims, [row["promised"] for row in content["claims"]])

@@ -76,6 +76,11 @@ class Objective(Boundable):
             )
         Objective.registered[short] = cls
 
+    @property
+    def full_name(self) -> str:
+        """The name with the column that is read: "l of diagnosis"."""
+        return self.name if self.column is None else f"{self.name} of {self.column}"
+
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of each of n generalizations.
 
@@ -175,6 +180,13 @@ def _same(own: object, other: object) -> bool:
     return own == other
 
 
+def checked_column(column: Any) -> Any:
+    """The name of a column, which is hashable and not None."""
+    if column is None or not isinstance(column, Hashable):
+        raise TypeError(f"column must be the name of a column, got {column!r}")
+    return column
+
+
 class ColumnObjective(Objective):
     """An objective that reads the values of one column.
 
@@ -189,9 +201,7 @@ class ColumnObjective(Objective):
     role = "sensitive"
 
     def __init__(self, column: Hashable) -> None:
-        if column is None or not isinstance(column, Hashable):
-            raise TypeError(f"column must be the name of a column, got {column!r}")
-        self.column = column
+        self.column = checked_column(column)
 
     def check(self, table: Microdata) -> None:
         """Refuse a table where the column has no role.

@@ -103,11 +103,12 @@ def _argument(value: Any) -> str:
 def short_name(measure: Objective) -> str:
     """The name of a measure as the command line has it: "k", "l:diagnosis", "prosecutor-risk".
 
-    >>> from pymoo_anon.objectives import DistinctLDiversity, ProsecutorRisk
-    >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis"))
-    ('prosecutor-risk', 'l:diagnosis')
+    >>> from pymoo_anon.objectives import DistinctLDiversity, KAnonymity, ProsecutorRisk
+    >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis")), short_name(KAnonymity("patient"))
+    ('prosecutor-risk', 'l:diagnosis', 'k:patient')
     """
-    name = measure.name.replace(" ", "-")
+    # A class that is made from another has a name of its own.
+    name = vars(type(measure)).get("short") or measure.name.replace(" ", "-")
     return plain(name if measure.column is None else f"{name}:{measure.column}")
 
 
@@ -125,7 +126,7 @@ def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> 
     given = list(dict.fromkeys(measures))
     names = told_apart(
         [plain(measure.name) for measure in given],
-        [plain(f"{measure.name} of {measure.column}") for measure in given],
+        [plain(measure.full_name) for measure in given],
         [safe_repr(measure) for measure in given],
         [f"{safe_repr(measure)} {number}" for number, measure in enumerate(given, start=1)],
     )
@@ -154,3 +155,11 @@ def lost(measure: Objective, table: Microdata) -> tuple[float, float] | None:
 def column_name(column: Hashable) -> str:
     """The name of a column in one line."""
     return plain(str(column))
+
+
+def texts_of(values: pd.Series[Any]) -> list[str]:
+    """Numbers as a person writes them, all of a column with the same decimals."""
+    if pd.api.types.is_integer_dtype(values):
+        return [f"{value:,}" for value in values]
+    decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
+    return [f"{value:,.{decimals}f}" for value in values]

@@ -34,7 +34,7 @@ from pymoo_anon._messages import counted, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names
+from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import (
     Step,
     first_of,
@@ -53,6 +53,9 @@ Matrix = NDArray[np.float64]
 
 # So many points of a front are printed; all are in its frame.
 _PRINTED = 40
+
+# What the best is called, by whether higher is better.
+_EXTREME = {True: "greatest", False: "least"}
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,8 @@ class Front:
 
     Attributes:
         problem: The problem.
+        table: Its table.
+        objectives: Its objectives.
         X: (m, n_var) array, the points that satisfy all constraints.
         rows: (m,) int64 array, their rows of what was given.
         F: (m, n_obj) float array, minimised.
@@ -154,9 +159,10 @@ class Front:
         values = problem.measure(points)
         F, G = problem.minimised(values)
         self.problem = problem
+        self.table: Microdata = problem.table
+        self.objectives: tuple[Objective, ...] = problem.objectives
         self.rows: Ints = np.flatnonzero((G <= 0).all(axis=1))
-        self.X = points[self.rows]
-        self.F: Matrix = F[self.rows]
+        self.X, self.F = points[self.rows], F[self.rows]
         self.natural: Matrix = problem.natural(self.F)
         self.n_suppressed: Ints = values[self.rows, -1].astype(np.int64)
         self.certified, self.open_bounds = certified, open_bounds
@@ -170,18 +176,6 @@ class Front:
     def __len__(self) -> int:
         """Number of points that satisfy all constraints."""
         return len(self.rows)
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The objectives of the problem."""
-        own: tuple[Objective, ...] = self.problem.objectives
-        return own
-
-    @property
-    def table(self) -> Microdata:
-        """The table of the problem."""
-        own: Microdata = self.problem.table
-        return own
 
     @property
     def maximize(self) -> list[bool]:
@@ -254,13 +248,13 @@ class Front:
         higher = [goal for goal in y if goal.maximize]
         return tuple(dict.fromkeys([x[0], *(higher or y or others)[:1], *goals]))
 
-    def knee(self, among: Ints | None = None) -> int | None:
-        """The place of the knee, or None where every point is the worst in something.
+    @property
+    def knee(self) -> int | None:
+        """The place of the knee, or None where every point is the worst in something."""
+        return self._knee_of(np.arange(len(self)))
 
-        Args:
-            among: Places that count; None for all.
-        """
-        left = np.arange(len(self)) if among is None else among
+    def _knee_of(self, left: Ints) -> int | None:
+        """The place of the knee of some points."""
         # The worst in anything is an end of the front, which has nothing more to lose.
         inner = np.flatnonzero((shortfalls(self.natural[left], self.maximize) < 1).all(axis=1))
         if len(inner) == 0:
@@ -365,14 +359,17 @@ class Front:
         if row is not None:
             place, reason = _numbered(self, left, row, bounds, names), "asked for by its row"
         elif knee:
-            place, reason = _knee(self, left), f"the knee of {among}"
+            place, reason = self._knee_of(left), f"the knee of {among}"
         elif weights is not None:
             place, reason = _weighted(self, left, weights, names, among)
         else:
             measure = _first_loss(self.objectives) if best is None else best
-            costs = self.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
-            place = int(left[first_of(costs, self.F[left])])
-            reason = f"the {'greatest' if measure.maximize else 'least'} {names[measure]} of {among}"
+            place, reason = _best(self, left, measure), f"the {_EXTREME[measure.maximize]} {names[measure]} of {among}"
+        if place is None:
+            raise ValueError(
+                f"the front must have a knee, and each of its {len(left)} points is the worst in one of the "
+                "objectives; best or weights can choose"
+            )
         return _choice(self, place, names, reason, bounds)
 
     def to_frame(self) -> pd.DataFrame:
@@ -380,18 +377,26 @@ class Front:
         frame: pd.DataFrame = self.problem.describe(self.X)
         return frame.set_axis(pd.Index(self.rows, name="row"))
 
+    def cells(self) -> list[tuple[str, list[str]]]:
+        """The front as a person reads it: headings and texts of columns, those of quasi-identifiers first.
+
+        A loss is told as a share of what could be lost, too.
+        """
+        frame, losses = self.to_frame(), self.losses()
+        columns = []
+        for name, values in frame.items():
+            columns.append((plain(str(name)), texts_of(values)))
+            if name in losses and name not in self.table.quasi_identifiers:
+                low, high = losses[name]
+                columns.append((f"{plain(str(name))} lost", [percent((v - low) / (high - low)) for v in values]))
+        return columns
+
     def _printed(self) -> list[list[str]]:
         """The cells of the printed table: a line of headings, and one for each of the first points when sorted."""
         shown = self.sorted()
         shown = shown.only(np.arange(min(len(shown), _PRINTED)))
-        columns = [["row", *(f"{row:,}" for row in shown.rows)]]
-        losses = self.losses()
-        for name, values in shown.to_frame().items():
-            columns.append([plain(str(name)), *map(number, values)])
-            if name in losses:
-                low, high = losses[name]
-                columns.append([f"{plain(str(name))} lost", *(percent((v - low) / (high - low)) for v in values)])
-        return [list(line) for line in zip(*columns, strict=True)]
+        columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
+        return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
     @property
     def _heading(self) -> str:
@@ -414,7 +419,7 @@ class Front:
 
 
 def front_of(problem: Any, res: Any) -> Front:
-    """The front that was found: what `minimize` returned, an (n, n_var) array of points, or a Front."""
+    """The front of what `minimize` returned, of an (n, n_var) array of points, or of a Front."""
     if isinstance(res, Front):
         return res if res.problem is problem else Front(problem, res.X)
     points, algorithm = points_of(problem, res), getattr(res, "algorithm", None)
@@ -549,7 +554,9 @@ def _among(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective,
     return f"{kind} with {asked}, of {len(front)}"
 
 
-def _numbered(front: Front, left: Ints, row: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> int:
+def _numbered(
+    front: Front, left: Ints, row: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]
+) -> int | None:
     """The place of a row of what was given."""
     place = front.place_of(row)
     if place not in left:
@@ -558,19 +565,15 @@ def _numbered(front: Front, left: Ints, row: int, bounds: Sequence[Constraint], 
     return place
 
 
-def _knee(front: Front, left: Ints) -> int:
-    place = front.knee(left)
-    if place is None:
-        raise ValueError(
-            f"the front must have a knee, and each of its {len(left)} points is the worst in one of the objectives; "
-            "best or weights can choose"
-        )
-    return place
+def _best(front: Front, left: Ints, measure: Objective) -> int | None:
+    """The place of the best of a measure."""
+    costs = front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
+    return int(left[first_of(costs, front.F[left])])
 
 
 def _weighted(
     front: Front, left: Ints, weights: Mapping[Objective, float], names: Mapping[Objective, str], among: str
-) -> tuple[int, str]:
+) -> tuple[int | None, str]:
     values = np.column_stack([front.values(measure)[left] for measure in weights])
     short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
     # Of those whose greatest shortfall is the same, the one that falls short by least in all.

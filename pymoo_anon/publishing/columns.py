@@ -10,9 +10,10 @@ import pandas as pd
 
 from pymoo_anon._messages import listed, share
 from pymoo_anon.problems.arguments import column_name
-from pymoo_anon.publishing.frames import missing, renamed
+from pymoo_anon.publishing.frames import Renamed, missing, renamed
 from pymoo_anon.publishing.verify import object_frame
 from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.microdata import Microdata, names_of
 
 #: By what rows are unique, in the order of `Release.uniqueness`.
@@ -24,9 +25,24 @@ def reasons_of(keep: Any) -> dict[Name, str | None]:
     if not isinstance(keep, Mapping):
         return dict.fromkeys(names_of(keep))
     for name, reason in keep.items():
-        if not isinstance(reason, str) or not reason.strip():
+        if reason is not None and (not isinstance(reason, str) or not reason.strip()):
             raise ValueError(f"keep[{name!r}] must be a text that says why it is kept, got {reason!r}")
     return dict(keep)
+
+
+def check_kept(source: Renamed, reasons: Mapping[Name, str | None]) -> None:
+    """Refuse to keep what may name a person, unless somebody said why."""
+    unsaid = [name for name, reason in reasons.items() if reason is None]
+    if not unsaid:
+        return
+    profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
+    for name, profile in zip(unsaid, profiles, strict=True):
+        danger = guess_of(profile._replace(name=str(name))).danger
+        if danger is not None:
+            raise ValueError(
+                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it, "
+                'in a project file reason = "because ..." beside the role'
+            )
 
 
 def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:

@@ -1,13 +1,16 @@
 """Evidence: what a release is worth and how to check it, in one JSON file that holds no value of the data.
 
 It names columns, and counts. Settings that may quote values, such as an order of them for t-closeness, are told without
-these. From the file alone one gets back to the front: the chosen point and its neighbours.
+these. From the file alone one gets back to the front: the chosen point and its neighbours. So it stays inside: it tells
+how many rows are suppressed, and why this point was chosen, which may tell what was suppressed (Wong et al. 2007).
+
+The evidence for outsiders is made of the released table alone, so that it tells nothing that the table does not tell.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -15,19 +18,37 @@ import numpy as np
 import pandas as pd
 
 import pymoo_anon
-from pymoo_anon._messages import examples
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.arguments import column_name, measure_names, safe_repr, short_name
+from pymoo_anon._messages import examples, plain
+from pymoo_anon.objectives.privacy.closeness import TCloseness
+from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity, EntropyLDiversity
+from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.problems.arguments import bound, column_name, measure_names, safe_repr, short_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step, next_steps
-from pymoo_anon.publishing.evidence_format import FORMAT, INFINITIES, VERSION, check_content
+from pymoo_anon.publishing.columns import uniqueness_of
+from pymoo_anon.publishing.evidence_format import (
+    EXTERNAL,
+    EXTERNAL_FORMAT,
+    FORMAT,
+    INFINITIES,
+    INTERNAL,
+    VERSION,
+    check_content,
+)
+from pymoo_anon.publishing.release import Release
+from pymoo_anon.publishing.verify import recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
 #: What evidence says of a search; what is not known is left out or None.
 SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
+
+# The roles whose columns are counted in evidence for outsiders.
+_COUNTED = ("quasi-identifier", "sensitive")
+_OF_SENSITIVE = (DistinctLDiversity, EntropyLDiversity, TCloseness)
 
 _PACKAGES = ("pymoo", "moocore", "numpy", "numba", "pandas", "narwhals")
 
@@ -36,11 +57,11 @@ def evidence(
     problem: AnonymizationProblem,
     res: Any,
     choice: Choice,
+    released: Release,
     *,
-    claims: pd.DataFrame,
-    suppressed: str,
     checksums: Mapping[str, Mapping[str, str | None]],
     search: Mapping[str, Any],
+    earlier: Sequence[Mapping[str, Any]] = (),
     made: str | None = None,
 ) -> dict[str, Any]:
     """What a release is worth, and what is needed to make it again; equal arguments give equal evidence.
@@ -49,11 +70,11 @@ def evidence(
         problem: The problem.
         res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from.
         choice: What `choose` returned.
-        claims: Columns measure, promised, recounted and holds, a row for each measure, as a `Release` has them.
-        suppressed: What became of suppressed rows, "mark" or "drop".
+        released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; and "commands", a
             list of the commands that make the release again.
+        earlier: Other releases of the same table: file, sha256, x, suppressed.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
     Returns:
@@ -64,6 +85,7 @@ def evidence(
     """
     front = problem.front(res)
     content = {
+        "audience": INTERNAL,
         "format": FORMAT,
         "version": VERSION,
         "made": made,
@@ -74,11 +96,49 @@ def evidence(
         "software": _software(),
         "checksums": _checksums(checksums),
         "chosen": _chosen(problem, front, choice),
-        "suppressed": {"rows": choice.n_suppressed, "of": problem.table.n_rows, "how": suppressed},
-        "claims": _claims(problem, claims),
+        **_released(problem, choice, released),
+        "earlier": [dict(one) for one in earlier],
         "front": _front(problem, front),
     }
     check_content(content, "evidence")
+    return content
+
+
+def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: str) -> dict[str, Any]:
+    """What outsiders may read of a release: nothing but what the released table itself tells, and what was said of it.
+
+    It says what every column is, how many rows are unique, and k, l, entropy l and t of the released rows. Which
+    measures these are does not depend on the search.
+
+    Args:
+        frame: The released table, of any kind.
+        columns: Its columns, as `Release.columns` has them.
+        name: The name of its file.
+        sha256: The checksum of its file.
+
+    Returns:
+        What `write_evidence` writes: dicts, lists, text, numbers, truth values and None.
+
+    Raises:
+        ValueError: An argument is not what it has to be.
+    """
+    named = list(zip(columns.column.tolist(), columns.role.tolist(), strict=True))
+    quasi, sensitive = ([name for name, role in named if counted in role] for counted in _COUNTED)
+    recount = Recount(frame, quasi, sensitive)
+    measures = [KAnonymity(), *(kind(column) for column in sensitive for kind in _OF_SENSITIVE)]
+    content = {
+        "audience": EXTERNAL,
+        "format": EXTERNAL_FORMAT,
+        "version": VERSION,
+        "software": f"pymoo_anon {pymoo_anon.__version__}",
+        "file": {"name": column_name(name), "sha256": sha256, "rows": recount.n_released},
+        "columns": _columns(columns),
+        "uniqueness": _uniqueness(uniqueness_of(frame, columns)),
+        "measures": [
+            {"measure": plain(measure.full_name), "value": _plain(recounted(recount, measure))} for measure in measures
+        ],
+    }
+    check_content(content, "evidence", external=True)
     return content
 
 
@@ -185,6 +245,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict
     return {
         "place": front.place_of(choice),
         "reason": choice.reason,
+        "requirements": _asked(choice),
         "quasi_identifiers": [
             {"name": column_name(name), "level": level, "n_groups": n}
             for name, level, n in zip(problem.table.quasi_identifiers, levels, n_groups, strict=True)
@@ -192,32 +253,56 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict
     }
 
 
-def _claims(problem: AnonymizationProblem, claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """A claim for each measure, under the name that the settings have for it."""
-    wanted = ["measure", "promised", "recounted", "holds"]
-    if not isinstance(claims, pd.DataFrame) or not set(wanted) <= set(claims):
-        raise ValueError(f"claims must be a pandas frame with the columns {', '.join(wanted)}")
+def _released(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any]:
+    """What was released, and what it holds."""
+    return {
+        "suppressed": {"rows": choice.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
+        "claims": _claims(problem, choice, released.claims),
+        "exceptions": list(released.exceptions),
+        "columns": _columns(released.columns),
+        "uniqueness": _uniqueness(released.uniqueness),
+    }
+
+
+def _asked(choice: Choice) -> list[str]:
+    """What the choice asked for, in words."""
+    return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
+
+
+def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame) -> list[dict[str, Any]]:
+    """A claim for each measure, under the name that the settings have for it, and each requirement of the choice."""
     names = measure_names(problem.measured)
-    left = list(names)
-    told = []
-    for measure, promised, recounted, holds in claims[wanted].itertuples(index=False):
-        own = [each for each in left if measure in (each.name, _with_column(each), names[each])]
-        if not own:
-            raise ValueError(f"claims must be of the problem's measures, {examples(list(names.values()))}, each once")
-        left.remove(own[0])
-        told.append(
-            {
-                "measure": names[own[0]],
-                "promised": _plain(promised),
-                "recounted": _plain(recounted),
-                "holds": None if holds is None else bool(holds),
-            }
-        )
-    return told
+    known = [(measure.full_name, names[measure]) for measure in problem.measured]
+    known += [(words, plain(words)) for words in claims.measure[len(known) :] if plain(words) in _asked(choice)]
+    wanted, got = [words for words, _ in known], claims.measure.tolist()
+    if got != wanted:
+        raise ValueError(f"released must be of the problem and the choice and claim {examples(wanted)}, got {got}")
+    return [
+        {
+            "measure": name,
+            "promised": _plain(claim["promised"]),
+            "recounted": _plain(claim["recounted"]),
+            "holds": None if claim["holds"] is None else bool(claim["holds"]),
+        }
+        for (_, name), claim in zip(known, claims.to_dict("records"), strict=True)
+    ]
 
 
-def _with_column(measure: Objective) -> str:
-    return f"{measure.name} of {measure.column}"
+def _columns(columns: pd.DataFrame) -> list[dict[str, Any]]:
+    """Every column of the table, its role, and why it is kept."""
+    return [
+        {
+            "column": column_name(own["column"]),
+            "role": own["role"],
+            "reason": None if own["reason"] is None else plain(own["reason"]),
+        }
+        for own in columns.to_dict("records")
+    ]
+
+
+def _uniqueness(uniqueness: pd.DataFrame) -> list[dict[str, Any]]:
+    """How many rows are unique by which columns."""
+    return [{str(key): value for key, value in row.items()} for row in uniqueness.to_dict("records")]
 
 
 def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:

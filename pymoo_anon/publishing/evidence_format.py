@@ -6,15 +6,16 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from pymoo_anon._files import replaced
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
 
-#: What the file says that it is.
-FORMAT = "pymoo_anon evidence"
-VERSION = 1
+#: What the file says that it is, and who may read it.
+FORMAT, EXTERNAL_FORMAT = "pymoo_anon evidence", "pymoo_anon external evidence"
+VERSION = 2
+INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
+EXTERNAL = "anybody: all of it can be counted in the released table"
 
 #: How JSON, which has none, tells minus infinity and infinity.
 INFINITIES = ("-infinity", "infinity")
@@ -58,7 +59,10 @@ def _one_of(*choices: str | int) -> _Kind:
 
 
 # Lists hold one shape, objects exactly these keys.
+_COLUMNS = [{"column": _TEXT, "role": _TEXT, "reason": _Optional(_TEXT)}]
+_UNIQUENESS = [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}]
 _SHAPE = {
+    "audience": _one_of(INTERNAL),
     "format": _one_of(FORMAT),
     "version": _one_of(VERSION),
     "made": _Optional(_TEXT),
@@ -102,6 +106,7 @@ _SHAPE = {
     "chosen": {
         "place": _COUNT,
         "reason": _TEXT,
+        "requirements": [_TEXT],
         "quasi_identifiers": [{"name": _TEXT, "level": _Optional(_COUNT), "n_groups": _COUNT}],
     },
     "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of("mark", "drop")},
@@ -113,7 +118,21 @@ _SHAPE = {
             "holds": _Optional(_TRUTH),
         }
     ],
+    "exceptions": [_TEXT],
+    "columns": _COLUMNS,
+    "uniqueness": _UNIQUENESS,
+    "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of("mark", "drop")}],
     "front": [{"x": [_COUNT], "values": [_NUMBER], "suppressed": _COUNT}],
+}
+_EXTERNAL_SHAPE = {
+    "audience": _one_of(EXTERNAL),
+    "format": _one_of(EXTERNAL_FORMAT),
+    "version": _one_of(VERSION),
+    "software": _TEXT,
+    "file": {"name": _TEXT, "sha256": _HASH, "rows": _COUNT},
+    "columns": _COLUMNS,
+    "uniqueness": _UNIQUENESS,
+    "measures": [{"measure": _TEXT, "value": _NUMBER}],
 }
 
 
@@ -122,22 +141,23 @@ def write_evidence(path: str | os.PathLike[str], content: Mapping[str, Any]) -> 
 
     Args:
         path: The file. One of this name is replaced.
-        content: What `evidence` returned.
+        content: What `evidence` or `external_evidence` returned.
 
     Raises:
         ValueError: It is no evidence.
         OSError: The file cannot be written.
     """
-    check_content(content, "content")
+    check_content(content, "content", isinstance(content, Mapping) and content.get("format") == EXTERNAL_FORMAT)
     with replaced(path) as temporary:
         temporary.write_text(_text(content), encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-def read_evidence(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_evidence(path: str | os.PathLike[str], external: bool = False) -> dict[str, Any]:
     """Read evidence.
 
     Args:
         path: The file.
+        external: Whether it is evidence for outsiders.
 
     Returns:
         What was written.
@@ -148,19 +168,23 @@ def read_evidence(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     name = os.fspath(path)
     try:
-        content = json.loads(Path(path).read_bytes().decode("utf-8"), parse_constant=_refuse)
+        content = json.loads(content_of(path).decode("utf-8"), parse_constant=_refuse)
     except UnicodeDecodeError:
         raise ValueError(f"{name} must be evidence, a JSON file in UTF-8, got another encoding") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{name} must be evidence, a JSON file, got {error}") from None
-    check_content(content, name)
+    check_content(content, name, external)
     return dict(content)
 
 
-def check_content(content: Any, name: str) -> None:
-    """Refuse what is no evidence."""
-    if isinstance(content, Mapping) and content.get("format") == FORMAT and content.get("version") != VERSION:
+def check_content(content: Any, name: str, external: bool = False) -> None:
+    """Refuse what is no evidence, or none for outsiders."""
+    made = EXTERNAL_FORMAT if external else FORMAT
+    if isinstance(content, Mapping) and content.get("format") == made and content.get("version") != VERSION:
         raise ValueError(f"{name} must be evidence of version {VERSION}, got version {content.get('version')!r:.80}")
+    if external:
+        _check_shape(content, _EXTERNAL_SHAPE, name, "")
+        return
     _check_shape(content, _SHAPE, name, "")
     _check_whole(content, name)
 
@@ -215,11 +239,13 @@ def _check_whole(content: Mapping[str, Any], name: str) -> None:
             f"{name}: suppressed.rows must be those of the chosen point, {front[chosen['place']]['suppressed']}, "
             f"got {content['suppressed']['rows']}"
         )
-    for part in ("constraints", "claims"):
-        told = content["settings"][part] if part == "constraints" else content[part]
-        unknown = [each["measure"] for each in told if each["measure"] not in measures]
+    for part, told, known in (
+        ("constraints", content["settings"]["constraints"], measures),
+        ("claims", content["claims"], [*measures, *chosen["requirements"]]),
+    ):
+        unknown = [each["measure"] for each in told if each["measure"] not in known]
         if unknown:
-            raise ValueError(f"{name}: {part} must be of the measures {examples(measures)}, got {examples(unknown)}")
+            raise ValueError(f"{name}: {part} must be of the measures {examples(known)}, got {examples(unknown)}")
 
 
 def _refuse(constant: str) -> Any:

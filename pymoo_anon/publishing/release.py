@@ -20,10 +20,10 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.columns import reasons_of, roles_table, said_of, uniqueness_of
+from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
+from pymoo_anon.publishing.verify import at_least_as_good, is_known, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
@@ -76,7 +76,7 @@ def release(
     x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] | Mapping[Name, str] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
     k_of_one: bool = False,
     below_requirements: bool = False,
@@ -91,12 +91,12 @@ def release(
         problem: The problem.
         x: What `choose` returned, whose requirements are promised, too; or an (n_var,) array, one row of `res.X`.
         drop: Columns that are left out. The person column always is.
-        keep: Columns without a role that are released as they are; a dict says why. Every column has to have a role, or
-            stand in `drop` or `keep`.
+        keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
+            reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
+            coordinates. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
-        k_of_one: Release a table in which somebody is alone in a class. Unasked it is refused.
-        below_requirements: Release a point that does not meet a constraint of the problem or a requirement of the
-            choice. Unasked it is refused.
+        k_of_one: Release a table in which somebody is alone in a class.
+        below_requirements: Release a point that misses a constraint of the problem or a requirement of the choice.
 
     Returns:
         The release, and what was promised and recounted.
@@ -104,8 +104,9 @@ def release(
     Raises:
         TypeError: `frame` is no frame.
         KeyError: The frame lacks a column.
-        ValueError: A column is neither released nor dropped, the frame is not the one that the problem's table was read
-            from, somebody is alone in a class, the point does not meet what is required, or nothing is left to release.
+        ValueError: A column is neither released nor dropped, or is kept without a reason although it may name a
+            person; the frame is not the one that the problem's table was read from; somebody is alone in a class; the
+            point does not meet what is required; or nothing is left to release.
             As `RecountError`: the recount does not hold what was promised.
     """
     recoded_table = recode(
@@ -188,7 +189,8 @@ class Recoded:
         """The claims, and the size of the smallest class of the table."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
-        columns = [one.measure.column for one in promises if one.measure.column not in (None, *names)]
+        read = dict.fromkeys(one.measure.column for one in promises)
+        columns = [column for column in read if column not in (None, *names)]
         outside = [column for column in columns if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in columns if column not in outside])
         self._check(own)
@@ -209,11 +211,11 @@ class Recoded:
         """What is promised: the value of every measure, and what the choice asked for."""
         values = [float(measure.evaluate(self.classes)[0]) for measure in self.problem.measured]
         measured = [
-            _Promise(measure, name_of(measure), int(value) if measure.whole else value, measure.maximize)
+            _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
             for measure, value in zip(self.problem.measured, values, strict=True)
         ]
         asked = [(one, one.objective) for one in self.requirements]
-        return measured + [_Promise(own, bound(one, name_of(own)), one.bound, one.at_least) for one, own in asked]
+        return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
 
     @cached_property
     def _about(self) -> dict[str, Any]:
@@ -282,7 +284,7 @@ def recode(
     x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] | Mapping[Name, str] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
     k_of_one: bool = False,
     below_requirements: bool = False,
@@ -295,9 +297,10 @@ def recode(
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
-        requirements, x = getattr(x, "requirements", ()), x.x
+        requirements, x = x.requirements, x.x
     source, reasons = renamed(frame), reasons_of(keep)
     released = _released_columns(source, problem, names_of(drop), names_of(keep))
+    check_kept(source, reasons)
     classes = problem.equivalence_classes(x)
     if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
@@ -352,7 +355,7 @@ def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
 def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:
     """What is required of a point and not met, in words."""
     found = [
-        f"{name_of(one.objective)} is {number(float(one.objective.evaluate(classes)[0]))} where "
+        f"{one.objective.full_name} is {number(float(one.objective.evaluate(classes)[0]))} where "
         f"{'at least' if one.at_least else 'at most'} {number(one.bound)} is required"
         for one in dict.fromkeys([*problem.constraints, *requirements])
         if _misses(one, classes)

@@ -72,7 +72,7 @@ def verify(
         if isinstance(measure, Constraint):
             required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
             holds = at_least_as_good(value, measure.bound, measure.at_least)
-        rows.append((name_of(objective), value, required, holds))
+        rows.append((objective.full_name, value, required, holds))
     return object_frame(("measure", "recounted", "required", "holds"), rows)
 
 
@@ -116,8 +116,3 @@ def at_least_as_good(value: float, bound: float, higher: bool) -> bool:
     """Whether a value keeps a bound, but for the rounding of floats."""
     slack = _TOLERANCE * max(abs(bound), 1.0) if np.isfinite(bound) else 0.0
     return bool(value >= bound - slack if higher else value <= bound + slack)
-
-
-def name_of(objective: Objective) -> str:
-    """The name of a measure, with the column that it reads."""
-    return objective.name if objective.column is None else f"{objective.name} of {objective.column}"

@@ -20,7 +20,7 @@ class Draft:
 
     Attributes:
         hierarchy: The hierarchy. It holds every value of the column.
-        kind: What the values were taken for: "numbers", "dates", "codes" or "categories".
+        kind: What the values were taken for: "numbers", "dates", "ordered", "codes" or "categories".
         reason: Why, and what the levels are, in one line.
     """
 
@@ -177,9 +177,26 @@ def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> lis
 
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 _TWO_ORDERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
+_MONTH_ALONE = re.compile(r"([^\W\d_]{3,10})\.?[-. /]*(\d{4})|(\d{4})[-./](\d{2})")
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
 # Eight digits are a date only where they can be one of a person's life.
 _YEARS = range(1850, 2101)
+
+
+def steps_of(text: str) -> dict[str, int]:
+    """The place of every word in a scale: its steps are parted by semicolons, words for one step by strokes."""
+    steps = [step.split("|") for step in " ".join(text.split()).split(";")]
+    return {word.strip().replace("ß", "ss"): place for place, words in enumerate(steps) for word in words}
+
+
+#: The months by their names and what these are shortened to.
+MONTHS = steps_of("""
+    january|jan|januar|jänner|enero|janvier; february|feb|februar|febrero|février;
+    march|mar|märz|maerz|mär|mrz|marzo|mars;
+    april|apr|abril|avril; may|mai|mayo; june|jun|juni|junio|juin; july|jul|juli|julio|juillet; august|aug|agosto|août;
+    september|sep|sept|septiembre|septembre; october|oct|oktober|okt|octubre|octobre; november|nov|noviembre|novembre;
+    december|dec|dezember|dez|diciembre|décembre
+""")
 
 # How dates are written, and where year, month and day stand then.
 _ORDERS = {
@@ -207,7 +224,9 @@ def looks_like_a_date(value: Any) -> bool:
     if day_of(value) is not None:
         return True
     text = _text(value)
-    return any(_found(pattern, text, places) is not None for pattern, places in _ORDERS.values())
+    return _month(text) is not None or any(
+        _found(pattern, text, places) is not None for pattern, places in _ORDERS.values()
+    )
 
 
 def draft_dates(values: Sequence[Any]) -> Draft:
@@ -249,6 +268,7 @@ def _read(values: Sequence[Any]) -> tuple[list[date], str]:
     """The days that values name, and what their spelling is called."""
     texts = [_text(value) for value in values]
     orders = {name: [_found(pattern, text, places) for text in texts] for name, (pattern, places) in _ORDERS.items()}
+    orders["month, year"] = [_month(text) for text in texts]
     whole = {name: [day for day in days if day is not None] for name, days in orders.items() if None not in days}
     if not whole:
         unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
@@ -261,6 +281,16 @@ def _read(values: Sequence[Any]) -> tuple[list[date], str]:
             "written like 2021-03-05 they would"
         )
     return days, f"dates ({name})"
+
+
+def _month(text: str) -> date | None:
+    """The first day of a month that is written like Dec-2011 or 2011-12; None if it is none."""
+    found = _MONTH_ALONE.fullmatch(text.strip())
+    if found is None:
+        return None
+    number = int(found[4]) if found[4] else MONTHS.get(found[1].casefold(), -1) + 1
+    year = int(found[2] or found[3])
+    return date(year, number, 1) if 1 <= number <= 12 and year in _YEARS else None
 
 
 def _text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +23,14 @@ from pymoo_anon.table.draft_levels import (
     number_of,
     useful,
 )
+from pymoo_anon.table.draft_orders import draft_ordered, one_node_each
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: The kinds of values, by the name that `kind` has for them.
 KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "numbers": lambda values, counts: draft_numbers(values),
     "dates": lambda values, counts: draft_dates(values),
+    "ordered": lambda values, counts: draft_ordered(values),
     "codes": lambda values, counts: draft_codes(values),
     "categories": lambda values, counts: draft_categories(values, counts),
 }
@@ -47,6 +49,8 @@ def draft_hierarchy(
     - numbers, also as text: nested intervals of round widths. Whole numbers that lie close together get a row for every
       number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
+    - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
+      ("low", "Bachelors", "strongly agree"): neighbours together.
     - codes, that is digits after a leading 0 or beside capital letters: redaction from the right.
     - categories, that is all else: rare values together, then groups of about the same number of rows.
 
@@ -56,7 +60,7 @@ def draft_hierarchy(
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
         counts: How many rows hold each. Without it, every value counts once for each time that it is given.
-        kind: "numbers", "dates", "codes", "categories", or "auto": the first of them that fits.
+        kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
         name: The column's name, if it may tell that digits are a code, as "zip" does.
 
     Returns:
@@ -127,6 +131,10 @@ def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> D
         if name is not None and _CODE_NAMES.search(name) and all(number == int(number) for number in spelled):
             return _because(f"the column is called {name!r}, so ", draft_codes(values))
         return _because(note, draft_numbers(values))
+    try:
+        return _because(note, draft_ordered(values, name))
+    except ValueError:
+        pass
     if not leading:
         note = note or _almost("numbers", values, lambda value: number_of(value) is not None)
     if all(map(looks_like_a_code, values)) and (leading or not spelled):
@@ -168,7 +176,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     groups: list[_Group] = [(counts[i], [i]) for i in order]
     rare = _rare(counts, order)
     other = _other(values)
-    levels: dict[str, list[str]] = {}
+    levels: dict[str, list[tuple[int, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
         levels["rare values together"] = _labels(values, groups, set(rare), other)
@@ -178,7 +186,8 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     # The rows of a group stand together, so that a person can move them.
     rows = [i for _, members in groups for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
-    hierarchy, kept = useful([values[i] for i in rows], ordered)
+    domain = [values[i] for i in rows]
+    hierarchy, kept = useful(domain, one_node_each(ordered, domain))
     return Draft(
         hierarchy,
         "categories",
@@ -222,24 +231,20 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
     return [(weight, members[number]) for weight, number in sorted(heap, key=lambda held: (-held[0], held[1]))]
 
 
-def _labels(values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str) -> list[str]:
-    """For every value a short label that says what is in its group, no two groups with the same."""
-    labels = [""] * len(values)
-    taken: set[str] = set()
-    for _, members in groups:
+def _labels(
+    values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
+) -> list[tuple[int, Hashable]]:
+    """For every value the number of its group and its label: its members or, where they are many, how many."""
+    labels: list[tuple[int, Hashable]] = [(0, "")] * len(values)
+    for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
         if len(names) < len(members):
             names.append(other)
-        label = " | ".join(names)
-        if len(names) > 1 and len(label) > _LONGEST_LABEL:
-            label = f"{names[0][:_LONGEST_LABEL]} + {len(members) - 1:,} more"
-        once, number = label, 1
-        while label in taken:
-            number += 1
-            label = f"{once} ({number})"
-        taken.add(label)
+        label = values[members[0]] if len(members) == 1 else " | ".join(names)
+        if len(members) > 1 and len(label) > _LONGEST_LABEL:
+            label = f"group {number} of {len(groups)}: {len(members):,} values, most of all {names[0][:_LONGEST_LABEL]}"
         for i in members:
-            labels[i] = label
+            labels[i] = number, label
     return labels
 
 

@@ -57,7 +57,14 @@ _WORDS = {
         discharge disch entlassung entlass death dod deceased disposition hospital insurance krankenkasse payer language
         sprache height weight bmi year jahr annee ano date datum fecha month monat mois mes day tag weekday wochentag
         jour dia week hire hired time zeit hora heure lat latitude lon lng long longitude coordinates geo gps jail
-        embarked pclass auto vehicle car residenz wohn
+        embarked pclass auto vehicle car residenz wohn geography geographic origin origine origen ancestry tribe caste
+        migrant migration immigrant immigration visa pays pais ville ciudad localidad barrio quartier neighborhood
+        neighbourhood borough tract parish village suburb metro urban rural continent territory zone landkreis viertel
+        company firm organization organisation employeur empresa arbeitgeber industry branche sector seniority campus
+        semester enrolled enrollment studiengang faculty retired retirement retraite rentner unemployed erwerb sibs
+        geschwister hermanos sohn tochter son daughter mother father parent wife husband widowed single divorced
+        yob titel klasse occupancy eye lives living room zimmer boro rank
+        salutation anrede hair eyes complexion clinic klinik arrival departure ankunft visit interpreter built
     """,
     "sensitive": """
         diagnosis diag diagnose hauptdiagnose diagnostico diagnostic icd drg disease krankheit illness maladie
@@ -67,7 +74,14 @@ _WORDS = {
         dti fico religion konfession belief party political orientation hiv test result befund score rating performance
         satisfaction attrition churn survived readmitted recid recidivism priors prior fel felony offense crime arrest
         contraband citation health mental disability handicap smoker smoke smoking alcohol hobbies grade failures
-        romantic outcome expire termination term entlassgrund manner property limit
+        romantic outcome expire termination term entlassgrund manner property limit relig politic ideolog vote partei
+        partyid polviews sexual abortion contracept pregnan schwanger gravid stroke cancer tumor tumour bp systolic
+        diastolic pressure pulse heart cholesterol hemoglobin haemoglobin biopsy stage severity risk mortality survival
+        surviv vaccin impf allerg surgery operation dose mutation gene genotype depress anxiety suicid addict substance
+        tobacco cigarette drinks convict sentence prison victim weapon violation disciplin union gewerkschaft exited
+        churned cancelled resigned dismissed price cost premium revenue profit assets worth mortgage rent miete tax
+        steuer spending spent purchase payment deposit overdraft arrears homeless poverty welfare benefits history
+        blood blutgruppe comorbid chronic disorder syndrome injury pain verdict asylum
     """,
 }
 _ROLE_OF = {word: role for role, words in _WORDS.items() for word in words.split()}
@@ -102,6 +116,8 @@ _COUNTS = _set("number num n nb no count cnt anzahl total")
 _CODES = _set("type source disposition concept category cat class group reason status level kind")
 _DESCRIBED = _CODES | _set("flag service state verified suffix")
 _TIMES = _set("year month day week date time")
+# A name that goes with one of these is that of a place or an institution.
+_NAMED_PLACES = _set("city town county country state region district boro borough school hospital department company")
 _PLACES = _set("lat latitude lon lng long longitude coordinates geo gps")
 
 
@@ -267,9 +283,30 @@ _PATTERNS = {
     "unique keys": r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|[0-9a-f]{32,64}",
 }
 _PLACE = r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?"
-# A month of a year, such as Dec-2011.
-_MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*[-. /]\d{2,4}|\d{4}-(?:0[1-9]|1[0-2])"
-_SEXES = _set("m f male female man woman mann frau w d maennlich weiblich divers h hombre mujer homme femme")
+# Values that others may know of a person, parted by strokes.
+_KNOWN_VALUES = {
+    "sexes": """
+        m|f|male|female|man|woman|boy|girl|w|d|mann|frau|männlich|weiblich|divers|h|hombre|mujer|homme|femme|unknown|other
+    """,
+    "marital states": """
+        single|married|divorced|widowed|widow|widower|separated|never married|never-married|partnered|cohabiting|ledig
+        |verheiratet|geschieden|verwitwet|soltero|casado|viudo|divorciado|célibataire|marié|divorcé|veuf
+    """,
+    "races": """
+        white|black|asian|hispanic|latino|african american|black or african american|caucasian|native american|pacific
+        islander|american indian|mixed|other
+    """,
+    "countries": """
+        germany|france|spain|italy|united kingdom|uk|united states|usa|us|united-states|canada|mexico|brazil|argentina
+        |china|india|japan|korea|south korea|russia|poland|netherlands|belgium|austria|switzerland|sweden|norway|denmark
+        |finland|ireland|portugal|greece|turkey|ukraine|egypt|nigeria|kenya|south africa|australia|new zealand|pakistan
+        |bangladesh|indonesia|philippines|vietnam|thailand|iran|iraq|israel|syria|cuba|colombia|peru|chile|deutschland
+        |frankreich|österreich|schweiz|italien|spanien|polen|türkei|españa|de|fr|es|it|gb|ch|at|pl|nl|be|cn|jp|br|mx|ca
+    """,
+}
+_VALUES_OF = {
+    kind: frozenset(" ".join(text.split()).replace(" |", "|").split("|")) for kind, text in _KNOWN_VALUES.items()
+}
 
 
 class _Looks(NamedTuple):
@@ -280,7 +317,7 @@ class _Looks(NamedTuple):
     are_dates: bool
     are_places: bool
     are_prose: bool
-    are_sexes: bool
+    known: str | None
 
     @classmethod
     def of(cls, profile: Profile) -> _Looks:
@@ -300,10 +337,15 @@ class _Looks(NamedTuple):
         return cls(
             numbers if len(numbers) >= _ALIKE * len(values) else [],
             next(filter(lambda kind: fits(_PATTERNS[kind]), _PATTERNS), None),
-            alike(looks_like_a_date) or fits(_MONTH),
+            alike(looks_like_a_date),
             named or fits(_PLACE),
             bool(texts) and sum(map(len, texts)) >= _PROSE * len(values),
-            len(values) > 1 and alike(lambda text: text.strip().casefold() in _SEXES, texts),
+            next(
+                filter(lambda kind: alike(lambda text: text.strip().casefold() in _VALUES_OF[kind], texts), _VALUES_OF),
+                None,
+            )
+            if len(values) > 1
+            else None,
         )
 
     @property
@@ -320,6 +362,8 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
         return "drop", "it holds one value, which tells nothing"
     if looks.pattern is not None:
         return "identifier", f"it holds {looks.pattern}"
+    if looks.are_prose and profile.is_nearly_unique:
+        return "identifier", "it holds long texts, which may name persons"
     return _by_name(profile, words, looks) or _by_values(profile, looks)
 
 
@@ -349,7 +393,9 @@ def _said_by(word: str) -> str | None:
     """The role that a word speaks of."""
     if word in _ROLE_OF:
         return _ROLE_OF[word]
-    part = max((part for part in _PARTS if word.startswith(part) or word.endswith(part)), key=len, default=None)
+    parts = [part for part in _PARTS if word.startswith(part) or word.endswith(part)]
+    # What may name a person counts first, then the longest.
+    part = max(parts, key=lambda part: (_ROLE_OF[part] == "identifier", len(part)), default=None)
     return None if part is None else _ROLE_OF[part]
 
 
@@ -366,17 +412,21 @@ def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tupl
         return None
     person = next((word for word, role in said.items() if role == "person"), None)
     coded = bool(set(words) & _CODES)
-    repeats = profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
     if person is not None and not coded:
         if (profile.is_nearly_unique and profile.is_unique) or (profile.n_rows < TELLING and profile.is_unique):
             return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
         return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
-    if repeats or (coded and not profile.is_nearly_unique):
+    if _repeats(profile) or (coded and not profile.is_nearly_unique):
         return None
     place = next((word for word in words if said.get(word) == "quasi-identifier"), None)
     if place in ("location", "place", "area", "region") and not profile.is_nearly_unique:
         return None
     return "identifier", f"the name says {ids[0]!r}: a number of a person or of something that is theirs"
+
+
+def _repeats(profile: Profile) -> bool:
+    """Whether a value stands in five rows on average, as a code does and the number of a person hardly."""
+    return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
 
 
 def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
@@ -385,8 +435,12 @@ def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> 
     if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
         return None
     named = next((word for word in words if said.get(word) == "identifier"), None)
-    described = words[-1] in _DESCRIBED or said.get(words[-1]) in ("quasi-identifier", "sensitive")
-    if named is not None and not (described and not profile.is_nearly_unique):
+    described = (
+        words[-1] in _DESCRIBED
+        or said.get(words[-1]) in ("quasi-identifier", "sensitive")
+        or (named == "name" and bool(_NAMED_PLACES.intersection(words)))
+    )
+    if named is not None and not (described and _repeats(profile)):
         return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
     if len(words) == 1 and said.get(words[0]) == "person":
         if profile.is_unique:
@@ -401,10 +455,8 @@ def _by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
         return "quasi-identifier", "it holds dates, which others may know of a person"
     if looks.are_places:
         return "quasi-identifier", "it holds coordinates, which are places of a person"
-    if looks.are_sexes:
-        return "quasi-identifier", "it holds sexes, which others may know of a person"
-    if looks.are_prose and profile.n_distinct > 2:
-        return "identifier", "it holds long texts, which may name persons"
+    if looks.known is not None:
+        return "quasi-identifier", f"it holds {looks.known}, which others may know of a person"
     if profile.is_unique and (not looks.numbers or looks.are_whole):
         return "identifier", "every value is another one"
     if profile.is_nearly_unique:

@@ -11,10 +11,9 @@ import io
 import os
 import re
 from collections.abc import Hashable, Sequence
-from pathlib import Path
 from typing import Any
 
-from pymoo_anon._files import replaced
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples
 from pymoo_anon.table.delimited import decoded, rows_of
 from pymoo_anon.table.domain_values import ROOT
@@ -94,7 +93,7 @@ def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
     name = name or os.fspath(source)
-    return name, decoded(Path(source).read_bytes(), name)
+    return name, decoded(content_of(source), name)
 
 
 def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:

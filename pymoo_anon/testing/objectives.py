@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain
 from numbers import Real
 from typing import Any
@@ -19,7 +18,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.testing.bounds import check_bounds, check_gains, check_proof
+from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
 from pymoo_anon.testing.tables import quiet_lattice, random_tables, shuffled, small_parts, some_nodes, some_rules
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
@@ -27,33 +26,6 @@ Values = NDArray[np.float64]
 
 # So many tables, each under four rules of suppression.
 _TABLES = 6
-
-
-@dataclass
-class Case:
-    """Some nodes of one lattice, and what they are worth.
-
-    Attributes:
-        problem: The lattice.
-        X: (n, n_var) int64 array of nodes.
-        batches: The classes of all nodes, some at a time, with their rows in X.
-        classes: (n,) list, the classes of each node alone.
-        values: (n,) float array, the objective with its natural sign.
-    """
-
-    problem: LatticeProblem
-    X: NDArray[np.int64]
-    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]]
-    classes: list[EquivalenceClasses]
-    values: Values
-
-    def at(self, row: int) -> str:
-        """Where something was found, for a person to follow."""
-        own = self.classes[row]
-        return (
-            f"at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {typed(own.sizes)} "
-            f"and kept {typed(own.kept)}"
-        )
 
 
 def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
@@ -109,7 +81,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
         _check_values(objective, case)
         _check_order(objective, case, rng)
         _check_worst(objective, case)
-        check_bounds(objective, case.problem, case.X, case.classes, case.values, case.at)
+        check_bounds(objective, case)
         cases.append(case)
     # Proofs take as long as all the rest: one rule after the other.
     check_proof(objective, problems[number % len(problems)])

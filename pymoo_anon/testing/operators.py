@@ -21,7 +21,7 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import check_points, points_of
+from pymoo_anon.testing.tables import check_points, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
 
 Points = NDArray[Any]
@@ -70,7 +70,7 @@ def check_operator(
     use = _use_of(operator)
     before = copy.deepcopy(problem.bounds())
     for n in _SIZES:
-        X = points_of(problem, n, sampling, seed)
+        X = valid_points(problem, n, sampling, seed)
         act = partial(use, problem=problem, X=X, n=n, seed=seed)
         made = called(f"{_name(operator)} must serve {n} individuals", act, operator)
         _check_made(operator, problem, made, repair, seed)

@@ -12,7 +12,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.testing.tables import points_of
+from pymoo_anon.testing.tables import valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
 Points = NDArray[Any]
@@ -47,7 +47,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {problem!r}")
     name = type(problem).__name__
-    X = points_of(problem, _N_POINTS, sampling, seed)
+    X = valid_points(problem, _N_POINTS, sampling, seed)
     before = X.copy()
     values = called(f"{name} must evaluate any valid points", _evaluated, problem, X)
     row = first_difference(before, X)

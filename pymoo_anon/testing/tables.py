@@ -221,7 +221,7 @@ def _invented(names: list[str]) -> Microdata:
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in names}, sensitive=["s", "t"])
 
 
-def points_of(problem: Problem, n: int, sampling: Sampling | None = None, seed: int = 0) -> Points:
+def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, seed: int = 0) -> Points:
     """(n, n_var) array of valid points."""
     chosen = sampling_of(problem) if sampling is None else sampling
     pop: Population = chosen(problem, n, random_state=np.random.default_rng(seed))

@@ -14,7 +14,6 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from pymoo.core.result import Result
 
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
@@ -128,7 +127,7 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Ma
     return values
 
 
-def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_front(problem: AnonymizationProblem, res: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw the front that a search found, and where it is not proven, what may still be better.
 
     Args:
@@ -139,10 +138,10 @@ def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLi
     Raises:
         ValueError: The search found nothing that satisfies all constraints.
     """
-    if res.F is None:
+    front = problem.front(res)
+    if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
-    open_bounds = getattr(getattr(res, "algorithm", None), "open_bounds", None)
-    figure = _draw(front_picture(problem, {"Front": res.F}, open_bounds))
+    figure = _draw(front_picture(problem, {"Front": front.F}, front.open_bounds))
     save(figure, path)
     return figure
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pymoo_anon.cli.console import clear_errors, said_warnings
+from pymoo_anon.cli.declaring import choice_of
 from pymoo_anon.cli.interrupt import modules_are_loaded
-from pymoo_anon.cli.settings import chosen
 
 
 def release(
@@ -39,7 +39,7 @@ def release(
         from pymoo_anon.cli.project import read_project
 
         if suppressed is not None:
-            chosen("suppressed", suppressed, dict.fromkeys(("mark", "drop")))
+            choice_of("suppressed", suppressed, dict.fromkeys(("mark", "drop")))
         project = read_project(file)
     with said_warnings():
         from pymoo_anon.cli.releasing import run
