@@ -212,10 +212,9 @@ class NonUniformEntropy(Objective):
             classes.maps,
             tuples.offsets,
             tuples.marginals,
-            tuples.codes,
+            tuples.offsets[:-1] + tuples.codes[classes.representatives],
             classes.starts,
             classes.sizes,
-            classes.representatives,
             classes.kept,
             logs_up_to(tuples.n_rows),
         )
@@ -500,7 +499,7 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _lost_bits(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, kept, logs
+    maps, offsets, marginals, cells, starts, sizes, kept, logs
 ):
     """(n,) float array: the bits lost by each generalization.
 
@@ -508,7 +507,6 @@ def _lost_bits(  # type: ignore[no-untyped-def]
     hold its value). So a kept row costs the logarithm of the rows of its group and a suppressed one that of all rows,
     less that of the rows with its value.
     """
-    n_attributes = len(offsets) - 1
     bits = np.empty(len(maps))
     n_rows = marginals[: offsets[1]].sum()
     log_rows, log_rows_rest = log_of(n_rows, logs)
@@ -516,15 +514,12 @@ def _lost_bits(  # type: ignore[no-untyped-def]
     held = np.zeros(offsets[-1], dtype=np.int64)
     suppressed = np.zeros(offsets[-1], dtype=np.int64)
     for i in range(len(maps)):
-        held[:] = 0
+        _rows_of_groups(maps[i], offsets, marginals, held)
         suppressed[:] = 0
-        for j in range(n_attributes):
-            for v in range(offsets[j], offsets[j + 1]):
-                held[offsets[j] + maps[i, v]] += marginals[v]
         for c in range(starts[i], starts[i + 1]):
             if not kept[c]:
-                for j in range(n_attributes):
-                    suppressed[offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] += sizes[c]
+                for j in range(len(offsets) - 1):
+                    suppressed[offsets[j] + maps[i, cells[c, j]]] += sizes[c]
         total, rest = -original, -original_rest
         for g in range(len(held)):
             if held[g] > 0:
@@ -538,3 +533,12 @@ def _lost_bits(  # type: ignore[no-untyped-def]
         # Where two values share a group at least one bit is lost: less is none.
         bits[i] = total if total > 0.5 else 0.0
     return bits
+
+
+@njit(cache=True, nogil=True)
+def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
+    """Count the rows that hold each group into `held`, attribute after attribute."""
+    held[:] = 0
+    for j in range(len(offsets) - 1):
+        for v in range(offsets[j], offsets[j + 1]):
+            held[offsets[j] + groups[v]] += marginals[v]

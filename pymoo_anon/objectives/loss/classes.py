@@ -185,11 +185,10 @@ class KLDivergence(Objective):
         divergence: Values = _divergence(
             group_extents(classes.maps, tuples.offsets) + 1,
             tuples.offsets,
-            tuples.codes,
+            tuples.offsets[:-1] + tuples.codes[classes.representatives],
             tuples.counts,
             classes.starts,
             classes.sizes,
-            classes.representatives,
             classes.kept,
             logs_up_to(max(tuples.n_rows, *tuples.domain_sizes)),
         )
@@ -265,7 +264,7 @@ def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _divergence(extents, offsets, codes, counts, starts, sizes, representatives, kept, logs):  # type: ignore[no-untyped-def]
+def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
     """(n,) float array: the divergence of each generalization.
 
     The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
@@ -281,16 +280,13 @@ def _divergence(extents, offsets, codes, counts, starts, sizes, representatives,
                 n_suppressed += sizes[c]
         total, rest = original
         if n_suppressed > 0:
-            high, low = log_of(n_suppressed, logs)
-            for j in range(len(offsets) - 1):
-                own, own_rest = log_of(offsets[j + 1] - offsets[j], logs)
-                high, low = add_pairs(high, low, -own, -own_rest)
+            # Of no class, but the density of those that are everywhere.
+            high, low = _log_density(offsets[1:] - offsets[:-1], offsets, n_suppressed, 0, logs)
             high, low = multiply_pairs(np.float64(n_suppressed), 0.0, high, low)
             total, rest = add_pairs(total, rest, -high, -low)
         for c in range(starts[i], starts[i + 1]):
             if kept[c]:
-                cells = offsets[:-1] + codes[representatives[c]]
-                high, low = _log_density(extents[i][cells], offsets, sizes[c], n_suppressed, logs)
+                high, low = _log_density(extents[i][cells[c]], offsets, sizes[c], n_suppressed, logs)
                 high, low = multiply_pairs(np.float64(sizes[c]), 0.0, high, low)
                 total, rest = add_pairs(total, rest, -high, -low)
         high, low = multiply_pairs(np.float64(n_rows), 0.0, LOG_2[0], LOG_2[1])
