@@ -34,9 +34,6 @@ MEASURES = sorted(
 #: The tables that --data names besides a file.
 TABLES = ("census", "adult")
 
-#: What can become of suppressed rows in a release.
-SUPPRESSED = ("mark", "drop")
-
 
 class Method(NamedTuple):
     """One of the algorithms that --algorithm names.

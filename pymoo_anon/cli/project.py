@@ -15,6 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import (
+    PROJECT,
     Key,
     bound_parts,
     check_meant,
@@ -23,15 +24,14 @@ from pymoo_anon.cli.declaring import (
     numeral,
     parts_of,
     read_names,
-    read_one_of,
     read_path,
     read_text,
     read_texts,
     read_truth,
     reader_of,
 )
-from pymoo_anon.cli.names import SUPPRESSED
-from pymoo_anon.cli.settings import PROJECT, Settings
+from pymoo_anon.cli.requests import ReleaseRequest
+from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _DATA = {
     "names": Key("names", read_names),
     "strip": Key("strip", read_truth),
 }
-_RELEASE = {"file": Key("file", read_path), "suppressed": Key("suppressed", read_one_of(SUPPRESSED))}
+_RELEASE = {"file": Key("file", read_path), **file_keys(ReleaseRequest)}
 _COLUMN_KEYS = ("role", "hierarchy")
 
 
@@ -214,11 +214,6 @@ def _spelled(value: str) -> Any:
         return numeral("", value.strip())
     except ValueError:
         return value.strip()
-
-
-def is_project(path: Path) -> bool:
-    """Whether a name is that of a project file."""
-    return path.suffix.lower() == ".toml"
 
 
 def read_project(path: Path, decided: bool = True) -> Project:

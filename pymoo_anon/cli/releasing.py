@@ -20,6 +20,7 @@ from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, stan
 from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import FILES, ExitCode
 from pymoo_anon.cli.project import Project
+from pymoo_anon.cli.requests import ReleaseRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.sources import Reading, Source, checksum
 from pymoo_anon.cli.tabular import claims_table
@@ -35,24 +36,24 @@ def evidence_of(release: Path) -> Path:
     return release.with_name(f"{release.name}.evidence.json")
 
 
-def run(project: Project, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
+def run(project: Project, request: ReleaseRequest) -> None:
     """Write a release and its evidence, both or neither."""
     with clear_errors(), standard_output() as console:
-        target = project.release if output is None else output
+        target = project.release if request.output is None else request.output
         kind_of(target)
         names = [target.name, evidence_of(target).name]
-        check_free([target, evidence_of(target)], force)
+        check_free([target, evidence_of(target)], request.force)
         with said_warnings():
             front, record = read_front(project)
-            choice = _choice(project, front, row)
+            choice = _choice(project, front, request.row)
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, names, read) as temporary:
                 written = temporary / target.name
                 with said_warnings(), busy() as say:
-                    made = _written(project, front, choice, suppressed or project.suppressed, written, say)
+                    made = _written(project, front, choice, request.suppressed or project.suppressed, written, say)
                 sums = _checksums(project, record, target.name, checksum(written))
-                search = _search(record, [*_commands(project.path, choice, suppressed, output)])
+                search = _search(record, _commands(request, choice))
                 now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
                 content = evidence(
                     front.problem,
@@ -149,12 +150,12 @@ def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
     }
 
 
-def _commands(file: Path, choice: Choice, suppressed: str | None, output: Path | None) -> list[str]:
+def _commands(request: ReleaseRequest, choice: Choice) -> list[str]:
     """What is typed to make the same release again."""
-    again = ["pymoo-anon", "release", str(file), "--row", str(choice.row + 1)]
-    again += [] if suppressed is None else ["--suppressed", suppressed]
-    again += [] if output is None else ["--output", str(output)]
-    return [shlex.join(["pymoo-anon", "search", str(file)]), shlex.join(again)]
+    again = ["pymoo-anon", "release", str(request.file), "--row", str(choice.row + 1)]
+    again += [] if request.suppressed is None else ["--suppressed", request.suppressed]
+    again += [] if request.output is None else ["--output", str(request.output)]
+    return [shlex.join(["pymoo-anon", "search", str(request.file)]), shlex.join(again)]
 
 
 def _say(console: Console, made: Release, n_rows: int) -> None:

@@ -17,6 +17,7 @@ from pymoo_anon.cli.names import ExitCode
 from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of, read_back, recoded
+from pymoo_anon.cli.requests import VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.sources import Reading, checksum, source_of
 from pymoo_anon.cli.tabular import claims_table
@@ -64,15 +65,9 @@ def verify_project(project: Project) -> None:
         _end(console, claims, agree)
 
 
-def verify_table(
-    table: str,
-    quasi_identifiers: list[str],
-    sensitive: list[str],
-    require: list[str],
-    original: str | None,
-    engine: str,
-) -> None:
+def verify_table(request: VerifyRequest) -> None:
     """Count any table again, and hold it against bounds."""
+    sensitive, require, engine = request.sensitive, request.require, request.engine
     with clear_errors(), standard_output() as console:
         roles = _Roles(tuple(sensitive))
         measures: list[Any] = [constraint(text, roles) for text in require]
@@ -80,8 +75,8 @@ def verify_table(
             names = ["k", *(f"l:{name}" for name in sensitive)]
             measures = [objective("require", name, roles) for name in names]
         with said_warnings():
-            whole = None if original is None else _opened(original, engine)
-            claims = verify(_opened(table, engine), quasi_identifiers, measures, original=whole)
+            whole = None if request.original is None else _opened(request.original, engine)
+            claims = verify(_opened(request.file, engine), request.quasi_identifiers, measures, original=whole)
         console.print(claims_table(claims), soft_wrap=False)
         _end(console, claims, True)
 
