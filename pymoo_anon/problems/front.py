@@ -260,7 +260,7 @@ class Front:
         asked = dict.fromkeys([*self.problem.constraints, *also])
         names = measure_names([*self.problem.measured, *(one.objective for one in asked)])
         return [
-            Requirement(one, names[one.objective], float(value[0]), bool(one.violation(value)[0] <= 0))
+            Requirement(one, names[one.objective], float(value[0]), bool(one.keeps(value)[0]))
             for one in asked
             for value in [self.values(one.objective)[[place]]]
         ]
@@ -515,10 +515,10 @@ def _left(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, 
         )
     if not bounds:
         return np.arange(len(front))
-    violations = np.column_stack([one.violation(front.values(one.objective)) for one in bounds])
-    left = np.flatnonzero((violations <= 0).all(axis=1))
+    left = np.flatnonzero(np.all([one.keeps(front.values(one.objective)) for one in bounds], axis=0))
     if len(left):
         return left
+    violations = np.column_stack([one.violation(front.values(one.objective)) for one in bounds])
     # Nearest by the sum of what each bound is missed by, from 0 to 1 for the point that misses it by most.
     missed = np.maximum(violations, 0)
     finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
