@@ -361,6 +361,8 @@ def test_labels_of_categories_are_short_and_their_own():
         (["unter 18", "18 bis 29", "30 bis 49", "50 und älter"], [["≤29", "≥30"]]),
         (["$0-$9,999", "$10,000-$19,999", "$20,000+"], [["$0-$19,999", "$20,000+"]]),
         (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
+        (["<1 year", "1-2 years", "3-5 years", ">5 years"], [["≤2", "≥3"]]),
+        (["1 000-1 999", "2 000-2 999", "3 000+"], [["1 000-2 999", "3 000+"]]),
         (["XL", "S", "M", "L"], [["S–M", "L–XL"]]),
         (["strongly agree", "agree", "neutral"], [["neutral–agree", "strongly agree"]]),
         (["Jan", "Mar", "Feb", "Dec", "Apr"], [["Jan–Mar", "Apr", "Dec"], ["Jan–Apr", "Dec"]]),
@@ -372,7 +374,7 @@ def test_labels_of_categories_are_short_and_their_own():
         (["grade 2", "grade 10", "grade 1"], [["grade 1 – grade 2", "grade 10"]]),
         (["A+", "B", "A"], [["A+–A", "B"]]),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_neighbours_in_their_order(values, levels):
     draft = draft_hierarchy(values)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
@@ -19,8 +17,7 @@ from pymoo_anon.cli.sources import checksum, source_of
 from pymoo_anon.cli.tables import table_of
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.evidence_format import read_evidence
-from pymoo_anon.publishing.report.subject import Findings
-from pymoo_anon.publishing.report.writing import write_report
+from pymoo_anon.publishing.report.page import write_report
 from pymoo_anon.table.microdata import Microdata
 
 _ENDINGS = (".html", ".htm")
@@ -34,22 +31,22 @@ def run(project: Project, request: ReportRequest) -> None:
             front, _ = read_front(project)
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
-        findings = _findings(project, front, choice)
+        evidence = _evidence(project, choice)
         read = [project.path, project.release, evidence_of(project.release), *project.inputs.paths]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
                 temporary / target.name,
-                front.problem,
-                front.X,
-                choice.row,
-                findings=findings,
+                front,
+                choice,
+                evidence=evidence,
+                suppressed=project.suppressed,
                 threshold=request.threshold,
                 population=population,
                 external=request.external,
             )
             paths = put_in_place(temporary, target.parent, [target.name])
-        if findings.evidence is None:
+        if evidence is None:
             console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
         console.print(plain(f"Written: {paths[0]}"))
 
@@ -65,11 +62,11 @@ def _target(project: Project, request: ReportRequest) -> Path:
     return target
 
 
-def _findings(project: Project, front: Front, choice: Choice) -> Findings:
-    """What is known of the release: its evidence, where it is of the chosen point and of the file that is there."""
-    path, certified = evidence_of(project.release), front.certified
+def _evidence(project: Project, choice: Choice) -> dict[str, Any] | None:
+    """The evidence of the release, where it is of the chosen point and of the file that is there; None without any."""
+    path = evidence_of(project.release)
     if not path.is_file():
-        return Findings(certified=certified, suppressed=project.suppressed)
+        return None
     content = read_evidence(path)
     point = content["front"][content["chosen"]["place"]]
     if point["x"] != list(choice.x):
@@ -80,17 +77,7 @@ def _findings(project: Project, front: Front, choice: Choice) -> Findings:
     known = content["checksums"]["output"].get(project.release.name)
     if project.release.is_file() and known is not None and checksum(project.release) != known:
         raise ValueError(f"{project.release} is not the release that {path} speaks of: it was changed since")
-    return Findings(
-        claims=pd.DataFrame(content["claims"], columns=["measure", "promised", "recounted", "holds"]),
-        evidence=_told(content),
-        certified=certified,
-        suppressed=content["suppressed"]["how"],
-    )
-
-
-def _told(content: dict[str, Any]) -> dict[str, Any]:
-    """The evidence without what other views of the report show."""
-    return {key: value for key, value in content.items() if key not in ("claims", "front")}
+    return content
 
 
 def _population(front: Front, project: Project, named: str) -> Microdata:

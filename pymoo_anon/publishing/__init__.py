@@ -5,13 +5,11 @@ from pymoo_anon.publishing.evidence import evidence, external_evidence, neighbou
 from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, choose, explain
 from pymoo_anon.publishing.release import RecountError, Release, release
-from pymoo_anon.publishing.report.subject import Findings
-from pymoo_anon.publishing.report.writing import write_report
+from pymoo_anon.publishing.report.page import write_report
 from pymoo_anon.publishing.verify import verify
 
 __all__ = [
     "Explanation",
-    "Findings",
     "RecountError",
     "Release",
     "choose",

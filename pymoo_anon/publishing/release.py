@@ -349,7 +349,7 @@ def _exceptions(
 
 def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
     """Whether a point does not satisfy a constraint."""
-    return bool(constraint.violation(constraint.objective.evaluate(classes))[0] > 0)
+    return not constraint.keeps(constraint.objective.evaluate(classes))[0]
 
 
 def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:

@@ -4,6 +4,7 @@ from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.guesses import Guess, guess_role, guesses_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
@@ -15,6 +16,7 @@ __all__ = [
     "Draft",
     "Finding",
     "Generalization",
+    "Guess",
     "Hierarchy",
     "Microdata",
     "Suppression",
@@ -22,4 +24,6 @@ __all__ = [
     "Violating",
     "check_hierarchy",
     "draft_hierarchy",
+    "guess_role",
+    "guesses_of",
 ]
