@@ -63,6 +63,9 @@ FILES = ("front.csv", "front.png", "run.json")
 #: The file with the choice, beside the front.
 CHOICE = "choice.json"
 
+#: What was released of a front, beside it.
+RELEASES = "releases.json"
+
 #: What a search has evaluated, in its output folder for as long as it has not ended.
 JOURNAL = "search.journal"
 #: The kinds of values that `hierarchy draft --kind` names, and what becomes of each.

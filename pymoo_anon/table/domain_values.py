@@ -82,6 +82,23 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def meant(number: Any) -> Fraction:
+    """The fraction that a person means who writes a number: the simple one that has this float, else the decimal.
+
+    1/3 as a float is a little less than a third, and 0.29 is not 29 of 100. Of the fractions whose denominators are at
+    most a million, no two below a thousand have the same float, so that the one that was written is found again; of
+    smaller numbers, larger denominators count.
+
+    >>> meant(1 / 3), meant(0.29), meant(0.123456789), meant(12)
+    (Fraction(1, 3), Fraction(29, 100), Fraction(123456789, 1000000000), Fraction(12, 1))
+    """
+    if is_whole(number):
+        return Fraction(int(number))
+    number = float(number)
+    simple = Fraction(number).limit_denominator(int(10**6 / max(min(abs(number), 1.0), 1e-12) ** 0.5))
+    return simple if float(simple) == number else Fraction(str(number))
+
+
 def spelled(value: Any, kind: Kind) -> Any:
     """The number that a text spells, or the value itself.
 
