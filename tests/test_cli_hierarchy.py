@@ -79,7 +79,7 @@ def test_a_kind_may_be_named():
         "column 'sex': dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'F', 'M'"
     )
     assert error("draft", "mine.csv", "--kind", "tree") == (
-        "kind must be one of auto, numbers, dates, codes, categories, got 'tree'"
+        "kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
     )
     assert not Path("other").exists()
 

@@ -22,8 +22,7 @@ from pymoo_anon.cli.declaring import (
     record_of,
     takes,
 )
-from pymoo_anon.cli.requests import CheckRequest, DraftRequest, InitRequest, ReportRequest, ShowRequest, Wish
-from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli.requests import VerifyRequest
 
 # A command line in which the options of a search have one more.
 ONE_MORE = """
@@ -135,7 +134,16 @@ def test_choices_and_numbers_of_the_command_line_are_checked():
     check_values(Tried(name="anything"))
 
 
-@pytest.mark.parametrize("asked", [Settings, InitRequest, Wish, ReportRequest, DraftRequest, CheckRequest, ShowRequest])
+OWN = [one for one in Invocation.__subclasses__() if one.__module__.startswith("pymoo_anon")]
+
+
+def test_options_that_a_project_answers_are_not_passed_over():
+    made = VerifyRequest(file="my.toml", require=["k>=5"], given=frozenset({"file", "require"}))
+    with pytest.raises(ValueError, match=r"--require means nothing with my\.toml, which says what was released"):
+        made.check()
+
+
+@pytest.mark.parametrize("asked", OWN)
 def test_every_option_has_help_and_every_idle_choice_is_one(asked):
     known = options_of(asked)
     assert known

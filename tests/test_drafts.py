@@ -271,6 +271,23 @@ def test_a_name_tells_a_code(name, kind):
     assert draft_hierarchy(["1.5", "2", "3", "4"], name=name).kind == "numbers"
 
 
+@pytest.mark.parametrize(
+    ("name", "top", "kind"),
+    [
+        ("admission_type_id", 9, "categories"),
+        ("RAC1P", 9, "categories"),
+        ("MARRIAGE", 5, "categories"),
+        ("county_code", 9000, "codes"),
+        ("age", 9, "numbers"),
+        ("codec", 9, "numbers"),
+    ],
+)
+def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
+    values = [*range(1, 6), top]
+    for column in (values, list(map(str, values))):
+        assert draft_hierarchy(column, name=name).kind == kind
+
+
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):
@@ -361,6 +378,8 @@ def test_labels_of_categories_are_short_and_their_own():
         (["unter 18", "18 bis 29", "30 bis 49", "50 und älter"], [["≤29", "≥30"]]),
         (["$0-$9,999", "$10,000-$19,999", "$20,000+"], [["$0-$19,999", "$20,000+"]]),
         (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
+        (["<1 year", "1-2 years", "3-5 years", ">5 years"], [["≤2", "≥3"]]),
+        (["1 000-1 999", "2 000-2 999", "3 000+"], [["1 000-2 999", "3 000+"]]),
         (["XL", "S", "M", "L"], [["S–M", "L–XL"]]),
         (["strongly agree", "agree", "neutral"], [["neutral–agree", "strongly agree"]]),
         (["Jan", "Mar", "Feb", "Dec", "Apr"], [["Jan–Mar", "Apr", "Dec"], ["Jan–Apr", "Dec"]]),
@@ -372,7 +391,7 @@ def test_labels_of_categories_are_short_and_their_own():
         (["grade 2", "grade 10", "grade 1"], [["grade 1 – grade 2", "grade 10"]]),
         (["A+", "B", "A"], [["A+–A", "B"]]),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_neighbours_in_their_order(values, levels):
     draft = draft_hierarchy(values)

@@ -239,3 +239,8 @@ def test_values_that_are_too_many_are_not_fetched(monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", 3)
     (found,) = profiles_of(pd.DataFrame({"a": list("abcd")}), ["a"])
     assert (found.n_distinct, found.values) == (4, [])
+
+
+def test_columns_of_lists_are_none():
+    with pytest.raises(TypeError, match=r"^values must be single ones, such as text and numbers, got list$"):
+        guess_role("x", [[1], [2]])

@@ -9,8 +9,8 @@ from command import record, search
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
+from pymoo_anon.cli.initializing import file_names
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.project_text import file_names
 from pymoo_anon.cli.results import read_front
 
 ROWS = 60

@@ -189,7 +189,7 @@ def test_a_choice_is_read_again():
             "no point of the front's 4 has k >= 100; the nearest has k = 40, l = 3 and",
         ),
         (["mine.toml", "--row", "4", "--require", "k>=5"], "row must be a point with k >= 5"),
-        (["nowhere.toml"], "nowhere.toml: No such file or directory"),
+        (["nowhere.toml"], "nowhere.toml must be a project file, got none of this name"),
         (["mine.csv"], "mine.csv must be a TOML file"),
     ],
 )

@@ -11,11 +11,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy, Microdata, draft_hierarchy
 
 ZONES = ("America/New_York", "Asia/Tokyo")
 #: Two days in any zone, three of their moments on another day in UTC.
@@ -84,7 +86,7 @@ def test_large_whole_numbers_beside_a_gap_stay_apart(kind, gap):
     assert sorted(table.tuples.counts.tolist()) == [1, 1, 1, 1, 2]
     if sensitive:
         assert table.domain_of("s") == (2**53, 2**53 + 1, 2**60, 2**60 + 1, None)
-        made = release(frame, LatticeProblem(table, [KAnonymity(), GeneralLossMetric()]), [0])
+        made = release(frame, LatticeProblem(table, [KAnonymity(), GeneralLossMetric()]), [0], k_of_one=True)
         assert set(made.frame["q"].dropna()) >= {str(2**53), str(2**53 + 1), str(2**60), str(2**60 + 1)}
 
 
@@ -115,3 +117,13 @@ def test_two_forms_of_one_text_are_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Microdata.from_frame(frame.drop(index=1), {"q": domain}, sensitive="s")
+
+
+@given(st.permutations([True, 1, 1.5, "1", "True", False, 0, None]))
+def test_truth_values_are_no_numbers(column):
+    frame = pd.DataFrame({"q": pd.Series(column, dtype=object), "s": pd.Series(column, dtype=object)})
+    draft = draft_hierarchy(frame["q"]).hierarchy
+    assert draft.n_values == 8
+    table = Microdata.from_frame(frame, {"q": draft}, "s", missing="keep")
+    assert (table.n_distinct, len(table.domain_of("s"))) == (8, 8)
+    assert sorted(map(repr, table.domain_of("s"))) == sorted(map(repr, column))

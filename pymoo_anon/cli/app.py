@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli.commands.release import release
-from pymoo_anon.cli.commands.verify import verify
 from pymoo_anon.cli.console import clear_errors, loading
-from pymoo_anon.cli.declaring import check_values, takes
+from pymoo_anon.cli.declaring import check_values, is_project, takes
 from pymoo_anon.cli.names import CHOICE
 from pymoo_anon.cli.requests import (
     CheckRequest,
     DraftRequest,
     InitRequest,
+    ReleaseRequest,
     ReportRequest,
     ShowRequest,
+    VerifyRequest,
     Wish,
     check_path,
 )
@@ -81,8 +82,41 @@ def pick(wish: Wish) -> None:
 
 pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."
 app.command()(takes(Wish)(pick))
-app.command()(release)
-app.command()(verify)
+
+
+@app.command()
+@takes(ReleaseRequest)
+def release(request: ReleaseRequest) -> None:
+    """Write the table of the chosen point, where a recount of it holds what was promised, its evidence and codebook."""
+    with clear_errors():
+        from pymoo_anon.cli.project import read_project
+
+        check_values(request)
+        project = read_project(request.file)
+    with loading():
+        from pymoo_anon.cli import releasing
+    releasing.release(project, request)
+
+
+@app.command()
+@takes(VerifyRequest)
+def verify(request: VerifyRequest) -> None:
+    """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
+    project = None
+    with clear_errors():
+        request.check()
+        if is_project(request.file):
+            from pymoo_anon.cli.project import read_project
+
+            project = read_project(Path(request.file))
+    with loading():
+        from pymoo_anon.cli import releasing
+    if project is not None:
+        releasing.verify_project(project)
+    elif request.is_evidence:
+        releasing.verify_external(Path(request.file))
+    else:
+        releasing.verify_table(request)
 
 
 @app.command()

@@ -68,6 +68,9 @@ class Invocation:
     given: Collection[str] = frozenset()
 
 
+#: What options mean nothing with that a project file answers.
+PROJECT = "a project file"
+
 A = TypeVar("A", bound=Invocation)
 T = TypeVar("T")
 
@@ -119,6 +122,11 @@ def _parameter(own: Field[Any], known: Option) -> Parameter:
     if default is MISSING:
         default = Parameter.empty if own.default_factory is MISSING else own.default_factory()
     return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[own.type, info])
+
+
+def is_project(path: str | Path) -> bool:
+    """Whether a name is that of a project file."""
+    return str(path).lower().endswith(".toml")
 
 
 def dashed(name: str) -> str:

@@ -34,9 +34,6 @@ MEASURES = sorted(
 #: The tables that --data names besides a file.
 TABLES = ("census", "adult")
 
-#: What can become of suppressed rows in a release.
-SUPPRESSED = ("mark", "drop")
-
 
 class Method(NamedTuple):
     """One of the algorithms that --algorithm names.
@@ -65,6 +62,9 @@ FILES = ("front.csv", "front.png", "run.json")
 
 #: The file with the choice, beside the front.
 CHOICE = "choice.json"
+
+#: What was released of a front, beside it.
+RELEASES = "releases.json"
 
 #: What a search has evaluated, in its output folder for as long as it has not ended.
 JOURNAL = "search.journal"

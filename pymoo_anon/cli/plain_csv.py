@@ -94,3 +94,9 @@ def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd
             f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
         )
     return pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in cells.items()})
+
+
+def line_end_of(path: Path) -> tuple[str, str]:
+    r"""The separator of a CSV file, and how its first row ends: "\n" or "\r\n"."""
+    text = head_of(path)
+    return separator_of(text), "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"

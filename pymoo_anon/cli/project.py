@@ -15,6 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import (
+    PROJECT,
     Key,
     bound_parts,
     check_meant,
@@ -23,15 +24,14 @@ from pymoo_anon.cli.declaring import (
     numeral,
     parts_of,
     read_names,
-    read_one_of,
     read_path,
     read_text,
     read_texts,
     read_truth,
     reader_of,
 )
-from pymoo_anon.cli.names import SUPPRESSED
-from pymoo_anon.cli.settings import PROJECT, Settings
+from pymoo_anon.cli.requests import ReleaseRequest
+from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ _DATA = {
     "names": Key("names", read_names),
     "strip": Key("strip", read_truth),
 }
-_RELEASE = {"file": Key("file", read_path), "suppressed": Key("suppressed", read_one_of(SUPPRESSED))}
-_COLUMN_KEYS = ("role", "hierarchy")
+_RELEASE = {"file": Key("file", read_path), **file_keys(ReleaseRequest)}
+_COLUMN_KEYS = ("role", "hierarchy", "reason")
 
 
 class ColumnDecision(NamedTuple):
@@ -59,10 +59,12 @@ class ColumnDecision(NamedTuple):
     Attributes:
         role: One of `ROLES`.
         hierarchy: The file with the hierarchy of a quasi-identifier, else None.
+        reason: Why a column is kept, or None where nobody said it.
     """
 
     role: str
     hierarchy: Path | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,11 @@ class Project:
     def person(self) -> str | None:
         """Name of the column that tells whose row it is."""
         return next(iter(self.with_role("person")), None)
+
+    @property
+    def kept(self) -> dict[str, str | None]:
+        """The columns that are released as they are, and why."""
+        return {name: self.columns[name].reason for name in self.with_role("keep")}
 
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
@@ -216,11 +223,6 @@ def _spelled(value: str) -> Any:
         return value.strip()
 
 
-def is_project(path: Path) -> bool:
-    """Whether a name is that of a project file."""
-    return path.suffix.lower() == ".toml"
-
-
 def read_project(path: Path, decided: bool = True) -> Project:
     """Read a project file. Relative paths in it start at its folder. It may be asked to be `decided` on all columns."""
     if not path.exists():
@@ -300,8 +302,10 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     if role not in ROLES:
         got = "none" if role is None else repr(role)
         raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
+    if "reason" in given and role != "keep":
+        raise ValueError(f'{path}: {where} reason says why a column has the role "keep", got the role {role!r}')
     if role != "quasi-identifier":
-        return ColumnDecision(role, None)
+        return ColumnDecision(role, None, given.get("reason"))
     if "\0" in (hierarchy or ""):
         raise ValueError(f"{path}: {where} hierarchy must be the name of a CSV file, got {hierarchy!r:.80}")
     return ColumnDecision(role, path.parent / hierarchy if hierarchy else None)

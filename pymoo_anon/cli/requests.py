@@ -4,7 +4,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.cli.declaring import Invocation, check_values, numeral, option, parts_of
+from pymoo_anon.cli.declaring import (
+    PROJECT,
+    Invocation,
+    check_meant,
+    check_values,
+    is_project,
+    numeral,
+    option,
+    parts_of,
+)
 from pymoo_anon.cli.names import KINDS
 from pymoo_anon.cli.sources import ENGINES
 
@@ -100,6 +109,80 @@ class Wish(Invocation):
                 raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
             found[name.strip()] = numeral("weights", weight.strip())
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest(Invocation):
+    """What `pymoo-anon release` is asked for."""
+
+    file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
+    row: int | None = option(
+        None, "A row of the front, from 1, instead of the one that pick chose.", metavar="N", least=1
+    )
+    suppressed: str | None = option(
+        None,
+        "What becomes of suppressed rows: * in their quasi-identifiers, or nothing.",
+        choices=("mark", "drop"),
+        shown="as the project file says",
+        in_file=True,
+    )
+    output: Path | None = option(
+        None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
+    )
+    like_input: bool = option(
+        False, "Write a CSV file with the separator and the line ends of the table, in place of commas and \\n."
+    )
+    external_evidence: bool = option(
+        False, "Write evidence for people outside, too: all of it can be counted in the released table."
+    )
+    k_of_one: bool = option(False, "Release a table in which somebody is alone in a class.")
+    below_requirements: bool = option(False, "Release a point that misses what the project or the choice requires.")
+    force: bool = option(False, "Replace a release of the same name.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest(Invocation):
+    """What `pymoo-anon verify` is asked for."""
+
+    file: str = option(
+        ...,
+        "A project file, whose last release is counted again; the evidence of a release for people outside; or any "
+        "table: FILE.csv, FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
+        metavar="FILE.toml|FILE.external.json|TABLE",
+        argument=True,
+    )
+    quasi_identifiers: list[str] = option(
+        [], "TABLE: a quasi-identifier; repeatable.", metavar="NAME", flag="--quasi-identifier", idle=(PROJECT,)
+    )
+    sensitive: list[str] = option([], "TABLE: a sensitive column; repeatable.", metavar="NAME", idle=(PROJECT,))
+    require: list[str] = option(
+        [],
+        'TABLE: what has to hold, such as "k>=5" or "l:diagnosis>=3"; repeatable. Names are those of search '
+        "--objectives that need no hierarchy.",
+        metavar="NAME>=N|NAME<=N",
+        idle=(PROJECT,),
+    )
+    original: str | None = option(
+        None,
+        "TABLE: what was released, for measures that compare with it.",
+        metavar="TABLE",
+        shown="none",
+        idle=(PROJECT,),
+    )
+    engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether evidence for outsiders is named, which says where the table is."""
+        return self.file.lower().endswith(".json")
+
+    def check(self) -> None:
+        """Refuse a table of which nobody says what others may know, and options that would be passed over."""
+        check_values(self)
+        if is_project(self.file):
+            check_meant(self, PROJECT, f"{self.file}, which says what was released")
+        elif not (self.quasi_identifiers or self.is_evidence):
+            raise ValueError("--quasi-identifier must name at least one column, got none")
 
 
 @dataclass(frozen=True, kw_only=True)

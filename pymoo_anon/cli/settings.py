@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon.cli.declaring import (
+    PROJECT,
     Invocation,
     check_meant,
     check_values,
@@ -25,7 +26,7 @@ from pymoo_anon.cli.sources import ENGINES, source_of
 _TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
 
 # What an option may mean nothing with, besides a table of `TABLES` and an algorithm.
-_OWN_TABLE, PROJECT = "a table of one's own", "a project file"
+_OWN_TABLE = "a table of one's own"
 _INVENTED = {"panel": _TABLE, "idle": (*TABLES, PROJECT)}
 _PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,12 @@ def kind_of(path: Path) -> str:
     if kind is None:
         raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
     return kind
+
+
+def check_writer(kind: str, engine: str) -> None:
+    """Refuse a kind of file that an engine cannot write with what is installed."""
+    if kind == "parquet" and engine in ("pandas", "dask") and find_spec("pyarrow") is None:
+        raise ValueError(f"{engine} writes Parquet with the package pyarrow: pip install pyarrow; .csv needs nothing")
 
 
 def write_table(frame: Any, path: Path) -> None:
@@ -49,6 +56,20 @@ def write_table(frame: Any, path: Path) -> None:
             )
         else:
             native.to_parquet(path, index=False)
+
+
+def rewritten(path: Path, separator: str, line_end: str) -> None:
+    """Write a CSV file with commas again, row by row, with another separator and other line ends."""
+    other = path.with_name(f"{path.name}.rewritten")
+    with path.open(newline="", encoding="utf-8") as read, other.open("w", newline="", encoding="utf-8") as write:
+        rows = csv.reader(read)
+        writer = csv.writer(write, delimiter=separator, lineterminator=line_end)
+        all_quoted = csv.writer(write, delimiter=separator, lineterminator=line_end, quoting=csv.QUOTE_ALL)
+        for row in rows:
+            # A carriage return ends a row for a reader, and need be no reason to quote for this writer.
+            quoted = any("\r" in cell for cell in row)
+            (all_quoted if quoted else writer).writerow(row)
+    other.replace(path)
 
 
 def as_text(frame: Any, names: Sequence[str]) -> Any:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from math import ceil
 from types import MappingProxyType
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import listed, number, percent
-from pymoo_anon.table.domain_values import is_number
+from pymoo_anon.table.domain_values import is_number, meant
 
 Matrix = NDArray[np.float64]
 
@@ -81,7 +80,7 @@ def smallest_k(risk: float) -> int:
     """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
 
     Args:
-        risk: The greatest risk, above 0, at most 1. It is the decimal that was written, or the nearest of 1 / k.
+        risk: The greatest risk, above 0, at most 1, read as it was meant.
 
     Raises:
         TypeError: It is no number.
@@ -94,9 +93,7 @@ def smallest_k(risk: float) -> int:
         raise TypeError(f"risk must be a number, got {risk!r}")
     if not 0 < risk <= 1:
         raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
-    # The decimal that was written: 1 / 0.2 is 5, whatever the float is. One third has no decimal and is compared.
-    k = ceil(1 / Fraction(str(float(risk))))
-    return k - 1 if k > 1 and 1 / (k - 1) <= risk else k
+    return ceil(1 / meant(risk))
 
 
 def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
@@ -210,6 +207,22 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
             if gain > 0:
                 found[row] = min(found[row], np.maximum(step, 0).sum() / gain)
     return found
+
+
+def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
+    """The point that loses most for what it gains, where one goes on to a next better point: greatest `steadiness`.
+
+    Returns:
+        Its row, the best in the objectives of those that agree; None where every point is the worst in something.
+
+    >>> knee_of([[1, 0], [7, 2], [9, 8]], [True, False])
+    1
+    """
+    # The worst in anything is an end of the front, which has nothing more to lose.
+    inner = np.flatnonzero((shortfalls(values, maximize) < 1).all(axis=1))
+    if len(inner) == 0:
+        return None
+    return int(inner[first_of(-steadiness(values, maximize)[inner], _minimised(values, maximize)[inner])])
 
 
 def _minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:

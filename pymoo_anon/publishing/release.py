@@ -23,7 +23,7 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.verify import at_least_as_good, is_known, object_frame, recounted
+from pymoo_anon.publishing.verify import at_least_as_good, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
@@ -200,7 +200,7 @@ class Recoded:
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
-            if is_known(measure) and measure.column not in names:
+            if measure.recountable and measure.column not in names:
                 again = recounted(beside if measure.column in outside else own, measure)
                 holds = at_least_as_good(again, promised, higher)
             rows.append((words, promised, again, holds))
@@ -349,7 +349,7 @@ def _exceptions(
 
 def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
     """Whether a point does not satisfy a constraint."""
-    return bool(constraint.violation(constraint.objective.evaluate(classes))[0] > 0)
+    return not constraint.keeps(constraint.objective.evaluate(classes))[0]
 
 
 def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:

@@ -105,8 +105,8 @@ def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
         (n,) int64 array of codes, and the values that they stand for; None stands for what is missing.
     """
     codes, values = _factorized(column)
-    place = {value: i for i, value in enumerate(values)}
-    order = [place[value] for value in ascending(values)]
+    place = {(value, isinstance(value, bool)): i for i, value in enumerate(values)}
+    order = [place[value, isinstance(value, bool)] for value in ascending(values)]
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
     # factorize gives -1 for what is missing, which is the last place of `rank`.
@@ -142,12 +142,16 @@ def _without_objects(frame: pd.DataFrame) -> tuple[Any, dict[str, list[Any]]]:
 
 
 def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
-    """Codes of the values of a column, -1 for what is missing, and the values."""
+    """Codes of the values of a column, -1 for what is missing, and the values; True is not 1."""
+    keys = column
+    if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):
+        keys = column.map(lambda value: (bool, value) if isinstance(value, bool | np.bool_) else value)
     try:
-        codes, known = pd.factorize(column, use_na_sentinel=True)
+        codes, _ = pd.factorize(keys, use_na_sentinel=True)
     except TypeError as error:
         raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
-    return codes, known.tolist()
+    known, firsts = np.unique(codes, return_index=True)
+    return codes, column.iloc[firsts[known >= 0]].tolist()
 
 
 def _python_values(column: Any, dtype: Any) -> pd.Series:

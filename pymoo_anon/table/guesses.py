@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -179,6 +179,12 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
         name: Its name.
         values: Its values, a row each: a series of pandas, polars or narwhals, or any other iterable.
 
+    Returns:
+        The role, why, and what speaks against a release of the column as it stands.
+
+    Raises:
+        TypeError: A value is a list or the like.
+
     >>> guess_role("contact", ["ann@example.org", "bob@example.org", None])
     Guess(role='identifier', reason='it holds e-mail addresses', danger='it holds e-mail addresses')
     >>> guess_role("sex", ["F", "M", "M"]).role
@@ -187,6 +193,8 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     firsts: dict[Any, Any] = {}
     counts: Counter[Any] = Counter()
     for value in values.to_list() if hasattr(values, "to_list") else values:
+        if not isinstance(value, Hashable):
+            raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
         key = None if is_missing(value) else same_as(value)
         firsts.setdefault(key, None if key is None else value)
         counts[key] += 1
@@ -205,7 +213,19 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
-    """The guesses for some columns of a frame of pandas, polars, pyarrow, DuckDB, Dask or Spark."""
+    """Guess what some columns of a frame are, as `guess_role` does; it is counted where it lives.
+
+    Args:
+        frame: pandas, polars, pyarrow, DuckDB, Dask or Spark.
+        names: The columns.
+
+    Returns:
+        A guess for each.
+
+    Raises:
+        ValueError: The frame has no row.
+        TypeError: A column holds lists or the like.
+    """
     return {profile.name: guess_of(profile) for profile in profiles_of(frame, names)}
 
 

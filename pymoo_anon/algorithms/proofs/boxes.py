@@ -87,7 +87,6 @@ class Corners:
         """(n_measures,) float array: what no generalization of a node is below, without a look at its classes."""
         floors = np.where(self._has_floor, self._least, 0.0)
         for i, terms in self._terms.items():
-            # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
             floors[i] = np.cumsum(terms[x, np.arange(len(x))])[-1]
         return floors
 

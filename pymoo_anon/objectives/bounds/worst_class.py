@@ -173,7 +173,7 @@ class WorstDiversity(Bounding):
         low, high = np.zeros_like(classes.sizes), np.where(broken, classes.sizes, 0)
         while (high - low > 1).any():
             middle = (low + high) // 2
-            enough = self.measure.diversity(classes, middle) >= constraint.bound
+            enough = constraint.keeps(self.measure.diversity(classes, middle))
             high = np.where(broken & enough, middle, high)
             low = np.where(broken & ~enough, middle, low)
         return high

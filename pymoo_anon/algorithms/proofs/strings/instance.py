@@ -86,7 +86,8 @@ class StringInstance:
         exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
         if gains.square and not exact:
             raise ValueError(f"{loss!r} must be of fewer rows, so that its sums are exact, got {tuples.n_rows:,}")
-        scale = float(gains.denominator) if exact else _FINEST / gains.most
+        # Where even the loss of everything is none, all units are as good.
+        scale = float(gains.denominator) if exact else _FINEST / (gains.most or 1.0)
         whole = np.rint if exact else np.ceil
         return cls(
             tuples.codes,
@@ -263,7 +264,7 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
         return None
     measure: Any = constraint.objective
     values = measure.of_k(np.arange(1, n_rows + 1))
-    broken = values < constraint.bound if constraint.at_least else values > constraint.bound
+    broken = ~constraint.keeps(values)
     # Of a largest k, the small ones satisfy it.
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
 
