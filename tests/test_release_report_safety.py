@@ -255,7 +255,7 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
 
 
 def test_six_persons_of_whom_two_have_cancer_stay_unknown_outside(tmp_path):
-    """The cancers can lie in 15 ways, and only in some of them is * the optimum of k >= 2 and l >= 2: who reads so knows."""
+    """The cancers can lie in 15 ways, and only in some of them is * the optimum of k >= 2 and l >= 2."""
     zips = Hierarchy.flat(["q1", "q2"])
     files, optimal = set(), 0
     for sick in combinations(range(6), 2):
