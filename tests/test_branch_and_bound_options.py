@@ -15,7 +15,6 @@ from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof
-from pymoo_anon.algorithms.proofs.stored.union import FINISHED, SLICE
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
@@ -128,15 +127,8 @@ def test_a_slice_may_end_at_any_node(monkeypatch, other):
     """Where little is looked at in one slice, nothing is passed over, and open bounds hold all that is left."""
     objectives = [KAnonymity(), GeneralLossMetric(), other]
     own = LatticeProblem(CENSUS, objectives, suppression=0.01)
-    front, right = own.pareto_front(max_nodes=own.n_nodes), stored.settle
-
-    def settle(nodes, start, open_nodes, *arguments):
-        end = min(start + 7, len(nodes))
-        position, why, n_open = right(nodes[:end], start, open_nodes, *arguments)
-        return position, SLICE if why == FINISHED and end < len(nodes) else why, n_open
-
-    monkeypatch.setattr(stored, "settle", settle)
-    monkeypatch.setattr(stored, "_SIFTED_TOGETHER", 10)
+    front = own.pareto_front(max_nodes=own.n_nodes)
+    monkeypatch.setattr(stored, "_LOOKED_AT_A_SLICE", 7)
     proof, n_advanced = BranchAndBound().setup(own, seed=1).proof, 0
     while not proof.certified:
         proof.advance()

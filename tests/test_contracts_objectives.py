@@ -140,7 +140,7 @@ def test_a_wrong_bound_is_found_at_the_node_where_it_is_wrong(monkeypatch, objec
     """Every bound of every family is broken once, by one tuple or half of a unit."""
     family = objective.bounding
     less = objective.maximize and not family.has_floor
-    by = {"values_of": -1, "reach": 1, "labels": 1}.get(method, -0.5 if less else 0.5)
+    by = {"values_of": -1, "reach": 1}.get(method, -0.5 if less else 0.5)
 
     def broken(self, *arguments):
         told = getattr(family, method)(self, *arguments)

@@ -155,7 +155,8 @@ def test_a_member_stands_for_values_from_its_least_bounds_on_and_for_no_smaller_
 def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, constraints):
     """The slow twin brings bounds down on a grid of all nodes. Every other evaluation is interrupted."""
     monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 97)
-    monkeypatch.setattr(stored, "_NODES_A_SLICE", 1)
+    monkeypatch.setattr(stored, "_EVALUATED_A_SLICE", 1)
+    monkeypatch.setattr(stored, "_BATCH", 1)
     calls, lessons = count(), stored.StoredLatticeProof._lessons
 
     def interrupted(self, X):

@@ -34,10 +34,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node
     to its specializations, the general loss of a node is at least that without suppression, and the classification
     metric at least that of any specialization. A node is settled where the front has a member that is at least as good
-    as all its bounds, or where they say that it breaks a constraint. The bounds hold together: for a node whose k is to
-    be large, all classes that are smaller in any evaluated generalization have to be suppressed, which costs loss, and
-    more of them than the limit are too many. Nodes that this leaves open are grouped class by class, until the same
-    can be said; the others are evaluated.
+    as all its bounds, or where they say that it breaks a constraint; the others are evaluated.
 
     A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by boxes of nodes:
     all between a most special and a most general one, whose values bound theirs. The box that can be furthest from the

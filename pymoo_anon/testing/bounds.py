@@ -110,7 +110,6 @@ def check_bounds(objective: Objective, case: Case) -> None:
     checks += [_check_specializations]
     checks += {
         Kind.ADDITIVE: [_check_left_by_value],
-        Kind.MAJORITY: [_check_labels],
         Kind.THRESHOLD: [_check_thresholds, _check_reach],
         Kind.SQUARES: [_check_squares],
         Kind.FIXED: [],
@@ -227,14 +226,6 @@ def _check_left_by_value(known: Known, floors: Values) -> None:
         known.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
 
 
-def _check_labels(known: Known, floors: Values) -> None:
-    """Check that the most frequent label of the suppressed tuples comes on top of the floor."""
-    labels = known.family.labels(known.case.problem.table.tuples)
-    bounds = floors + (known.suppressed.astype(np.int64) @ labels).max(axis=1)
-    what = "no node is below its floor and the most frequent label of its suppressed tuples"
-    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
-
-
 def _check_thresholds(known: Known, floors: Values) -> None:
     """Check that no part of a class has more than the class, and that the least of kept classes bounds values."""
     of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
@@ -271,21 +262,12 @@ def _check_reach(known: Known, floors: Values) -> None:
 
 
 def _check_squares(known: Known, floors: Values) -> None:
-    """Check what kept classes of specializations add up to, and that the entries are those of the sum."""
+    """Check what kept classes of specializations add up to."""
     n_suppressed = known.counts.astype(float)
     for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[:, node], -known.family.most_of_specializations(one) - n_suppressed**2, -np.inf)
         what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
         known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
-    owners, values, rows = known.family.entries(known.case.problem.table.tuples)
-    class_of = np.where(known.suppressed, -1, known.class_of)
-    bounds = np.empty(len(known.case.X))
-    for node, own in enumerate(class_of):
-        _, ids = np.unique(np.stack([own[owners], values]), axis=1, return_inverse=True)
-        totals = np.bincount(ids.reshape(-1), rows)
-        bounds[node] = -(totals[ids.reshape(-1)] * rows).sum()
-    what = "no node is better than the sum over its entries"
-    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
 
 
 def _check_surely_suppressed(known: Known, floors: Values) -> None:

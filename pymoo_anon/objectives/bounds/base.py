@@ -25,14 +25,12 @@ class Kind(Enum):
     Attributes:
         FIXED: Each of them bounds the value; the best of these bounds holds.
         ADDITIVE: The floor of the node, and on top what its suppressed tuples lose.
-        MAJORITY: The floor of the node, and on top the most frequent label of its suppressed tuples.
         THRESHOLD: The least value of the classes that are kept, each at most that of the classes it was part of.
         SQUARES: A sum of squares over classes, of which the suppressed tuples are one.
     """
 
     FIXED = "fixed"
     ADDITIVE = "additive"
-    MAJORITY = "majority"
     THRESHOLD = "threshold"
     SQUARES = "squares"
 

@@ -84,11 +84,8 @@ class MajorityLoss(RisingLoss):
     """CM: tuples outside the majority of their class. It asks the measure for `majorities(classes)`.
 
     Merging classes puts no tuple into a majority that was outside one, and suppression penalises more. Of suppressed
-    classes the majorities are penalised, too. Together these are at least as many as any one label has there, and so
-    as it has among the tuples that are suppressed for sure.
+    classes the majorities are penalised, too.
     """
-
-    kind = Kind.MAJORITY
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The majorities of the classes that are gone are penalised, too; splitting makes them no smaller."""
@@ -96,22 +93,14 @@ class MajorityLoss(RisingLoss):
         penalised: Values = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
         return penalised
 
-    def labels(self, tuples: DistinctTuples) -> Ints:
-        """(n_distinct, n_labels) int64 array: how often each distinct tuple has each label."""
-        labels: Ints = tuples.columns[self.measure.column].histogram()
-        return labels
-
 
 class SquaresOverClasses(Bounding):
     """A sum over classes that splitting does not raise, where the suppressed tuples form one class: S_k, S_l.
 
-    It asks the measure for `squares(classes)`, (n_classes,) int64 array: what each class adds. The sum is also one over
-    entries, distinct tuples or their values: the rows of each, times the rows of all entries that it is one with in its
-    class. It asks for `column`, whose values are counted in classes, or None where rows are.
+    It asks the measure for `squares(classes)`, (n_classes,) int64 array: what each class adds.
 
     A square of a sum is at least the sum of the squares, so that the parts of a class add no more than the class. Parts
-    of classes that are gone are suppressed. The suppressed tuples add at most the square of their number. In a part an
-    entry is one with no more rows than in the class.
+    of classes that are gone are suppressed. The suppressed tuples add at most the square of their number.
     """
 
     kind = Kind.SQUARES
@@ -127,13 +116,6 @@ class SquaresOverClasses(Bounding):
     def most_of_specializations(self, classes: EquivalenceClasses) -> float:
         """The most that kept classes of any specialization add up to."""
         return float(int(self.measure.squares(classes).sum()))
-
-    def entries(self, tuples: DistinctTuples) -> tuple[Ints, Ints, Ints]:
-        """(m,) int64 arrays: the distinct tuple, the value and the rows of each entry; 0 where values do not count."""
-        if self.measure.column is None:
-            return np.arange(len(tuples)), np.zeros(len(tuples), dtype=np.int64), tuples.counts
-        column = tuples.columns[self.measure.column]
-        return np.repeat(np.arange(len(tuples)), np.diff(column.starts)), column.values, column.counts
 
 
 class FewestClasses(Bounding):

@@ -1,27 +1,22 @@
-"""Whether the front stands for everything that a node can still be: thresholds rise until nothing is left.
+"""Which nodes are settled: bounds come down from layer to layer, and members of the front stand for what is left.
 
 A threshold is a value of a node that suppression pays for: k, distinct l, k in persons, or the number of suppressed
-rows, where sums of squares are measured. Let a node's thresholds be above r. Then every tuple whose class has at most r
-in some evaluated generalization is suppressed, since its class in the node has no more. These tuples are more than the
-limit: the node cannot be above r. Otherwise their losses come on top of the floors, and members that are no worse in
-all else stand for the node up to their own thresholds. So r rises to those, more tuples are suppressed, and so on. The
-node is settled where r leaves nothing, and stays open where no member stands for it.
+rows, where sums of squares are measured. Let a node's thresholds be above r. Members that are no worse in all else
+stand for the node up to their own thresholds. So r rises to those, and so on. The node is settled where r rises beyond
+what its thresholds can be, and stays open where no member stands for it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, MAJORITY, SQUARES, THRESHOLD
+from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, named
 from pymoo_anon.engine.compiled import njit
-
-# An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end.
-_U = np.uint64
 
 
 @njit(cache=True, nogil=True, allocates=False, forceinline=True)
 def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
-    """Write the levels and floors of a node, and forget the touched tuples."""
+    """Write the levels and floors of a node."""
     rest = node
     for j in range(len(rules.strides)):
         scratch.x[j] = rest // rules.strides[j]
@@ -35,108 +30,18 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     for o in range(len(rules.kinds)):
         if rules.kinds[o] == SQUARES:
             scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
-    scratch.marked[:] = 0
-    scratch.touched[-1] = 0
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def write_down(e, x, lengths, levels, reached):  # type: ignore[no-untyped-def]
-    """Write the levels of a node that has become evidence, where `gather` looks for them."""
-    bit = np.uint64(1) << np.uint64(63 - e % 64)
-    step = 0
-    for j in range(len(x)):
-        levels[e, j] = x[j]
-        for level in range(1, lengths[j] + 1):
-            if level <= x[j]:
-                reached[step, e // 64] |= bit
-            else:
-                # An interrupted call may have left it there.
-                reached[step, e // 64] &= ~bit
-            step += 1
 
 
 @njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def gather(n_evidence, x, lengths, reached, words, accepted):  # type: ignore[no-untyped-def]
-    """Gather the evidence of all generalizations of a node, the latest first.
-
-    Args:
-        n_evidence: How much evidence there is.
-        x: (n_var,) int64, the levels of the node.
-        lengths: (n_var,) int64, the greatest levels.
-        reached: As in `Evidence`.
-        words: (n_evidence / 64,) uint64 or longer, scratch.
-        accepted: (n_evidence,) int64 or longer, written.
-
-    Returns:
-        How much was gathered.
-    """
-    n_words = (n_evidence + 63) // 64
-    words[:n_words] = ~np.uint64(0)
-    step = 0
-    for j in range(len(x)):
-        if x[j] > 0:
-            row = reached[step + x[j] - 1]
-            for w in range(n_words):
-                words[w] &= row[w]
-        step += lengths[j]
-    # All nodes have the lowest levels, also those that are not there yet.
-    if n_evidence % 64 > 0:
-        words[n_words - 1] &= ~np.uint64(0) << np.uint64(64 - n_evidence % 64)
-    n = 0
-    for w in range(n_words - 1, -1, -1):
-        word = words[w]
-        # Invariant: the bits of the nodes that are gathered are cleared in `word`.
-        while word > 0:
-            low = word & (~word + np.uint64(1))
-            # The exponent of a power of two is its place among the bits. A float holds it, plus 1023, behind 52 bits.
-            place = (np.float64(low).view(np.int64) >> 52) - 1023
-            accepted[n] = 64 * w + 63 - place
-            n += 1
-            word ^= low
-    return n
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def is_above(one, other):  # type: ignore[no-untyped-def]
-    """Whether one node is a generalization of another, or the same."""
-    j = 0
-    while j < len(one) and one[j] >= other[j]:
-        j += 1
-    return j == len(one)
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def mark(t, marked):  # type: ignore[no-untyped-def]
-    """Set the bit of a tuple, by its number as uint64; returns 1 where it was not set, else 0."""
-    place = t & _U(63)
-    word = marked[t >> _U(6)]
-    marked[t >> _U(6)] = word | (_U(1) << place)
-    return (~word >> place) & _U(1)
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def touch(t, scratch):  # type: ignore[no-untyped-def]
-    """Make room for what is known of a tuple's classes; returns whether there was none."""
-    if mark(_U(t), scratch.marked) == _U(0):
-        return False
-    for h in range(len(scratch.env)):
-        scratch.env[h, t] = np.inf
-    scratch.touched[scratch.touched[-1]] = t
-    scratch.touched[-1] += 1
-    return True
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-untyped-def]
+def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Whether the members stand for all that a node can be, or it breaks a constraint.
 
     With several thresholds the first one rises while the others are held above r. What was proven then ends, in each of
     the others, at the least reach of the members that were used; from there on it is done again.
 
     Args:
-        node: Its number; `scratch` holds its levels, its floors and the touched tuples.
+        node: Its number; `scratch` holds its levels and its floors.
         rules: `Rules`.
-        cells: `Cells`.
         nodes: `Nodes`.
         members: `Members`.
         scratch: `Scratch`; `thresholds[0]` tells what is open where the answer is no.
@@ -145,16 +50,10 @@ def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-
     for d in range(len(above)):
         above[d] = rules.first[d]
     ends[:] = np.inf
-    is_new = True
     # Invariant: the node is settled where the first threshold is at most above[0] and the others are at most their
     # ends; and where one of the others is at most `above`, with those before it as they like.
     while True:
-        possible = _are_possible(node, above, rules, nodes)
-        if possible:
-            add_suppressed(above, is_new, rules, cells, scratch)
-            is_new = False
-            possible = scratch.sums[0] <= rules.amounts[0] and keeps_limits(node, above, rules, nodes, scratch)
-        if possible:
+        if _are_possible(node, above, rules, nodes) and keeps_limits(node, above, rules, nodes, scratch):
             m = furthest_member(node, above, rules, nodes, members, scratch)
             if m < 0:
                 return False
@@ -174,7 +73,6 @@ def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-
         for i in range(1, d):
             above[i], ends[i] = rules.first[i], np.inf
         above[0] = rules.first[0]
-        is_new = True
 
 
 @njit(cache=True, nogil=True, allocates=False, forceinline=True)
@@ -186,44 +84,7 @@ def _are_possible(node, above, rules, nodes):  # type: ignore[no-untyped-def]
             return False
     if above[0] == np.inf:
         return False
-    return len(above) == n_values or above[n_values] < rules.amounts[0]
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def add_suppressed(above, is_new, rules, cells, scratch):  # type: ignore[no-untyped-def]
-    """Add up the touched tuples that are suppressed; those that were added before stay so while thresholds rise."""
-    sums, tally, n_touched = scratch.sums, scratch.tally, scratch.touched[-1]
-    if is_new:
-        sums[:] = 0
-        tally[:] = 0
-        scratch.counted[:n_touched] = False
-    for i in range(n_touched):
-        if scratch.counted[i]:
-            continue
-        t = scratch.touched[i]
-        gone = False
-        for h in range(len(scratch.env)):
-            gone |= scratch.env[h, t] <= above[h]
-        if gone:
-            scratch.counted[i] = True
-            add_tuple(t, rules, cells, scratch)
-            if sums[0] > rules.amounts[0]:
-                return
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def add_tuple(t, rules, cells, scratch):  # type: ignore[no-untyped-def]
-    """Add what a tuple's suppression costs."""
-    sums, tally = scratch.sums, scratch.tally
-    sums[0] += cells.counts[t]
-    for a in range(len(sums) - 1):
-        left = 0.0
-        for j in range(len(scratch.x)):
-            left += rules.left[a, scratch.x[j], cells.places[j, t]]
-        sums[1 + a] += left * cells.counts[t]
-    for c in range(len(tally)):
-        for label in range(tally.shape[1]):
-            tally[c, label] += rules.labels[c, t, label]
+    return len(above) == n_values or above[n_values] < rules.limit
 
 
 @njit(cache=True, nogil=True, allocates=False, forceinline=True)
@@ -231,28 +92,17 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
     """The least minimised value of a measure that is no threshold, above the thresholds."""
     kind, place = rules.kinds[o], rules.places[o]
     if kind == ADDITIVE:
-        if scratch.sums[0] == rules.amounts[4]:
-            return rules.most[place]
-        floor, added = scratch.floors[place], scratch.sums[1 + place]
-        n_values = nodes.tops.shape[1]
-        if len(above) > n_values:
-            # So many more rows are suppressed, whichever they are.
-            more = above[n_values] + 1 - scratch.sums[0]
-            if more > 0:
-                least = 0.0
-                for j in range(len(scratch.x)):
-                    least += rules.least[place, j, scratch.x[j]]
-                added += more * least
+        floor, n_values = scratch.floors[place], nodes.tops.shape[1]
+        if len(above) == n_values or above[n_values] < 0:
+            return floor
+        # So many rows are suppressed at least, whichever they are.
+        added = 0.0
+        for j in range(len(scratch.x)):
+            added += rules.least[place, j, scratch.x[j]]
+        added *= above[n_values] + 1
         # A little less, so that the rounding of the sum proves nothing.
-        rounding = 1e-12 + 1e-15 * scratch.touched[-1]
-        return floor if added <= 0 else floor + added - rounding * (abs(floor) + added)
-    bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
-    if kind == MAJORITY:
-        most = 0
-        for label in range(scratch.tally.shape[1]):
-            most = max(most, scratch.tally[place, label])
-        bound += most
-    return bound
+        return floor if added <= 0 else floor + added - 1e-12 * (abs(floor) + added)
+    return nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
 
 
 @njit(cache=True, nogil=True, allocates=False, forceinline=True)
@@ -262,10 +112,10 @@ def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
         if rules.limits[o] == np.inf:
             continue
         bound = -np.inf
-        if rules.kinds[o] <= MAJORITY:
+        if rules.kinds[o] <= ADDITIVE:
             bound = bound_of(o, node, above, rules, nodes, scratch)
         elif rules.kinds[o] == SQUARES:
-            bound = -scratch.squares[rules.places[o]] - np.float64(rules.amounts[0]) ** 2
+            bound = -scratch.squares[rules.places[o]] - np.float64(rules.limit) ** 2
         if bound > rules.limits[o]:
             return False
     return True
@@ -294,14 +144,14 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
     bounds = scratch.bounds
     for o in range(len(bounds)):
         bounds[o] = np.inf
-        if rules.kinds[o] <= MAJORITY:
+        if rules.kinds[o] <= ADDITIVE:
             bounds[o] = bound_of(o, node, above, rules, nodes, scratch)
     for m in range(len(members.needs)):
         if members.reaches[m, 0] <= above[0]:
             return -1
         stands = True
         for o in range(len(bounds)):
-            if rules.kinds[o] <= MAJORITY and members.needs[m, o] > bounds[o]:
+            if rules.kinds[o] <= ADDITIVE and members.needs[m, o] > bounds[o]:
                 stands = False
                 break
         for d in range(1, len(above)):
@@ -356,7 +206,142 @@ def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-u
         elif rules.columns[o] >= 0:
             bound = nodes.bounds[node, rules.columns[o]]
         if kind == SQUARES:
-            bound -= np.float64(rules.amounts[0]) ** 2
+            bound -= np.float64(rules.limit) ** 2
         if members.needs[m, o] > bound:
             return False
     return True
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
+    """Bring bounds down to nodes of one level sum, and find those that no member plainly stands for.
+
+    Args:
+        total: The level sum; the nodes of the sum above have their bounds.
+        lowest: The least level of the first attribute.
+        highest: Its greatest level; with each level between the two there are such nodes.
+        found: (n,) int64, written: the nodes that are left, in the order of their numbers.
+        arrays: The arrays of all groups, as `known.named` takes them.
+
+    Returns:
+        How many nodes are left.
+    """
+    rules, known, members, scratch = named(arrays)
+    n_found = 0
+    for first in range(lowest, highest + 1):
+        n_found = _screen_level(total, first, found, n_found, rules, known, members, scratch)
+    return n_found
+
+
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+def _screen_level(total, first, found, n_found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+    """What `screen` does with one level of the first attribute; returns how many nodes are left so far.
+
+    Hints begin anew: bounds do not depend on how many levels one thread gets.
+    """
+    n_var, n_additive = len(rules.lengths), len(scratch.floors)
+    x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
+    x[0] = first
+    _fill(1, total - first, rules.lengths, x)
+    changed, hint = 0, 0
+    # Invariant: all nodes before x have their bounds, and those of them that are left were found.
+    while changed >= 0:
+        for j in range(changed, n_var):
+            numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
+            for a in range(n_additive):
+                term = rules.terms[a, j, x[j]]
+                # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+                floors[a, j + 1] = term if j == 0 else floors[a, j] + term
+        node = numbers[n_var]
+        for a in range(n_additive):
+            scratch.floors[a] = floors[a, n_var]
+        _inherit(node, x, hint, rules, known, members, scratch)
+        if not known.done[node]:
+            stands = is_plainly_covered(node, hint, rules, known, members, scratch)
+            if stands >= 0:
+                hint = stands
+            elif stands == -1:
+                found[n_found] = node
+                n_found += 1
+        changed = _next(x, rules.lengths)
+    return n_found
+
+
+@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+    """What no generalization can be, a node cannot be either.
+
+    Its generalizations lie far apart in memory, and to read them is most of the work. So no more of them are read once
+    the member of the hint stands for the node: the node's bounds are then true, but not the best.
+    """
+    for c in range(rules.n_inherited):
+        bound = known.bounds[node, c]
+        for j in range(len(x)):
+            if x[j] < rules.lengths[j]:
+                bound = max(bound, known.bounds[node + rules.strides[j], c])
+        known.bounds[node, c] = bound
+    stands = hint < len(members.needs) and stands_beside(hint, node, rules, known, members, scratch)
+    for h in range(known.tops.shape[1]):
+        top, enough = known.tops[node, h], members.reaches[hint, h] if stands else -np.inf
+        # Generalizations by the last attributes come first: they are the nearest.
+        for j in range(len(x) - 1, -1, -1):
+            if top <= enough:
+                break
+            if x[j] < rules.lengths[j]:
+                top = min(top, known.tops[node + rules.strides[j], h])
+        known.tops[node, h] = top
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
+    """Write the lowest levels from an attribute on that have this sum: the last ones are raised first."""
+    for j in range(len(lengths) - 1, start - 1, -1):
+        x[j] = min(lengths[j], total)
+        total -= x[j]
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _next(x, lengths):  # type: ignore[no-untyped-def]
+    """Make x the next node of its level sum, with the same first level.
+
+    Returns:
+        The first attribute that changed, or -1 after the last node.
+    """
+    behind = 0
+    # Invariant: the levels behind j have the sum `behind`, and are as high as they get from the first of them on.
+    for j in range(len(x) - 1, 0, -1):
+        if x[j] < lengths[j] and behind > 0:
+            x[j] += 1
+            _fill(j + 1, behind - 1, lengths, x)
+            return j
+        behind += x[j]
+    return -1
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
+    """Look at nodes until some are open, one after the other.
+
+    Args:
+        nodes: (n,) int64, numbers of nodes.
+        start: Where to begin in `nodes`.
+        end: Where to end.
+        found: (m,) int64, written: the open nodes; so many are enough.
+        arrays: The arrays of all groups, as `known.named` takes them.
+
+    Returns:
+        Where to go on, and how many nodes are open.
+    """
+    rules, known, members, scratch = named(arrays)
+    n_open = 0
+    for position in range(start, end):
+        node = nodes[position]
+        if known.done[node]:
+            continue
+        prepare(node, rules, known, scratch)
+        if not is_covered(node, rules, known, members, scratch):
+            found[n_open] = node
+            n_open += 1
+            if n_open == len(found):
+                return position + 1, n_open
+    return end, n_open

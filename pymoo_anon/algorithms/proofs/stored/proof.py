@@ -12,27 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, least_values
-from pymoo_anon.algorithms.proofs.stored.covering import is_plainly_covered, stands_beside
-from pymoo_anon.algorithms.proofs.stored.evidence import Library, Teacher
+from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen
 from pymoo_anon.algorithms.proofs.stored.known import (
     Measures,
     Members,
     Nodes,
     Scratch,
     members_of,
-    named,
     projections,
     scratch_for,
 )
-from pymoo_anon.algorithms.proofs.stored.union import NO_ORDER, SLICE, settle
+from pymoo_anon.algorithms.proofs.stored.teacher import Teacher
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.refuting import blocks_for, cells_of
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Ints = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+# Nodes that are evaluated, or looked at, in one slice.
+_EVALUATED_A_SLICE = 50
+_LOOKED_AT_A_SLICE = 1 << 16
+
+# Open nodes that are evaluated together: with more of them roll-up saves more, with fewer the front settles more.
+_BATCH = 64
+_BATCH_AT_RANDOM = 32
 
 
 def layer_sizes(lengths: Ints) -> Ints:
@@ -42,124 +47,6 @@ def layer_sizes(lengths: Ints) -> Ints:
         sizes = np.convolve(sizes, np.ones(int(length) + 1, dtype=np.int64))
     return sizes
 
-
-@njit(cache=True, nogil=True, allocates=False)
-def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
-    """Bring bounds down to nodes of one level sum, and find those that no member plainly stands for.
-
-    Args:
-        total: The level sum; the nodes of the sum above have their bounds.
-        lowest: The least level of the first attribute.
-        highest: Its greatest level; with each level between the two there are such nodes.
-        found: (n,) int64, written: the nodes that are left, in the order of their numbers.
-        arrays: The arrays of all groups, as `known.named` takes them.
-
-    Returns:
-        How many nodes are left.
-    """
-    rules, _, known, members, _, scratch, _ = named(arrays)
-    n_found = 0
-    for first in range(lowest, highest + 1):
-        n_found = _screen_level(total, first, found, n_found, rules, known, members, scratch)
-    return n_found
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def _screen_level(total, first, found, n_found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
-    """What `screen` does with one level of the first attribute; returns how many nodes are left so far.
-
-    Hints begin anew: bounds do not depend on how many levels one thread gets.
-    """
-    n_var, n_additive = len(rules.lengths), len(scratch.floors)
-    x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    x[0] = first
-    _fill(1, total - first, rules.lengths, x)
-    changed, hint = 0, 0
-    # Invariant: all nodes before x have their bounds, and those of them that are left were found.
-    while changed >= 0:
-        for j in range(changed, n_var):
-            numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
-            for a in range(n_additive):
-                term = rules.terms[a, j, x[j]]
-                # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
-                floors[a, j + 1] = term if j == 0 else floors[a, j] + term
-        node = numbers[n_var]
-        for a in range(n_additive):
-            scratch.floors[a] = floors[a, n_var]
-        _inherit(node, x, hint, rules, known, members, scratch)
-        if not known.done[node]:
-            stands = is_plainly_covered(node, hint, rules, known, members, scratch)
-            if stands >= 0:
-                hint = stands
-            elif stands == -1:
-                found[n_found] = node
-                n_found += 1
-        changed = _next(x, rules.lengths)
-    return n_found
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
-    """What no generalization can be, a node cannot be either.
-
-    Its generalizations lie far apart in memory, and to read them is most of the work. So no more of them are read once
-    the member of the hint stands for the node: the node's bounds are then true, but not the best.
-    """
-    for c in range(rules.amounts[3]):
-        bound = known.bounds[node, c]
-        for j in range(len(x)):
-            if x[j] < rules.lengths[j]:
-                bound = max(bound, known.bounds[node + rules.strides[j], c])
-        known.bounds[node, c] = bound
-    stands = hint < len(members.needs) and stands_beside(hint, node, rules, known, members, scratch)
-    for h in range(known.tops.shape[1]):
-        top, enough = known.tops[node, h], members.reaches[hint, h] if stands else -np.inf
-        # Generalizations by the last attributes come first: they are the nearest.
-        for j in range(len(x) - 1, -1, -1):
-            if top <= enough:
-                break
-            if x[j] < rules.lengths[j]:
-                top = min(top, known.tops[node + rules.strides[j], h])
-        known.tops[node, h] = top
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
-    """Write the lowest levels from an attribute on that have this sum: the last ones are raised first."""
-    for j in range(len(lengths) - 1, start - 1, -1):
-        x[j] = min(lengths[j], total)
-        total -= x[j]
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _next(x, lengths):  # type: ignore[no-untyped-def]
-    """Make x the next node of its level sum, with the same first level.
-
-    Returns:
-        The first attribute that changed, or -1 after the last node.
-    """
-    behind = 0
-    # Invariant: the levels behind j have the sum `behind`, and are as high as they get from the first of them on.
-    for j in range(len(x) - 1, 0, -1):
-        if x[j] < lengths[j] and behind > 0:
-            x[j] += 1
-            _fill(j + 1, behind - 1, lengths, x)
-            return j
-        behind += x[j]
-    return -1
-
-
-Matrix = NDArray[np.float64]
-
-# Nodes that are evaluated in one slice.
-_NODES_A_SLICE = 50
-
-# Open nodes that are evaluated together. With more of them roll-up saves more, with fewer the front prunes more.
-_BATCH = 1
-_BATCH_AT_RANDOM = 32
-
-# Nodes of a layer that one thread sifts at a time.
-_SIFTED_TOGETHER = 1024
 
 # Nodes whose bounds are told together.
 _BOUNDED_TOGETHER = 1 << 14
@@ -181,11 +68,6 @@ class StoredLatticeProof(LatticeProof):
         tolerance: How far the front may stay off.
         max_bytes: Memory that the bounds of all nodes may take.
         random_state: Draws the random order.
-
-    Attributes:
-        n_full: Number of evaluated nodes with more attributes below the top than those that come first.
-        n_refuted: Number of nodes that were grouped in part, until a bound said enough.
-        n_read: Number of distinct tuples that were read for these.
     """
 
     shows_gap = False
@@ -198,32 +80,24 @@ class StoredLatticeProof(LatticeProof):
         random_state: np.random.Generator,
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
-        self._cells = cells_of(problem.table.tuples)
-        self._measures = own = Measures(problem, self._cells)
+        self._measures = own = Measures(problem)
         self.sweeps = own.sweeps
-        self._teacher = Teacher(problem, own.families, own.thresholds, own.columns, self._cells, not own.sweeps)
+        self._teacher = Teacher(problem, own.families, own.thresholds, own.columns, not own.sweeps)
         n_values = max(len(own.thresholds), 1)
         self._nodes = Nodes(
             np.full((problem.n_nodes, n_values), own.first_tops()),
             own.first_bounds(),
             np.zeros(problem.n_nodes, dtype=bool),
         )
-        n_bytes = 8 * problem.table.n_distinct + 4 * own.entries.shape[1]
-        self._library = Library(
-            own.rules, n_values, self._cells, own.entries, most_orders=max(max_bytes // 4 // n_bytes, 1)
-        )
-        self._scratches = [scratch_for(own.rules, self._cells, n_values) for _ in range(problem.n_threads)]
-        self._blocks = blocks_for(problem.table.n_distinct)
+        self._scratches = [scratch_for(own.rules) for _ in range(problem.n_threads)]
         self._members: Members | None = None
-        self.n_full = 0
-        self._depth, first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
+        first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
         self._layer_sizes = layer_sizes(problem.lengths)
         # The same without the first attribute.
         self._rest_sizes = layer_sizes(problem.lengths[1:])
         # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
-        self._is_sifted = True
         # How many nodes of each layer were evaluated.
         self._n_done = np.zeros(len(self._layer_sizes), dtype=np.int64)
 
@@ -231,16 +105,6 @@ class StoredLatticeProof(LatticeProof):
     def certified(self) -> bool:
         """Whether all nodes are settled."""
         return self._layer < 0
-
-    @property
-    def n_refuted(self) -> int:
-        """Number of nodes that were grouped in part, until a bound said enough."""
-        return int(self._scratches[0].work[1])
-
-    @property
-    def n_read(self) -> int:
-        """Number of distinct tuples that were read for these."""
-        return int(self._scratches[0].work[0])
 
     @property
     def n_undecided(self) -> int:
@@ -261,18 +125,15 @@ class StoredLatticeProof(LatticeProof):
 
     def advance(self) -> None:
         """Evaluate the next open nodes."""
-        before = self.n_evaluated
-        while not self.certified and self.n_evaluated - before < _NODES_A_SLICE:
+        before, n_looked = self.n_evaluated, 0
+        while not self.certified and self.n_evaluated - before < _EVALUATED_A_SLICE and n_looked < _LOOKED_AT_A_SLICE:
             if len(self._open) > 0:
-                size = _PROJECTIONS if self._layer == len(self._n_done) else len(self._open)
-                self._visit(self._open[:size])
-                self._open = self._open[size:]
+                self._visit(self._open[:_BATCH])
+                self._open = self._open[_BATCH:]
             elif self._position == len(self._ahead):
                 self._enter_next_layer()
-            elif not self._is_sifted:
-                self._sift()
-            elif self._look() == SLICE:
-                break
+            else:
+                n_looked += self._look()
 
     def offer(self, X: Ints) -> None:
         """Evaluate nodes from elsewhere, each once, and learn from them."""
@@ -314,26 +175,13 @@ class StoredLatticeProof(LatticeProof):
         return bounds
 
     def _look(self) -> int:
-        """Look at nodes until some are open; returns why it ended."""
-        self._make_room()
+        """Look at nodes until some are open; returns how many were looked at."""
         found = np.empty(_BATCH if self.sweeps else _BATCH_AT_RANDOM, dtype=np.int64)
         arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
-        self._position, why, n_open = settle(self._ahead, self._position, found, True, *arrays)
+        start, end = self._position, min(self._position + _LOOKED_AT_A_SLICE, len(self._ahead))
+        self._position, n_open = find_open(self._ahead, start, end, found, *arrays)
         self._open = found[:n_open]
-        if why == NO_ORDER:
-            place = int(self._scratches[0].work[2])
-            self._library.keep_order(place, self._groups(self._library.arrays.levels[place]))
-        return int(why)
-
-    def _make_room(self) -> None:
-        """Make room for the evidence of one more node, and to gather all that there is."""
-        self._library.make_room(self.problem.table.n_distinct)
-        room = len(self._library.arrays.levels)
-        for i, own in enumerate(self._scratches):
-            if len(own.accepted) < room:
-                grown = np.zeros((2, room), dtype=np.int64)
-                words = np.zeros(room // 64, dtype=np.uint64)
-                self._scratches[i] = own._replace(words=words, accepted=grown[0], places=grown[1])
+        return int(self._position - start)
 
     def _front(self) -> Members:
         if self._members is None:
@@ -343,7 +191,7 @@ class StoredLatticeProof(LatticeProof):
 
     def _arrays(self, nodes: Nodes, members: Members, scratch: Scratch) -> tuple[Any, ...]:
         """All arrays for compiled loops, in the order in which they are named."""
-        groups = self._measures.rules, self._cells, nodes, members, self._library.arrays, scratch, self._blocks
+        groups = self._measures.rules, nodes, members, scratch
         return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
@@ -354,35 +202,11 @@ class StoredLatticeProof(LatticeProof):
             self._layer = 0 if self._layer > 0 else -1
         else:
             if self._layer > 0:
-                self._ahead = self._screen(self._layer - 1, self._nodes, self._front())
+                ahead = self._screen(self._layer - 1, self._nodes, self._front())
+                # Nodes of little loss are most likely to be in the front.
+                self._ahead = ahead[np.argsort(self._measures.first_floors(ahead), kind="stable")]
             self._layer -= 1
-            self._is_sifted = False
         self._position = 0
-
-    def _sift(self) -> None:
-        """Settle nodes of a large layer in the order of their numbers, in which the same evidence settles neighbours.
-
-        What is left open is looked at by floors: nodes of little loss are most likely to be in the front.
-        """
-        # Parts that do not depend on the number of threads: the result does not either.
-        parts = [self._ahead[i : i + _SIFTED_TOGETHER] for i in range(0, len(self._ahead), _SIFTED_TOGETHER)]
-        # In a single part there is nothing to share among threads, and what is left open would be looked at twice.
-        if len(parts) > 1:
-            self._make_room()
-            members, in_vain = self._front(), self._scratches[0].work[4]
-            spent = []
-
-            def sift(part: Ints, scratch: Scratch) -> Ints:
-                found = np.empty(len(part), dtype=np.int64)
-                scratch.work[4] = in_vain
-                end, _, n_open = settle(part, 0, found, False, *self._arrays(self._nodes, members, scratch))
-                spent.append(scratch.work[4] - in_vain)
-                return np.append(found[:n_open], part[end:])
-
-            self._ahead = np.concatenate(self._by_threads(sift, parts))
-            self._scratches[0].work[4] = in_vain + sum(spent)
-        self._ahead = self._ahead[np.argsort(self._measures.first_floors(self._ahead), kind="stable")]
-        self._is_sifted = True
 
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
         """The nodes of a layer that are not plainly settled."""
@@ -423,14 +247,12 @@ class StoredLatticeProof(LatticeProof):
         F, G, lessons = self._lessons(X)
         self.take(X, F, G)
         totals = X.sum(axis=1).tolist()
-        full = ((self.problem.lengths > X).sum(axis=1) > self._depth).tolist()
         for i, node in enumerate(nodes.tolist()):
             self._learn(node, X[i], lessons[i])
             # Last, so that a node whose evaluation is interrupted stays open.
             self._nodes.done[node] = True
             self._n_done[totals[i]] += 1
             self.n_evaluated += 1
-            self.n_full += full[i]
 
     def _lessons(self, X: Ints) -> tuple[Matrix, Matrix, list[Matrix]]:
         """F and G of nodes, and what their classes say about others: both may stand in a journal."""
@@ -453,15 +275,8 @@ class StoredLatticeProof(LatticeProof):
     def _learn(self, node: int, x: Ints, lesson: Matrix) -> None:
         """Note what a node says about its specializations and generalizations."""
         n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
-        # Where its parts end, in the order in which `Teacher` tells them.
-        a = n_values
-        b, c = a + n_columns, a + 2 * n_columns
-        d = c + n_values
-        e = (d + len(lesson)) // 2
-        tops, special, general, numbers = lesson[:a], lesson[a:b], lesson[b:c], lesson[c:d].astype(np.int64)
-        place = self._library.add(x, float(tops[0]), numbers, lesson[d:e], lesson[e:])
-        if self._measures.entries.shape[1] > 0:
-            self._library.keep_sums(place, self._groups(x))
+        # What comes behind was written by an earlier version.
+        tops, special, general = np.split(lesson[: n_values + 2 * n_columns], [n_values, n_values + n_columns])
         if self.sweeps:
             self._nodes.tops[node] = np.minimum(self._nodes.tops[node], tops)
             known = self._nodes.bounds[node]
@@ -483,11 +298,6 @@ class StoredLatticeProof(LatticeProof):
             grid = values.reshape(shape)
             np.maximum(grid[below], low, out=grid[below])
             np.maximum(grid[above], high, out=grid[above])
-
-    def _groups(self, x: Ints) -> Ints:
-        """(n_codes,) int64 array: the group of every domain value at a node."""
-        groups: Ints = self.problem.group_maps(x[np.newaxis])[0][0]
-        return groups
 
 
 def bytes_of(problem: LatticeProblem) -> int:

@@ -1,0 +1,57 @@
+"""What stored proofs read of classes, and the order of nodes in a layer, against plain loops."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.algorithms.proofs.stored.covering import _fill, _next
+from pymoo_anon.algorithms.proofs.stored.proof import layer_sizes
+from pymoo_anon.algorithms.proofs.stored.teacher import _SMALL, _write_tops
+
+# Whole numbers that are counted one by one, others, and those beyond both.
+VALUES = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 3.0, _SMALL - 1.0, float(_SMALL), _SMALL + 0.5, np.inf])
+
+
+@given(st.data())
+def test_tops_are_the_least_values_that_too_many_rows_have(data):
+    lengths = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    starts = np.cumsum([0, *lengths])
+    n = int(starts[-1])
+    sizes = np.array(data.draw(st.lists(st.integers(1, 5), min_size=n, max_size=n)))
+    whole = st.integers(0, 5).map(float)
+    rows = [data.draw(st.lists(own, min_size=n, max_size=n)) for own in (VALUES, whole)]
+    values, limit = np.array(rows, dtype=float), data.draw(st.integers(0, int(sizes.sum())))
+    gone = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
+    if data.draw(st.booleans()):
+        gone = gone[:0]
+    tops = np.empty((len(lengths), 2))
+    _write_tops(starts, sizes, values, gone, limit, tops)
+    for i, (a, b) in enumerate(pairwise(starts.tolist())):
+        out = gone[a:b] if len(gone) else np.zeros(b - a, dtype=bool)
+        for h in range(2):
+            own = values[h, a:b]
+            too_many = [v for v in [-np.inf, *own[~out]] if sizes[a:b][out | (own <= v)].sum() > limit]
+            assert tops[i, h] == min(too_many, default=np.inf)
+
+
+@pytest.mark.parametrize("lengths", [[2, 1, 3], [1], [4, 0, 2], [0, 0]], ids=str)
+def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths):
+    lengths = np.array(lengths)
+    every = np.array(np.unravel_index(np.arange(np.prod(lengths + 1)), tuple(lengths + 1))).T
+    sizes = layer_sizes(lengths)
+    for total in range(lengths.sum() + 1):
+        seen = []
+        for first in range(max(total - lengths[1:].sum(), 0), min(lengths[0], total) + 1):
+            x = np.full(len(lengths), first)
+            _fill(1, total - first, lengths, x)
+            changed = 0
+            while changed >= 0:
+                seen.append(x.tolist())
+                before = x.copy()
+                changed = _next(x, lengths)
+                assert changed < 0 or (x[:changed] == before[:changed]).all()
+        assert seen == every[every.sum(axis=1) == total].tolist()
+        assert len(seen) == sizes[total]
