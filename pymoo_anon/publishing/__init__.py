@@ -1,8 +1,7 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import evidence, external_evidence, neighbours
-from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import evidence, external_evidence, neighbours, read_evidence, write_evidence
 from pymoo_anon.publishing.explaining import Explanation, choose, explain
 from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.report.page import write_report
