@@ -271,6 +271,23 @@ def test_a_name_tells_a_code(name, kind):
     assert draft_hierarchy(["1.5", "2", "3", "4"], name=name).kind == "numbers"
 
 
+@pytest.mark.parametrize(
+    ("name", "top", "kind"),
+    [
+        ("admission_type_id", 9, "categories"),
+        ("RAC1P", 9, "categories"),
+        ("MARRIAGE", 5, "categories"),
+        ("county_code", 9000, "codes"),
+        ("age", 9, "numbers"),
+        ("codec", 9, "numbers"),
+    ],
+)
+def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
+    values = [*range(1, 6), top]
+    for column in (values, list(map(str, values))):
+        assert draft_hierarchy(column, name=name).kind == kind
+
+
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):

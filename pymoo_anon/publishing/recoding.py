@@ -1,4 +1,4 @@
-"""Recoding: frames of any kind under plain names, and their rows with the labels of a generalization, where they live."""
+"""Recoding: frames of any kind under plain names, their rows with the labels of a generalization, where they live."""
 
 from __future__ import annotations
 

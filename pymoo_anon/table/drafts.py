@@ -28,6 +28,7 @@ from pymoo_anon.table.draft_levels import (
     steps_of,
     useful,
 )
+from pymoo_anon.table.guesses import words_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: The kinds of values, by the name that `kind` has for them.
@@ -43,6 +44,15 @@ KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
 _FEW = 3
 # Columns of digits that are codes even if none of them begins with 0.
 _CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
+
+# Columns whose numbers stand for things, and have no order: what their names say, digits aside.
+_NOMINAL = steps_of("""
+    id|ids|code|codes|cd|type|typ|status|source|concept|disposition|category|sex|gender|geschlecht|race|ethnicity|marital
+    |marriage|region|state|county|country|occupation|industry|citizenship|nationality|language|religion|st|mar|cit|rac|racp
+    |cow|esr|hisp|bpl|pobp|occp|indp|puma|marst|statefip|countyfip|sexo|estado|sexe|departement|bundesland
+""")
+# Numbers from here on are written like codes: they are redacted, and not put together by how frequent they are.
+_LONG_CODE = 1000
 
 
 def draft_hierarchy(
@@ -133,6 +143,14 @@ def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> D
     if len(spelled) == len(values) > _FEW and not leading:
         if name is not None and _CODE_NAMES.search(name) and all(number == int(number) for number in spelled):
             return _because(f"the column is called {name!r}, so ", draft_codes(values))
+        if (
+            name is not None
+            and all(number == int(number) for number in spelled)
+            and _NOMINAL.keys() & {*words_of(name)}
+        ):
+            codes = max(spelled) >= _LONG_CODE
+            draft = draft_codes(values) if codes else draft_categories(values, counts)
+            return _because(f"the column is called {name!r}, so its numbers are names of something; ", draft)
         return _because(note, draft_numbers(values))
     try:
         return _because(note, draft_ordered(values, name))
