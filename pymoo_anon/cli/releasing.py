@@ -42,10 +42,8 @@ from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.columns import said_of, uniqueness_of
-from pymoo_anon.publishing.evidence import evidence, external_evidence
-from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
-from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
+from pymoo_anon.publishing.evidence import evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 
 

@@ -15,7 +15,7 @@ from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.tables import table_of
 from pymoo_anon.problems.front import Choice, Front
-from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.publishing.evidence import read_evidence
 from pymoo_anon.publishing.report.page import write_report
 from pymoo_anon.table.microdata import Microdata
 

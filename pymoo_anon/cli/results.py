@@ -25,7 +25,7 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.problems.front import Choice, Front
-from pymoo_anon.publishing.evidence_format import INFINITIES
+from pymoo_anon.publishing.evidence import INFINITIES
 
 
 def search_record(
