@@ -21,11 +21,10 @@ from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.declaring import parts_of
-from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
+from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.requests import InitRequest
-from pymoo_anon.cli.sources import ENGINES, Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.drafts import draft_hierarchy
@@ -145,6 +144,9 @@ def _columns(
                 role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
             else:
                 persons.append(profile.name)
+        if role == "identifier" and profile.name not in asked:
+            # Whatever names a person is proposed to be left out.
+            role, reason = "drop", f"an identifier: {reason}"
         text = levels = None
         if role == "quasi-identifier":
             text, levels = _drafted(profile)
@@ -297,11 +299,8 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
 def _column_lines(column: ColumnText) -> list[str]:
     lines = [f"# {plain(column.profile.name)}: {column.profile}"]
     lines += [_TODO] if column.role == "other" else []
-    # Whatever names a person is proposed to be left out.
-    role = "drop" if column.role == "identifier" else column.role
-    meaning = "an identifier: " if column.role == "identifier" else ""
     lines.append(f"[columns.{_value(column.profile.name)}]")
-    lines.append(f"role = {_value(role)}  # {meaning}{plain(column.reason)}")
+    lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
     if column.hierarchy is not None:
         lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
     return [*lines, ""]

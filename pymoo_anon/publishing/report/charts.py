@@ -110,7 +110,7 @@ def _axis(subject: Subject, one: Measure) -> Spec:
         "colour": {
             "title": one.title,
             "scale": {**scale, "scheme": "viridis", "reverse": True},
-            "legend": {"gradientLength": 180, "format": form, **whole},
+            "legend": {"gradientLength": 180, "format": ".3~r" if form == "~g" else form, **whole},
         },
         "bounds": [bound for bound in _bounds(subject, one) if not log or bound["at"] > 0],
     }
@@ -277,7 +277,9 @@ def _columns() -> Any:
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE)
         .encode(
-            x=alt.X("c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
+            x=alt.X(
+                "c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
+            ),
             y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )

@@ -81,7 +81,7 @@ class Measure(NamedTuple):
         words = self.measure.words
         told = f"{self.name}, {words}" if words and words != self.name else self.name
         better = "higher" if self.measure.maximize else "lower"
-        return f"{told}{' in % of the most' if self.loss else ''} ({better} is better)"
+        return f"{told} ({better} is better)"
 
     def share(self, value: float) -> float:
         """A value as it is drawn: of a loss its share of the most that can be lost."""
