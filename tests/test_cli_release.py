@@ -16,7 +16,7 @@ from command import search
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.writing import kind_of, write_table
+from pymoo_anon.cli.engines import kind_of, write_table
 from pymoo_anon.publishing import read_evidence
 
 PROJECT = """
@@ -349,7 +349,7 @@ def test_verify_counts_what_was_released_last():
 
 
 def test_parquet_without_its_package_is_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.writing.find_spec", lambda name: None)
+    monkeypatch.setattr("pymoo_anon.cli.engines.find_spec", lambda name: None)
     done = command("release", "mine.toml", "--output", "out.parquet")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
