@@ -206,7 +206,7 @@ def test_claims_and_evidence_are_shown(made):
     tables = read(made).tables
     assert tables["claims"] == [
         ["k", "12", "12", "yes"],
-        ["GLM", "1,001", "1,001", "no"],
+        ["GLM", "1,001 (55.6 %)", "1,001 (55.6 %)", "no"],
         ["own", "3", "–", "–"],
     ]
     assert dict(tables["evidence"]) == {
@@ -299,7 +299,7 @@ def test_what_was_required_decides_what_is_met(tmp_path):
     for member in data["members"]:
         assert member["verdict"] == ("met" if ks[member["point"]] >= 60 else "not met")
         if member["verdict"] == "not met":
-            assert member["words"]["decision"][0] == f"Not met: k >= 60: {ks[member['point']]:,}, not met."
+            assert member["words"]["decision"][0] == f"Not met: k >= 60 (it has {ks[member['point']]:,})."
     assert {"met", "not met"} == {member["verdict"] for member in data["members"]}
 
 
