@@ -23,7 +23,7 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
 from pymoo_anon.publishing.frames import Frame, Renamed, renamed
 from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.verify import at_least_as_good, is_known, object_frame, recounted
+from pymoo_anon.publishing.verify import is_known, kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
@@ -201,8 +201,8 @@ class Recoded:
         for measure, words, promised, higher in promises:
             again, holds = None, None
             if is_known(measure) and measure.column not in names:
-                again = recounted(beside if measure.column in outside else own, measure)
-                holds = at_least_as_good(again, promised, higher)
+                found = measure.recount(beside if measure.column in outside else own)
+                again, holds = shown(measure, found), kept(found, promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), int(own.sizes.min())
