@@ -35,6 +35,7 @@ COLUMNS = {
     "American": DATES.map(lambda day: f"{day:%m/%d/%Y}"),
     "digits": DATES.map(lambda day: f"{day:%Y%m%d}"),
     "codes": CODES,
+    "months": DATES.map(lambda day: f"{day:%b-%Y}") | DATES.map(lambda day: f"{day:%Y-%m}"),
     "words": WORDS,
     "truth": st.booleans(),
 }
@@ -271,6 +272,23 @@ def test_a_name_tells_a_code(name, kind):
     assert draft_hierarchy(["1.5", "2", "3", "4"], name=name).kind == "numbers"
 
 
+@pytest.mark.parametrize(
+    ("name", "top", "kind"),
+    [
+        ("admission_type_id", 9, "categories"),
+        ("RAC1P", 9, "categories"),
+        ("MARRIAGE", 5, "categories"),
+        ("county_code", 9000, "codes"),
+        ("age", 9, "numbers"),
+        ("codec", 9, "numbers"),
+    ],
+)
+def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
+    values = [*range(1, 6), top]
+    for column in (values, list(map(str, values))):
+        assert draft_hierarchy(column, name=name).kind == kind
+
+
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):
@@ -427,10 +445,16 @@ def test_a_label_of_intervals_holds_what_is_in_its_group(starts, width):
     assert n_seen > 0
 
 
-@pytest.mark.parametrize("kind", ["words", "codes", "ISO"])
+def test_a_month_written_in_two_ways_is_no_value():
+    months = draft_hierarchy(["Dec-2011", "2011-12", "2012-01", "Jan-2012", "May-2013"]).hierarchy
+    assert months.labels[1] == ("2011-12 (2)", "2012-01 (2)", "2013-05")
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
 @given(st.data())
 def test_a_label_names_one_node_over_all_levels(kind, data):
-    column = data.draw(st.lists(COLUMNS[kind] | st.sampled_from(["a | b", "a", "b", "other"]), min_size=1, max_size=30))
+    own = COLUMNS[kind] | st.sampled_from(["a | b", "a", "b", "other"]) if kind == "words" else COLUMNS[kind]
+    column = data.draw(st.lists(own, min_size=1, max_size=30))
     hierarchy = draft_hierarchy(column).hierarchy
     nodes = {}
     for groups, labels in zip(hierarchy.groups, hierarchy.labels, strict=True):

@@ -21,6 +21,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferenceProblem
+from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import smallest_k
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
@@ -146,15 +147,20 @@ def test_sorted_is_from_private_to_useful_and_keeps_rows():
         assert front.values(T)[place] == T.evaluate(PROBLEM.equivalence_classes(front.X[place]))[0]
 
 
-def test_axes_are_loss_then_privacy_whatever_the_order():
-    table = invented(1)
-    assert LatticeProblem(table, [K, L, T, GLM]).front(NODES[:2]).axes() == (GLM, K, L, T)
-    assert LatticeProblem(table, [GLM, T]).front(NODES[:2]).axes() == (GLM, T)
-    assert LatticeProblem(table, [T, GLM, K]).front(NODES[:2]).axes() == (GLM, K, T)
-    assert LatticeProblem(table, [T, K]).front(NODES[:2]).axes() == (T, K)
-    assert LatticeProblem(table, [K, L]).front(NODES[:2]).axes() == (K, L)
-    assert LatticeProblem(table, [GLM, Precision()]).front(NODES[:2]).axes() == (GLM, Precision())
-    assert LatticeProblem(table, [K]).front(NODES[:2]).axes() == (K,)
+@pytest.mark.parametrize(
+    ("objectives", "axes"),
+    [
+        ([K, L, T, GLM], (GLM, K, L, T)),
+        ([GLM, T], (GLM, T)),
+        ([T, GLM, K], (GLM, K, T)),
+        ([T, K], (T, K)),
+        ([K, L], (K, L)),
+        ([GLM, Precision()], (GLM, Precision())),
+        ([K], (K,)),
+    ],
+)
+def test_axes_are_loss_then_privacy_whatever_the_order(objectives, axes):
+    assert axes_of(objectives) == axes
 
 
 def test_what_could_be_lost_is_told_where_a_loss_is_no_share_already():

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "pymoo_anon"
 ROOMS = (
     "_messages",
     "_files",
+    "_rooms",
     "engine",
     "table",
     "datasets",

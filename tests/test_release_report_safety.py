@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, paylo
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import release
+from pymoo_anon.publishing import evidence, release
 from pymoo_anon.publishing.report.charts import charts
 from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
@@ -251,6 +252,31 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
     assert made[0] == made[1] == made[2]
     for word in ("proven", "required is", "seed", "constraint", "optim"):
         assert word not in "\n".join(read(made[0]).texts).lower()
+
+
+def test_six_persons_of_whom_two_have_cancer_stay_unknown_outside(tmp_path):
+    """The cancers can lie in 15 ways, and only in some of them is * the optimum of k >= 2 and l >= 2."""
+    zips = Hierarchy.flat(["q1", "q2"])
+    files, optimal = set(), 0
+    for sick in combinations(range(6), 2):
+        illness = ["cancer" if i in sick else "flu" for i in range(6)]
+        rows = pd.DataFrame({"zip": ["q1"] * 2 + ["q2"] * 4, "illness": illness})
+        table = Microdata.from_frame(rows, {"zip": zips}, sensitive="illness")
+        required = [KAnonymity() >= 2, DistinctLDiversity("illness") >= 2]
+        own = LatticeProblem(table, [GeneralLossMetric()], constraints=required)
+        front = own.front(own.pareto_set())
+        optimal += front.X.tolist() == [[1]]
+        told = evidence(
+            own,
+            [[1]],
+            own.front([[1]]).choose(row=0),
+            release(rows, own, [1]),
+            checksums={"input": {"raw.csv": hashlib.sha256(rows.to_csv().encode()).hexdigest()}},
+            search={"seed": 1, "certified": True},
+        )
+        files.add(outside(tmp_path / "r.html", own, [[1]], 0, evidence=told, certified=True))
+    assert 0 < optimal < 15
+    assert len(files) == 1
 
 
 def test_the_file_says_what_was_left_out(tmp_path):

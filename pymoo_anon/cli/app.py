@@ -87,15 +87,15 @@ app.command()(takes(Wish)(pick))
 @app.command()
 @takes(ReleaseRequest)
 def release(request: ReleaseRequest) -> None:
-    """Write the table of the chosen point, where a recount of it holds what was promised, and its evidence."""
+    """Write the table of the chosen point, where a recount of it holds what was promised, its evidence and codebook."""
     with clear_errors():
         from pymoo_anon.cli.project import read_project
 
         check_values(request)
         project = read_project(request.file)
     with loading():
-        from pymoo_anon.cli.releasing import run
-    run(project, request)
+        from pymoo_anon.cli import releasing
+    releasing.release(project, request)
 
 
 @app.command()
@@ -110,11 +110,13 @@ def verify(request: VerifyRequest) -> None:
 
             project = read_project(Path(request.file))
     with loading():
-        from pymoo_anon.cli.verifying import verify_project, verify_table
-    if project is None:
-        verify_table(request)
+        from pymoo_anon.cli import releasing
+    if project is not None:
+        releasing.verify_project(project)
+    elif request.is_evidence:
+        releasing.verify_external(Path(request.file))
     else:
-        verify_project(project)
+        releasing.verify_table(request)
 
 
 @app.command()

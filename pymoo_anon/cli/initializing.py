@@ -21,13 +21,12 @@ from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.declaring import parts_of
-from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
+from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.requests import InitRequest
-from pymoo_anon.cli.sources import ENGINES, Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import is_number, spelled
+from pymoo_anon.table.domain_values import ROOT, is_number, spelled
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 
@@ -37,8 +36,8 @@ HIERARCHIES = "hierarchies"
 # Rows that tell whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# A text that nobody writes but where a value is missing. "NA" and "-" may be values.
-_UNKNOWN = "?"
+# Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
+_UNKNOWN = ("?", ROOT)
 
 
 def initialize(request: InitRequest) -> None:
@@ -107,10 +106,11 @@ def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
 
     frame = open_frame(reading, choose)
     profiles = profiles_of(frame, names)
-    if not any(_UNKNOWN in profile.values for profile in profiles):
+    unknown = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
+    if not unknown:
         return profiles, []
-    frame = open_frame(reading._replace(empty=(_UNKNOWN,)), lambda found: found)
-    return profiles_of(frame, names), [_UNKNOWN]
+    frame = open_frame(reading._replace(empty=tuple(unknown)), lambda found: found)
+    return profiles_of(frame, names), unknown
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -145,6 +145,9 @@ def _columns(
                 role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
             else:
                 persons.append(profile.name)
+        if role == "identifier" and profile.name not in asked:
+            # Whatever names a person is proposed to be left out.
+            role, reason = "drop", f"an identifier: {reason}"
         text = levels = None
         if role == "quasi-identifier":
             text, levels = _drafted(profile)
@@ -297,11 +300,8 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
 def _column_lines(column: ColumnText) -> list[str]:
     lines = [f"# {plain(column.profile.name)}: {column.profile}"]
     lines += [_TODO] if column.role == "other" else []
-    # Whatever names a person is proposed to be left out.
-    role = "drop" if column.role == "identifier" else column.role
-    meaning = "an identifier: " if column.role == "identifier" else ""
     lines.append(f"[columns.{_value(column.profile.name)}]")
-    lines.append(f"role = {_value(role)}  # {meaning}{plain(column.reason)}")
+    lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
     if column.hierarchy is not None:
         lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
     return [*lines, ""]

@@ -30,9 +30,9 @@ from pymoo_anon.cli.declaring import (
     read_truth,
     reader_of,
 )
+from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
 from pymoo_anon.cli.requests import ReleaseRequest
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 
 if TYPE_CHECKING:
     from pymoo_anon.table.microdata import Microdata
@@ -50,7 +50,7 @@ _DATA = {
     "strip": Key("strip", read_truth),
 }
 _RELEASE = {"file": Key("file", read_path), **file_keys(ReleaseRequest)}
-_COLUMN_KEYS = ("role", "hierarchy")
+_COLUMN_KEYS = ("role", "hierarchy", "reason")
 
 
 class ColumnDecision(NamedTuple):
@@ -59,10 +59,12 @@ class ColumnDecision(NamedTuple):
     Attributes:
         role: One of `ROLES`.
         hierarchy: The file with the hierarchy of a quasi-identifier, else None.
+        reason: Why a column is kept, or None where nobody said it.
     """
 
     role: str
     hierarchy: Path | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,11 @@ class Project:
     def person(self) -> str | None:
         """Name of the column that tells whose row it is."""
         return next(iter(self.with_role("person")), None)
+
+    @property
+    def kept(self) -> dict[str, str | None]:
+        """The columns that are released as they are, and why."""
+        return {name: self.columns[name].reason for name in self.with_role("keep")}
 
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
@@ -295,8 +302,10 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     if role not in ROLES:
         got = "none" if role is None else repr(role)
         raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
+    if "reason" in given and role != "keep":
+        raise ValueError(f'{path}: {where} reason says why a column has the role "keep", got the role {role!r}')
     if role != "quasi-identifier":
-        return ColumnDecision(role, None)
+        return ColumnDecision(role, None, given.get("reason"))
     if "\0" in (hierarchy or ""):
         raise ValueError(f"{path}: {where} hierarchy must be the name of a CSV file, got {hierarchy!r:.80}")
     return ColumnDecision(role, path.parent / hierarchy if hierarchy else None)

@@ -14,8 +14,7 @@ from pymoo_anon.cli.declaring import (
     option,
     parts_of,
 )
-from pymoo_anon.cli.names import KINDS
-from pymoo_anon.cli.sources import ENGINES
+from pymoo_anon.cli.names import ENGINES, KINDS
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
@@ -129,6 +128,14 @@ class ReleaseRequest(Invocation):
     output: Path | None = option(
         None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
     )
+    like_input: bool = option(
+        False, "Write a CSV file with the separator and the line ends of the table, in place of commas and \\n."
+    )
+    external_evidence: bool = option(
+        False, "Write evidence for people outside, too: all of it can be counted in the released table."
+    )
+    k_of_one: bool = option(False, "Release a table in which somebody is alone in a class.")
+    below_requirements: bool = option(False, "Release a point that misses what the project or the choice requires.")
     force: bool = option(False, "Replace a release of the same name.")
 
 
@@ -138,9 +145,9 @@ class VerifyRequest(Invocation):
 
     file: str = option(
         ...,
-        "A project file, whose release is counted again, or any table: FILE.csv, FILE.parquet, duckdb:FILE:TABLE, "
-        "spark:TABLE.",
-        metavar="FILE.toml|TABLE",
+        "A project file, whose last release is counted again; the evidence of a release for people outside; or any "
+        "table: FILE.csv, FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
+        metavar="FILE.toml|FILE.external.json|TABLE",
         argument=True,
     )
     quasi_identifiers: list[str] = option(
@@ -163,12 +170,17 @@ class VerifyRequest(Invocation):
     )
     engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
 
+    @property
+    def is_evidence(self) -> bool:
+        """Whether evidence for outsiders is named, which says where the table is."""
+        return self.file.lower().endswith(".json")
+
     def check(self) -> None:
         """Refuse a table of which nobody says what others may know, and options that would be passed over."""
         check_values(self)
         if is_project(self.file):
             check_meant(self, PROJECT, f"{self.file}, which says what was released")
-        elif not self.quasi_identifiers:
+        elif not (self.quasi_identifiers or self.is_evidence):
             raise ValueError("--quasi-identifier must name at least one column, got none")
 
 

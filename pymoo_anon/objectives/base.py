@@ -20,6 +20,9 @@ from pymoo_anon.table.microdata import Microdata
 
 Values = NDArray[np.float64]
 
+# What a subclass may say anew of a measure without another value.
+_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
+
 
 class Objective(Boundable):
     """A number for each generalization, from the equivalence classes that it makes.
@@ -125,6 +128,17 @@ class Objective(Boundable):
             recount: The classes of the released table, and the rows it was made of.
         """
         raise NotImplementedError(f"{type(self).__name__} must define recount to be counted again")
+
+    @property
+    def recountable(self) -> bool:
+        """Whether `recount` is of this measure: no class that derives from that which defines it changes the value."""
+        for kind in type(self).__mro__:
+            if "recount" in vars(kind):
+                break
+            said = {name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))}
+            if said - _WORDS:
+                return False
+        return kind is not Objective
 
     def check(self, table: Microdata) -> None:
         """Refuse a table that this objective cannot measure.

@@ -38,11 +38,11 @@ from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, l
 from pymoo_anon.problems.tradeoffs import (
     Step,
     first_of,
+    knee_of,
     logarithmic,
     next_steps,
     shortfalls,
     smallest_k,
-    steadiness,
     with_share,
 )
 from pymoo_anon.table.domain_values import is_number, is_whole
@@ -236,31 +236,13 @@ class Front:
         return {name: loss for name, loss in found.items() if loss is not None}
 
     def axes(self) -> tuple[Objective, ...]:
-        """The objectives as pictures show them: first the loss, for x, then privacy, for y, then the others.
-
-        Without a loss x is the first that is minimised, and without a privacy y is the first that is maximised; where
-        all have one direction they stay in their order.
-        """
-        goals = list(self.objectives)
-        x = [goal for goal in goals if is_loss(goal)] or [goal for goal in goals if not goal.maximize] or goals
-        others = [goal for goal in goals if goal != x[0]]
-        y = [goal for goal in others if not is_loss(goal)]
-        higher = [goal for goal in y if goal.maximize]
-        return tuple(dict.fromkeys([x[0], *(higher or y or others)[:1], *goals]))
+        """The objectives as pictures show them: for x the loss, for y privacy, for colour, then the others."""
+        return axes_of(self.objectives)
 
     @property
     def knee(self) -> int | None:
         """The place of the knee, or None where every point is the worst in something."""
-        return self._knee_of(np.arange(len(self)))
-
-    def _knee_of(self, left: Ints) -> int | None:
-        """The place of the knee of some points."""
-        # The worst in anything is an end of the front, which has nothing more to lose.
-        inner = np.flatnonzero((shortfalls(self.natural[left], self.maximize) < 1).all(axis=1))
-        if len(inner) == 0:
-            return None
-        steady = steadiness(self.natural[left], self.maximize)[inner]
-        return int(left[inner[first_of(-steady, self.F[left[inner]])]])
+        return knee_of(self.natural, self.maximize)
 
     def steps(self, place: int) -> list[Step]:
         """What the next better points cost, at most one for each objective; rows are those of what was given."""
@@ -349,17 +331,16 @@ class Front:
                 is named then.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
-        bounds = [*checked_constraints(require, self.table)]
-        if risk is not None:
-            bounds.append(risk_at_most(self.table, risk))
-        asked = [*([] if best is None else [best]), *(weights or [])]
+        bounds = [*checked_constraints(require, self.table), *_at_risk(self.table, risk)]
+        asked = [*filter(None, [best]), *(weights or [])]
         names = measure_names([*self.problem.measured, *(one.objective for one in bounds), *asked])
         left = _left(self, bounds, names)
         among = _among(self, bounds, names, len(left))
         if row is not None:
             place, reason = _numbered(self, left, row, bounds, names), "asked for by its row"
         elif knee:
-            place, reason = self._knee_of(left), f"the knee of {among}"
+            place, reason = self.only(left).knee, f"the knee of {among}"
+            place = None if place is None else int(left[place])
         elif weights is not None:
             place, reason = _weighted(self, left, weights, names, among)
         else:
@@ -418,6 +399,19 @@ class Front:
         return f"<table><caption>{self._heading}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
+def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """Objectives as pictures show them: first the loss, for x, then privacy, for y, then the others.
+
+    Without a loss x is the first that is minimised; y is a privacy that is maximised, where there is one.
+    """
+    goals = list(dict.fromkeys(objectives))
+    x = next((goal for goal in goals if is_loss(goal)), next((goal for goal in goals if not goal.maximize), goals[0]))
+    others = [goal for goal in goals if goal != x]
+    privacy = [goal for goal in others if not is_loss(goal)]
+    y = [goal for goal in privacy if goal.maximize] or privacy or others
+    return tuple(dict.fromkeys([x, *y[:1], *goals]))
+
+
 def front_of(problem: Any, res: Any) -> Front:
     """The front of what `minimize` returned, of an (n, n_var) array of points, or of a Front."""
     if isinstance(res, Front):
@@ -462,6 +456,10 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     KAnonymity() >= 12
     """
     return KAnonymity(person=table.person) >= smallest_k(risk)
+
+
+def _at_risk(table: Microdata, risk: float | None) -> list[Constraint]:
+    return [] if risk is None else [risk_at_most(table, risk)]
 
 
 def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:

@@ -209,6 +209,22 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     return found
 
 
+def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
+    """The point that loses most for what it gains, where one goes on to a next better point: greatest `steadiness`.
+
+    Returns:
+        Its row, the best in the objectives of those that agree; None where every point is the worst in something.
+
+    >>> knee_of([[1, 0], [7, 2], [9, 8]], [True, False])
+    1
+    """
+    # The worst in anything is an end of the front, which has nothing more to lose.
+    inner = np.flatnonzero((shortfalls(values, maximize) < 1).all(axis=1))
+    if len(inner) == 0:
+        return None
+    return int(inner[first_of(-steadiness(values, maximize)[inner], _minimised(values, maximize)[inner])])
+
+
 def _minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     """(n, n_obj) float array: lower is better throughout."""
     costs: Matrix = np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)

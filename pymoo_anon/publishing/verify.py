@@ -17,9 +17,6 @@ from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import names_of
 
-# What a subclass may say anew of a measure without another value.
-_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
-
 # Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
 _TOLERANCE = 1e-12
 
@@ -90,21 +87,10 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
     for objective in objectives:
         if not isinstance(objective, Objective):
             raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
-    unknown = [objective for objective in objectives if not is_known(objective)]
+    unknown = [objective for objective in objectives if not objective.recountable]
     if unknown:
         raise ValueError(f"measures must define recount to be counted again, got {examples(unknown)}")
     return objectives
-
-
-def is_known(objective: Objective) -> bool:
-    """Whether an objective can be counted again: no class that derives from that with the recount changes the value."""
-    for kind in type(objective).__mro__:
-        if "recount" in vars(kind):
-            break
-        said = {name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))}
-        if said - _WORDS:
-            return False
-    return kind is not Objective
 
 
 def shown(objective: Objective, found: Counted) -> float:

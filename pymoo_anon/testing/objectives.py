@@ -10,13 +10,16 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.generalization import label_texts
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
 from pymoo_anon.testing.tables import quiet_lattice, random_tables, shuffled, small_parts, some_nodes, some_rules
@@ -35,8 +38,8 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     whatever is suppressed: the same one again, alone or with others, in any order of classes, values and tuples, in
     several threads, and after other tables. It changes no array. Values are whole and in `value_range` where the
     objective says so, that of the worst kept class where `worst_class` says so, and their natural sign survives pymoo's
-    F. Bounds that it states hold of every pair of nodes where one generalizes the other, and a proof with them finds
-    the exact front.
+    F. A recount finds the value of a release. Bounds that it states hold of every pair of nodes where one generalizes
+    the other, and a proof with them finds the exact front.
 
     Args:
         objective: The objective.
@@ -81,6 +84,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
         _check_values(objective, case)
         _check_order(objective, case, rng)
         _check_worst(objective, case)
+        _check_recount(objective, case, rng)
         check_bounds(objective, case)
         cases.append(case)
     # Proofs take as long as all the rest: one rule after the other.
@@ -138,15 +142,19 @@ def _check_copies(objective: Objective) -> None:
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
     """Some nodes of a lattice as a search sees them."""
     X = some_nodes(problem, rng)
-    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]] = []
-    F, _ = called(
-        f"{objective!r} must measure every generalization of a table",
-        problem.recall,
-        X,
-        lambda rows, classes: batches.append((rows.copy(), classes.copy())),
-    )
-    singles = {row: one.copy() for rows, batch in batches for row, one in zip(rows.tolist(), batch, strict=True)}
-    case = Case(problem, X, batches, [singles[row] for row in range(len(X))], np.empty(len(X)))
+    grouped: list[EquivalenceClasses] = []
+
+    def lessons(classes: EquivalenceClasses) -> list[tuple[int, int, EquivalenceClasses]]:
+        grouped.append(classes.copy())
+        return [(len(grouped), place, one.copy()) for place, one in enumerate(classes)]
+
+    told = called(f"{objective!r} must measure every generalization of a table", problem.study, X, lessons)
+    F = problem.compute(X)
+    # The rows of each batch, in its order.
+    order = np.array(sorted(range(len(X)), key=lambda row: told[row][:2]))
+    rows_of = np.split(order, np.cumsum([len(batch) for batch in grouped])[:-1])
+    batches = list(zip(rows_of, grouped, strict=True))
+    case = Case(problem, X, batches, [one for _, _, one in told], np.empty(len(X)))
     for rows, batch in batches:
         values = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
         case.values[rows] = values
@@ -265,6 +273,45 @@ def _check_worst(objective: Objective, case: Case) -> None:
                 f"{objective!r} says that its value is that of the worst kept class, {worst}, got {case.values[row]}, "
                 f"{case.at(row)}"
             )
+
+
+def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
+    """Check that the recount of a release finds the value, where a measure has one; suppressed rows are left out."""
+    table = case.problem.table
+    if not objective.recountable or objective.column in table.quasi_identifiers:
+        return
+    tuples, names = table.tuples, list(table.quasi_identifiers)
+    of_rows, columns = np.repeat(np.arange(len(tuples)), tuples.counts), {}
+    if objective.column is not None:
+        own = tuples.columns[objective.column]
+        of_rows = np.repeat(np.repeat(np.arange(len(tuples)), np.diff(own.starts)), own.counts)
+        domain = tuples.domains[objective.column]
+        columns[objective.column] = [domain[value] for value in np.repeat(own.values, own.counts)]
+    codes = tuples.codes[of_rows]
+    original = pd.DataFrame(
+        {name: [table.quasi_identifiers[name].domain[code] for code in codes[:, j]] for j, name in enumerate(names)}
+        | columns,
+        dtype=object,
+    )
+    for row in rng.choice(len(case.X), 2):
+        generalization, classes = case.problem.decode(case.X[row]), case.problem.equivalence_classes(case.X[row])
+        assert classes.class_of is not None
+        texts = label_texts(generalization)
+        labels = {
+            name: [texts[name][group] for group in generalization.groups[name][codes[:, j]]]
+            for j, name in enumerate(names)
+        }
+        released = pd.DataFrame(labels | columns, dtype=object)[classes.kept[classes.class_of[0][of_rows]]]
+        if len(released):
+            given = (names, list(columns), original, table.quasi_identifiers, generalization)
+            again = called(
+                f"recount of {objective!r} must count any release", objective.recount, Recount(released, *given)
+            )
+            if first_difference([case.values[row]], [float(again)], exact=False) is not None:
+                raise ContractError(
+                    f"recount of {objective!r} must find the value of a release, got {again} and not "
+                    f"{case.values[row]}, {case.at(row)}"
+                )
 
 
 def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> EquivalenceClasses:

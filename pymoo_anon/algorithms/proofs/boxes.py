@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heappop, heappush
 from time import perf_counter
 from typing import NamedTuple
@@ -274,7 +275,7 @@ class BoxProof(LatticeProof):
         """Evaluate nodes, take them into the front, and read what they say of others."""
         # An interrupted step is done again, so that a box may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
-        lessons = self.problem.study(X, self._corners.lesson)
+        lessons = self.problem.study(X, partial(map, self._corners.lesson))
         self.n_evaluated += len(X)
         self.take(X, *self.problem.evaluate(X, return_values_of=["F", "G"]))
         return [lessons[place] for place in places.ravel().tolist()]

@@ -110,7 +110,7 @@ def _axis(subject: Subject, one: Measure) -> Spec:
         "colour": {
             "title": one.title,
             "scale": {**scale, "scheme": "viridis", "reverse": True},
-            "legend": {"gradientLength": 180, "format": form, **whole},
+            "legend": {"gradientLength": 180, "format": ".3~r" if form == "~g" else form, **whole},
         },
         "bounds": [bound for bound in _bounds(subject, one) if not log or bound["at"] > 0],
     }
@@ -172,7 +172,11 @@ def _lines(side: str) -> list[Any]:
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5).encode(
         **where, color=alt.condition("datum.required", alt.value(ORANGE), alt.value(GREY))
     )
-    corner: dict[str, Any] = {"align": "right", "dy": -6} if side == "y" else {"align": "left", "dx": 5}
+    corner: dict[str, Any] = {"align": "right", "dy": -6}
+    if side == "x":
+        # To that side of the line where there is more room.
+        right = "scale('x', datum.at) > width / 2"
+        corner = {"align": alt.expr(f"{right} ? 'right' : 'left'"), "dx": alt.expr(f"{right} ? -5 : 5")}
     fixed = {"x": alt.value("width")} if side == "y" else {"y": alt.value(6)}
     ink = alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
     words = base.mark_text(fontSize=12, **corner).encode(**where, **fixed, text="words:N", color=ink)
@@ -277,7 +281,9 @@ def _columns() -> Any:
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE)
         .encode(
-            x=alt.X("c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
+            x=alt.X(
+                "c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
+            ),
             y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon._messages import listed, plain
+from pymoo_anon._messages import listed, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy.identity import KMap
+from pymoo_anon.problems.arguments import bound
+from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.report.cells import (
     NOTHING,
     Cell,
@@ -81,7 +83,7 @@ class Measure(NamedTuple):
         words = self.measure.words
         told = f"{self.name}, {words}" if words and words != self.name else self.name
         better = "higher" if self.measure.maximize else "lower"
-        return f"{told}{' in % of the most' if self.loss else ''} ({better} is better)"
+        return f"{told} ({better} is better)"
 
     def share(self, value: float) -> float:
         """A value as it is drawn: of a loss its share of the most that can be lost."""
@@ -190,7 +192,7 @@ def _required(subject: Subject, member: Member) -> str:
     required = subject.front.requirements(member.place, subject.asked)
     if not required:
         return "Nothing was required of the release: neither the problem nor the choice sets a bound."
-    missed = [str(one) for one in required if not one.met]
+    missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in required if not one.met]
     return f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
 
 
@@ -201,12 +203,20 @@ def _requirements(subject: Subject, member: Member) -> Table:
         (
             plain(f"{one.name} {'≥' if one.constraint.at_least else '≤'} {one.constraint.bound:,.6g}"),
             "the problem" if one.constraint in own else "the choice",
-            cell_of(one.value),
+            _valued(subject, one.name, one.value),
             MET if one.met else MISSED,
         )
         for one in subject.front.requirements(member.place, subject.asked)
     )
     return Table("requirements", "What was required, and what the release has.", columns, rows)
+
+
+def _valued(subject: Subject, name: str, value: Any) -> Cell:
+    """A value of a measure, and of a loss its share of the most that can be lost behind it."""
+    if value is None or isinstance(value, str):
+        return value
+    cell, loss = cell_of(value), subject.front.losses().get(name)
+    return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
 
 
 def _compared(subject: Subject, member: Member) -> list[str]:
@@ -261,7 +271,7 @@ def evidence_view(subject: Subject) -> View:
         return View(("No evidence was handed to this report, and no claims: the release was not recounted.",), ())
     rows: list[Row] = []
     for one in subject.evidence["claims"]:
-        values = [_cell(one[key]) for key in ("promised", "recounted")]
+        values = [_valued(subject, one["measure"], one[key]) for key in ("promised", "recounted")]
         rows.append((printed(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
     broken = [str(row[0]) for row in rows if row[-1] == _HOLDS[False]]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]

@@ -155,7 +155,8 @@
 
   function embed(inside, name, chart) {
     let spec = structuredClone(data.charts[chart]);
-    spec.config.axis.labelLimit = window.innerWidth < 640 ? 120 : 260;
+    if (window.innerWidth < 640) Object.assign(spec.config.axis, { labelLimit: 120, titleLimit: 260 });
+    else spec.config.axis.labelLimit = 260;
     if (name === "front") spec = ofFront(spec);
     else spec.data.find((source) => source.name === "rows").values = records(rowsOf(memberOf(current), name));
     return window.vegaEmbed(inside, spec, {

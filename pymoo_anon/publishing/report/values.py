@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import share
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, printed, share_text
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, printed
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -49,7 +50,7 @@ def columns_view(subject: Subject) -> View:
         n, n_rows = one["unique"], one["rows"]
         unique.append((printed(one["columns"]), n, n_rows, cell_of(n / n_rows)))
         are = "is" if n == 1 else "are"
-        words.append(f"By {printed(one['columns'])}, {n:,} of {n_rows:,} rows ({share_text(n / n_rows)}) {are} unique.")
+        words.append(f"By {printed(one['columns'])}, {share(n, n_rows, 'rows')} {are} unique.")
     counted = (Heading("by"), Heading("unique rows", "whole"), Heading("of", "whole"), Heading("share", "share"))
     tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
     return View(tuple(words), tuple(tables))
