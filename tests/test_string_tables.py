@@ -229,7 +229,7 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
         wanted = {string for string, gain in gains.items() if gain > need}
         slices = 100_000
         while search.n_open and slices:
-            search.work(0.0, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
+            search.work(1, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
             assert search.gain >= max((gains[string] for string in wanted - found), default=-np.inf)
             slices -= 1
         assert slices
