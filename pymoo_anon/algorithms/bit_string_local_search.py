@@ -22,7 +22,7 @@ from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import check_arguments
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
-from pymoo_anon.fronts.archive import merge_front, satisfies_constraints
+from pymoo_anon.fronts.archive import in_order, merge_front, satisfies_constraints
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
@@ -136,7 +136,7 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         self.pop = self._best
-        self.opt = filter_optimum(self._best, least_infeasible=True)
+        self.opt = in_order(filter_optimum(self._best, least_infeasible=True))
 
 
 class PairLocalSearchOutput(Output):  # type: ignore[misc]
