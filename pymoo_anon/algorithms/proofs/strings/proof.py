@@ -426,7 +426,7 @@ class StringProof(Proof):
         """Evaluate what a local search makes of a string."""
         instance, k, limit = self._space.instance, self._k, self._goal.limit
         cuts = instance.cuts_of(start)
-        found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
+        found, self._price = improve_within(self._space, cuts, k, limit, self.random_state, self._price)
         self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:

@@ -112,11 +112,11 @@ class StringSpace:
 
     def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float) -> Begun:
         """What strings below a node gain at most, the price that says so, and a walk over four attributes if any."""
-        ids, base, gone = self._classes(cuts, asked.k)
+        ids, base, gone = self.classes(cuts, asked.k)
         if gone > asked.limit:
             return Begun(-np.inf, asked.price, None, len(ids))
         free = self._free(cuts, tabled)
-        table, filled = self._table(ids, base, tabled, free, asked)
+        table, filled = self.table(ids, base, tabled, free, asked)
         shape, spans = self._shape(tabled)
         price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
         n_read = len(ids) + _READ * table.size
@@ -125,7 +125,7 @@ class StringSpace:
             return Begun(gain, price, None, n_read)
         if not 0 < asked.limit < self.instance.n_rows:
             return Begun(gain, price, Walk(table, filled, shape, spans, 0 if free else 3), n_read)
-        rows = self._rows(ids, len(base), tabled, asked.k)
+        rows = self.rows(ids, len(base), tabled, asked.k)
         changed = self._take(table.shape)
 
         def bound(price: float) -> float:
@@ -145,12 +145,12 @@ class StringSpace:
 
     def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked) -> Walk:
         """The walk that `walk` ended with, at the price that it gave: sums are exact at every price."""
-        ids, base, _ = self._classes(cuts, asked.k)
+        ids, base, _ = self.classes(cuts, asked.k)
         free = self._free(cuts, tabled)
-        table, filled = self._table(ids, base, tabled, free, asked)
+        table, filled = self.table(ids, base, tabled, free, asked)
         if not 0 < asked.limit < self.instance.n_rows:
             return Walk(table, filled, *self._shape(tabled), 0 if free else 3)
-        rows = self._rows(ids, len(base), tabled, asked.k)
+        rows = self.rows(ids, len(base), tabled, asked.k)
         return self._limited(table, rows, filled, tabled, free, asked.limit)
 
     def _limited(
@@ -210,7 +210,7 @@ class StringSpace:
         """The lowest and the highest price to try."""
         return float(np.ceil(self.average_price() / 64)), self.largest_price()
 
-    def _classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
+    def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
         """The class of every distinct tuple or -1, what a row saves in each class, and the rows of those below k."""
         ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
@@ -225,7 +225,7 @@ class StringSpace:
         of_value = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])
         return of_value[self._codes[attribute]], self.worths[attribute][cut]
 
-    def _table(
+    def table(
         self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], asked: Asked
     ) -> tuple[Values, NDArray[np.bool_]]:
         """The table of four attributes over classes, and which groups of the first have anything in it."""
@@ -240,7 +240,7 @@ class StringSpace:
         prices = np.array([asked.k, flat, price, square])
         return self._filled(ids, base, tabled, worths, masses, prices)
 
-    def _rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
+    def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
         """The rows that every box of four attributes keeps: what it gains where a row gains 1."""
         worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
         prices = np.array([k, 1.0, 0.0, 0.0])
