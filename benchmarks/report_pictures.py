@@ -23,7 +23,7 @@ from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import Findings, choose, evidence, release, write_report
+from pymoo_anon.publishing import evidence, release, write_report
 from pymoo_anon.table import Microdata
 
 CHROMIUM = os.environ.get("PYMOO_ANON_CHROMIUM", "/usr/bin/chromium")
@@ -33,6 +33,7 @@ VIEWS = {
     "sizes": "classes",
     "changes": "changes",
     "bias": "bias",
+    "codebook": "codebook",
     "evidence": "evidence",
 }
 
@@ -63,21 +64,18 @@ def make_report(path: Path) -> None:
     goals = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
     problem = LatticeProblem(table, goals, suppression=0.01, constraints=[KAnonymity() >= 5])
     res = minimize(problem, BranchAndBound(), seed=1)
-    choice = choose(problem, res, risk=0.09, best=GeneralLossMetric())
+    front = problem.front(res)
+    choice = front.choose(risk=0.09)
     made = release(rows, problem, choice.x)
-    certified = bool(res.algorithm.certified)
     told = evidence(
         problem,
         res,
         choice,
-        claims=made.claims,
-        suppressed=made.suppressed,
+        made,
         checksums={},
-        search={"algorithm": "BranchAndBound", "seed": 1, "certified": certified},
+        search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
     )
-    shown = {key: value for key, value in told.items() if key not in ("claims", "front")}
-    findings = Findings(made.claims, shown, certified, suppressed=made.suppressed)
-    write_report(path, problem, res.X, choice.row, findings=findings)
+    write_report(path, front, choice, evidence=told)
 
 
 def take(page: Page, view: str, target: Path) -> None:

@@ -33,5 +33,5 @@ print(f"{table}\n{front.to_string(index=False)}\n")
 
 # The released table: counted again before it is given out, its rows in an order that says nothing.
 choice = choose(problem, res, require=[KAnonymity() >= 2], best=GeneralLossMetric())
-made = release(patients, problem, choice.x, drop="name")
+made = release(patients, problem, choice, drop="name")
 print(made.frame.to_string(index=False), made.claims.to_string(index=False), sep="\n\n")

@@ -7,7 +7,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import Findings, choose, release, write_report
+from pymoo_anon.publishing import evidence, release, write_report
 from pymoo_anon.table import Hierarchy, Microdata
 
 rng = np.random.default_rng(0)
@@ -25,9 +25,17 @@ goals = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
 problem = LatticeProblem(table, goals, constraints=[KAnonymity() >= 5], suppression=0.01)
 res = minimize(problem, BranchAndBound(), seed=1)
 
-choice = choose(problem, res, risk=0.09, best=GeneralLossMetric())
+front = problem.front(res)
+choice = front.choose(risk=0.09)
 made = release(patients, problem, choice.x, suppressed="drop")
-found = Findings(claims=made.claims, certified=res.algorithm.certified, suppressed=made.suppressed)
+told = evidence(
+    problem,
+    res,
+    choice,
+    made,
+    checksums={},
+    search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
+)
 for name, external in (("report.html", False), ("external.html", True)):
-    write_report(name, problem, res.X, choice.row, findings=found, external=external)
+    write_report(name, front, choice, evidence=told, external=external)
     print(f"{name} tells of a release with k = {choice.values['k']:g}")

@@ -1,9 +1,10 @@
-"""How error messages name what was wrong."""
+"""Words: how messages name what was wrong, and how numbers, shares and lists read."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
+from math import isfinite
 from numbers import Integral
 from typing import Any
 
@@ -55,3 +56,64 @@ def plain(text: str) -> str:
     'zip\\ncode \\x1b[31m'
     """
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def number(value: float) -> str:
+    """A number as a person reads it.
+
+    >>> number(12), number(19_540.27), number(1 / 12), number(float("inf"))
+    ('12', '19,540.3', '0.0833333', 'infinity')
+    """
+    if not isfinite(value):
+        return "infinity" if value > 0 else "-infinity"
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:,.6g}"
+
+
+def percent(share: float) -> str:
+    """A share as a person reads it.
+
+    >>> percent(0.149), percent(0), percent(1 / 30_162)
+    ('14.9 %', '0 %', 'less than 0.1 %')
+    """
+    if share == 0:
+        return "0 %"
+    return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
+
+
+def share(part: int, whole: int, unit: str) -> str:
+    """A part of a whole, as a number and a share.
+
+    >>> share(301, 30_162, "rows"), share(0, 10, "people"), share(1, 30_162, "rows")
+    ('301 of 30,162 rows (1.0 %)', 'none of 10 people', '1 of 30,162 rows (less than 0.1 %)')
+    """
+    return f"{part:,} of {whole:,} {unit} ({percent(part / whole)})" if part else f"none of {whole:,} {unit}"
+
+
+def counted(n: int, one: str, several: str) -> str:
+    """How many there are of something.
+
+    >>> counted(1, "person", "people"), counted(2_000, "person", "people")
+    ('1 person', '2,000 people')
+    """
+    return f"{n:,} {one if n == 1 else several}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """Words in a row, the last one after "and".
+
+    >>> listed(["k = 5", "l = 3", "GLM = 10"]), listed(["k = 5"])
+    ('k = 5, l = 3 and GLM = 10', 'k = 5')
+    """
+    words = list(items)
+    return " and ".join([*([", ".join(words[:-1])] if len(words) > 1 else []), *words[-1:]])
+
+
+def label_words(label: Any) -> str:
+    """A label of a hierarchy as a person reads it; what is missing is said.
+
+    >>> label_words("15–19"), label_words(None), label_words(float("nan"))
+    ('15–19', 'nothing known', 'nothing known')
+    """
+    return "nothing known" if label is None or label != label else str(label)

@@ -239,6 +239,11 @@ class MoreGained(GeneralLossMetric):
         return type(gains)(**{**vars(gains), "most": gains.most + 1})
 
 
+class Miscounted(Sound):
+    def recount(self, recount):
+        return recount.sizes.min()
+
+
 BROKEN = [
     (NoName(), "name of NoName must be a text, got ''"),
     (NoDirection(), "maximize of NoDirection must be True or False, got 'yes'"),
@@ -266,6 +271,7 @@ BROKEN = [
         NoWorth(),
         "of_classes of NoWorth() must tell the worth of classes, got NotImplementedError: NoWorth is no value of",
     ),
+    (Miscounted(), "recount of Miscounted() must find the value of a release, got "),
     (NotHereditary(), "Hereditary of NotHereditary(): no specialization is better than the best of them, got "),
     (PartsHaveMore(), "Hereditary of PartsHaveMore(): no part of a class has a greater value than the class, got "),
     (NotAdditive(), "AdditiveLoss of NotAdditive(): no node is below its floor, got "),

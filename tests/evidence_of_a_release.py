@@ -17,8 +17,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import choose, evidence
-from pymoo_anon.publishing.members import Members
+from pymoo_anon.publishing import Release, choose, evidence
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 K, GLM = KAnonymity(), GeneralLossMetric()
@@ -113,25 +112,37 @@ LEAKY = LatticeProblem(TABLE, TELLTALE, OwnRule(2), [TCloseness("grade", GRADES)
 PROBLEM = LatticeProblem(TABLE, [K, DistinctLDiversity("grade"), GLM], Violating(0.2), [K >= 2])
 
 
-def claimed(problem, choice):
-    """Claims as a release has them."""
+def claimed(problem, choice, suppressed="mark"):
+    """A release of the chosen point, without its table."""
     names = [each.name if each.column is None else f"{each.name} of {each.column}" for each in problem.measured]
-    values = [Members(problem, np.array([choice.x])).values(each)[0] for each in problem.measured]
-    rows = {
-        "measure": names,
-        "promised": values,
-        "recounted": [*values[:-1], None],
-        "holds": [True] * (len(values) - 1) + [None],
+    front = problem.front(np.array([choice.x]))
+    values = [front.values(each)[0] for each in problem.measured]
+    asked = choice.requirements
+    claims = {
+        "measure": [*names, *(f"{one.objective.name} >= {one.bound}" for one in asked)],
+        "promised": [*values, *(one.bound for one in asked)],
+        "recounted": [*values[:-1], None, *(one.bound for one in asked)],
+        "holds": [*([True] * (len(values) - 1)), None, *([True] * len(asked))],
     }
-    return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in rows.items()})
+    columns = {
+        "column": [*problem.table.quasi_identifiers, *problem.table.sensitive, "height"],
+        "role": ["quasi-identifier"] * 2 + ["sensitive"] * len(problem.table.sensitive) + ["keep"],
+        "reason": [None] * (2 + len(problem.table.sensitive)) + ["because it was asked for"],
+    }
+    unique = {"columns": ["kept columns", "kept columns and quasi-identifiers"], "unique": [3, 7], "rows": [40, 40]}
+    claims, columns, unique = (
+        pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in each.items()})
+        for each in (claims, columns, unique)
+    )
+    return Release(None, claims, columns, unique, choice.n_suppressed, suppressed, ("k is 1",))
 
 
-def told(problem=PROBLEM, X=None, claims=None, **given):
+def told(problem=PROBLEM, X=None, released=None, suppressed="mark", require=(), **given):
     """The evidence of the choice that loses least."""
     X = problem.nodes(0, problem.n_nodes) if X is None else X
-    choice = choose(problem, X)
-    asked = {"suppressed": "mark", "checksums": CHECKSUMS, "search": SEARCH, "made": "2026-01-31T12:00:00Z", **given}
-    return evidence(problem, X, choice, claims=claimed(problem, choice) if claims is None else claims, **asked)
+    choice = choose(problem, X, require=require)
+    asked = {"checksums": CHECKSUMS, "search": SEARCH, "made": "2026-01-31T12:00:00Z", **given}
+    return evidence(problem, X, choice, claimed(problem, choice, suppressed) if released is None else released, **asked)
 
 
 def changed(content, place, value):

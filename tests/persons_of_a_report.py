@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import Findings, write_report
+from pymoo_anon.problems.front import Front
+from pymoo_anon.publishing import write_report
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 SCRIPT, BRACES, DOTTED = "<script>window.broken=1</script>", "{{7*7}}", 'a.b["c"]\'\\'
@@ -62,14 +64,6 @@ def problem(rows=None, suppression=RULE, constraints=()):
 X = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 2], [2, 1, 2], [0, 1, 1], [2, 1, 3]])
 CHOSEN = 2
 
-CLAIMS = pd.DataFrame(
-    {
-        "measure": ["k", "GLM", "own"],
-        "promised": [12, 1000.5, 3],
-        "recounted": [12, 1000.5, None],
-        "holds": [True, False, None],
-    }
-)
 EVIDENCE = {
     "software": {"pymoo_anon": "0.1.0", "<b>": "</script>"},
     "seed": 4711,
@@ -77,12 +71,32 @@ EVIDENCE = {
     "settings": {"require": ["k>=5", "l>=2"], "nothing": None, "yes": True},
     "front": [{"x": [0, i], "suppressed": i} for i in range(30)],
     "neighbours": [{"k": 2, "suppressed": 3}],
+    "suppressed": {"how": "mark"},
+    "claims": [
+        {"measure": "k", "promised": 12, "recounted": 12, "holds": True},
+        {"measure": "GLM", "promised": 1000.5, "recounted": 1000.5, "holds": False},
+        {"measure": "own", "promised": 3, "recounted": None, "holds": None},
+    ],
+    "columns": [
+        {"column": SCRIPT, "role": "quasi-identifier", "reason": None},
+        {"column": "illness", "role": "sensitive", "reason": None},
+        {"column": "<b>ssn", "role": "keep", "reason": "because <i>"},
+    ],
+    "uniqueness": [
+        {"columns": "kept columns", "unique": 7, "rows": 600},
+        {"columns": "kept columns and quasi-identifiers", "unique": 1, "rows": 600},
+    ],
 }
 
 
-def report(path, own=None, points=X, chosen=CHOSEN, **options):
-    options.setdefault("findings", Findings(claims=CLAIMS, evidence=EVIDENCE, certified=True))
-    write_report(path, problem() if own is None else own, points, chosen, **options)
+def report(path, own=None, points=X, chosen=CHOSEN, *, require=(), certified=None, gap=None, **options):
+    """The report of a point that was chosen by its row; what was required of it need not hold."""
+    own = problem() if own is None else own
+    if not {"evidence", "suppressed"} & set(options):
+        options["evidence"] = EVIDENCE
+    front = Front(own, points, certified=certified, gap=gap)
+    choice = replace(front.choose(row=chosen), requirements=tuple(require))
+    write_report(path, front, choice, **options)
     return path.read_text(encoding="utf-8")
 
 

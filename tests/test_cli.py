@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from pymoo_anon import __version__
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import ALGORITHMS, MEASURES
-from pymoo_anon.cli.searching import choose
+from pymoo_anon.cli.searching import algorithm_for
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -308,7 +308,7 @@ def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
 def test_a_lattice_is_visited_whole_where_local_search_would_visit_as_many_nodes(generations, name):
     problem = LatticeProblem(make_census(20), [KAnonymity(), DeltaDisclosure("occupation")])
     settings = SimpleNamespace(algorithm="auto", given=set(), seed=1, generations=generations, pop_size=10)
-    assert choose(problem, settings)[0] == name
+    assert algorithm_for(problem, settings)[0] == name
 
 
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])

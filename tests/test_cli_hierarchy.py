@@ -10,11 +10,9 @@ from command import MINE, front, refused, search, write_own_table
 from malformed import hierarchy_files
 from typer.testing import CliRunner
 
-from pymoo_anon.cli import drafting, names
+from pymoo_anon.cli import hierarchies, names
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.data import find_inputs
-from pymoo_anon.cli.folders import by_column
-from pymoo_anon.cli.tables import table_of
+from pymoo_anon.cli.tables import by_column, find_inputs, table_of
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.drafts import KINDS
 
@@ -81,7 +79,7 @@ def test_a_kind_may_be_named():
         "column 'sex': dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'F', 'M'"
     )
     assert error("draft", "mine.csv", "--kind", "tree") == (
-        "kind must be one of auto, numbers, dates, codes, categories, got 'tree'"
+        "kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
     )
     assert not Path("other").exists()
 
@@ -109,7 +107,7 @@ def test_a_column_without_a_name_gets_no_draft():
 def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
-    message = "output must be a folder without these files, or --force be given, got 'hierarchies/sex.csv'"
+    message = "hierarchies/sex.csv is there already; --force replaces it, --output names another place"
     assert error("draft", "mine.csv") == message
     assert files("hierarchies") == ["sex.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "edited"
@@ -121,7 +119,7 @@ def test_drafts_replace_files_only_by_force():
 def test_the_table_is_never_replaced(force):
     shutil.copy("mine.csv", "zip.csv")
     before = Path("zip.csv").read_bytes()
-    message = "output must not be a folder where a draft would replace the table, got '.'"
+    message = "output must not be a folder where zip.csv is read, got '.'; name another folder"
     assert error("draft", "zip.csv", "--output", ".", *force) == message
     assert Path("zip.csv").read_bytes() == before
 
@@ -151,7 +149,7 @@ def test_ctrl_c_writes_nothing(monkeypatch):
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(drafting, "put_in_place", interrupt)
+    monkeypatch.setattr(hierarchies, "put_in_place", interrupt)
     assert hierarchy("draft", "mine.csv").exit_code == 130
     assert not Path("hierarchies").exists()
 
@@ -165,13 +163,49 @@ def test_ctrl_c_writes_nothing(monkeypatch):
             "é" * 120 + ",c",
             f"columns must have names that files can have, got '{'é' * 120}'; --column names the others",
         ),
-        ("c,c", "t.csv must name each of its columns once, got more than once: 'c'"),
+        ("c,c", "t.csv must name each of its columns once, got 'c' more than once; rename all but one there"),
     ],
 )
 def test_names_that_no_file_can_have(header, message):
     Path("t.csv").write_text(header + "\n1,x\n2,y\n")
     assert error("draft", "t.csv") == message
     assert not Path("hierarchies").exists()
+
+
+PROJECT = """
+[data]
+file = "patients.data"
+names = ["age", "town", "sick"]
+strip = true
+empty = ["?", "unknown"]
+[columns.age]
+role = "quasi-identifier"
+[columns.town]
+role = "quasi-identifier"
+hierarchy = "hierarchies/town.csv"
+[columns.sick]
+role = "sensitive"
+"""
+
+
+def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
+    Path("study").mkdir()
+    Path("study/my.toml").write_text(PROJECT)
+    rows = [f"{20 + i % 30}, {'AB'[i % 2]}, yes" for i in range(60)] + ["?, A, yes", "unknown, B, no"]
+    Path("study/patients.data").write_text("\n".join(rows))
+    said = search("study/my.toml").stderr
+    command = "pymoo-anon hierarchy draft study/my.toml --column age"
+    assert said.endswith(f"must have a hierarchy, the name of a CSV file; {command} drafts one\n")
+    result = hierarchy(*command.split()[2:])
+    assert result.exit_code == 0, result.output
+    assert files("study/hierarchies") == ["age.csv"]
+    # No value is one value of its own, and none is a text such as ?: numbers are numbers all the same.
+    assert set(Hierarchy.from_csv("study/hierarchies/age.csv").labels[0]) == {None, *map(str, range(20, 50))}
+    assert "and name them in study/my.toml" in result.stdout
+    assert "age.csv is there already" in error("draft", "study/my.toml")
+    assert hierarchy("draft", "study/my.toml", "--output", "here").exit_code == 0
+    assert files("here") == ["age.csv", "town.csv"]
+    assert error("draft", "study/my.toml", "--column", "aeg").startswith("study/patients.data must have the columns")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +234,10 @@ def test_any_other_name_survives_the_round_trip(name):
             "column must name each column once, got more than once: 'zip'",
         ),
         (["draft", "header.csv"], "header.csv must have at least one row below its header, got none"),
-        (["draft", "mine.csv", "--output", "mine.csv"], "output must be a folder, got 'mine.csv', which is a file"),
+        (
+            ["draft", "mine.csv", "--output", "mine.csv"],
+            "output must be a folder, got 'mine.csv', which is a file; name another folder",
+        ),
         (["check", "none"], "hierarchies must be a file or a folder, got 'none', which is neither"),
         (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
         (["check", "trees", "--data", "none.csv"], "data must be a file, got 'none.csv', which is none"),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from command import FILES, MINE, SMALL, front, record, search, write_own_table
 
-from pymoo_anon.cli import output, run, searching
+from pymoo_anon import _files
+from pymoo_anon.cli import searching
 
 
 @pytest.fixture(autouse=True)
@@ -27,16 +28,16 @@ def interrupt(*args, **kwargs):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("file", "output must be a folder, got 'file', which is a file"),
+        ("file", "output must be a folder, got 'file', which is a file; name another folder"),
         (
             str(Path("file/front")),
-            rf"{re.escape(str(Path('file/front')))}: output cannot be written there: Not a dir.*",
+            rf"{re.escape(str(Path('file/front')))}: nothing can be written there: Not a dir.*; name another folder",
         ),
-        ("held", "output must be a folder where run.json is no folder, got 'held'"),
+        ("held", "output must be a folder where run.json is no folder, got 'held'; name another folder"),
     ],
 )
 def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch, path, message):
-    monkeypatch.setattr(run, "read_table", interrupt)
+    monkeypatch.setattr(searching, "read_table", interrupt)
     Path("file").write_text("mine")
     Path("held/run.json").mkdir(parents=True)
     result = search(*SMALL, "--output", path)
@@ -51,19 +52,20 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
     def fail(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run, "read_table", interrupt)
-    monkeypatch.setattr(f"pymoo_anon.cli.output.{step}", fail)
+    monkeypatch.setattr(searching, "read_table", interrupt)
+    monkeypatch.setattr(f"pymoo_anon._files.{step}", fail)
     result = search(*SMALL, "--output", "made/front")
     assert result.exit_code == 2
     where = Path("made/front")
-    assert result.stderr == f"Error: {where}: output cannot be written there: No space left on device\n"
+    hint = "make room there, or name another folder"
+    assert result.stderr == f"Error: {where}: nothing can be written there: No space left on device; {hint}\n"
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("stage", ["run.sorted_front", "report.plot_front"])
+@pytest.mark.parametrize("stage", ["cli.searching.search_record", "visualization.fronts.plot_front"])
 def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(monkeypatch, stage):
     with monkeypatch.context() as patch:
-        patch.setattr(f"pymoo_anon.cli.{stage}", interrupt)
+        patch.setattr(f"pymoo_anon.{stage}", interrupt)
         result = search(*SMALL)
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
     assert result.stdout.endswith("What was evaluated is in front/search.journal; --resume goes on with it.\n")
@@ -72,9 +74,9 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
     assert sorted(os.listdir("front")) == FILES
 
 
-@pytest.mark.parametrize("stage", ["run.read_table", "run.tiny", "run.tried"])
+@pytest.mark.parametrize("stage", ["read_table", "tiny", "tried"])
 def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
-    monkeypatch.setattr(f"pymoo_anon.cli.{stage}", interrupt)
+    monkeypatch.setattr(f"pymoo_anon.cli.searching.{stage}", interrupt)
     result = search(*SMALL)
     assert result.exit_code == 130
     assert result.stderr == "Interrupted: nothing was written.\n"
@@ -94,7 +96,7 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
 
         yield notify
 
-    monkeypatch.setattr(run, "progress", interrupting)
+    monkeypatch.setattr(searching, "progress", interrupting)
     result = search("--rows", "3000", "--algorithm", algorithm, "--objectives", "k,GLM")
     assert result.exit_code == 130
     assert result.stderr == ""
@@ -114,8 +116,7 @@ def test_ctrl_c_before_anything_was_found(monkeypatch, algorithm):
         return interrupt() if problem.table.n_rows == 300 else measured(problem, *args)
 
     monkeypatch.setattr(searching.LatticeProblem, "_measure", measure)
-    monkeypatch.setattr(searching.LatticeProblem, "recall", interrupt)
-    monkeypatch.setattr(run, "tiny", lambda problem: problem)
+    monkeypatch.setattr(searching, "tiny", lambda problem: problem)
     result = search("--rows", "300", "--algorithm", algorithm)
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
     assert os.listdir() == []
@@ -146,7 +147,7 @@ def ended_process():
 
 
 def test_temporary_folders_of_ended_searches_are_removed():
-    host = output._host()
+    host = _files._host()
     kept = [
         f".pymoo_anon-{host}-{os.getppid()}-abcdefgh",
         f".pymoo_anon-{host}-{os.getpid()}-abcdefgh",
@@ -165,8 +166,8 @@ def test_temporary_folders_of_ended_searches_are_removed():
 
 KILLED = """
 import os, signal, sys
-from pymoo_anon.cli import main, run
-run.sorted_front = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+from pymoo_anon.cli import main, searching
+searching.search_record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3"]
 main()
 """
@@ -195,7 +196,7 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     arguments = ["--sensitive", names["diagnosis"], "--sensitive", "paid", "--output", "$a$\x1b[1m"]
     result = search(*MINE, *arguments)
     assert result.exit_code == 0, result.output
-    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", f"l of {names['diagnosis']}"]
+    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$\\u202e"]
     assert "s\\x1b[31me\\nx" in result.stdout
     assert "l of $dia$\\u202e" in result.stdout
     assert str(Path("$a$\\x1b[1m", "front.png")) in result.stdout

@@ -16,7 +16,7 @@ from command import search
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.writing import kind_of, write_table
+from pymoo_anon.cli.engines import kind_of, write_table
 from pymoo_anon.publishing import read_evidence
 
 PROJECT = """
@@ -43,6 +43,8 @@ NOTES = ["=1+1", "-2", "+3", "@x", 'say "yes"', "a,b", "semi;colon", "two\nlines
 
 RELEASE = Path("out.csv")
 EVIDENCE = Path("out.csv.evidence.json")
+EXTERNAL = Path("out.csv.external.json")
+CODEBOOK = Path("out.csv.codebook.csv")
 
 
 def command(*arguments):
@@ -95,6 +97,7 @@ def folder(searched, monkeypatch):
     monkeypatch.chdir(searched)
     write_project()
     yield searched
+    Path("front", "releases.json").unlink(missing_ok=True)
     for path in Path().glob("out*"):
         path.unlink()
 
@@ -102,8 +105,13 @@ def folder(searched, monkeypatch):
 def test_a_release_is_written_with_its_evidence_and_verified():
     done = command("release", "mine.toml")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "Counted again in the written file: all holds. 1 of 49 rows are left out." in done.stdout
-    assert done.stdout.endswith("Written: out.csv, out.csv.evidence.json\n")
+    said = " ".join(done.stdout.split())
+    assert (
+        "Counted again in the written file. What was promised holds. Nothing is promised of kept columns (note): "
+        in said
+    )
+    assert "1 of 49 rows are left out." in said
+    assert done.stdout.endswith("Written: out.csv, out.csv.evidence.json, out.csv.codebook.csv\n")
     header, *rows = rows_of(RELEASE)
     assert header == ["zip", "sex", "diagnosis", "note"]
     assert len(rows) == 48
@@ -115,19 +123,20 @@ def test_a_release_is_written_with_its_evidence_and_verified():
     assert content["checksums"]["output"] == {"out.csv": hashlib.sha256(RELEASE.read_bytes()).hexdigest()}
     assert content["checksums"]["input"] == {"mine.csv": hashlib.sha256(Path("mine.csv").read_bytes()).hexdigest()}
     assert content["suppressed"] == {"rows": 1, "of": 49, "how": "drop"}
-    assert [claim["holds"] for claim in content["claims"]] == [True] * 3
+    assert [claim["holds"] for claim in content["claims"]] == [True] * 4
+    assert content["chosen"]["requirements"] == ["k in persons of patient >= 4"]
     assert content["search"]["certified"] is True
     assert content["reproduce"][0] == "pymoo-anon search mine.toml"
     checked = command("verify", "mine.toml")
     assert (checked.exit_code, checked.stderr) == (0, "")
-    assert checked.stdout.endswith("All holds.\n")
+    assert checked.stdout.endswith("together none of 48 rows.\nWhat was promised holds.\n")
 
 
 def test_the_commands_of_the_evidence_make_the_same_release():
     assert command("release", "mine.toml").exit_code == 0
     before, (_, again) = RELEASE.read_bytes(), read_evidence(EVIDENCE)["reproduce"]
-    RELEASE.unlink()
-    EVIDENCE.unlink()
+    for path in (RELEASE, EVIDENCE, CODEBOOK):
+        path.unlink()
     assert command(*again.split()[1:]).exit_code == 0
     assert RELEASE.read_bytes() == before
 
@@ -195,7 +204,7 @@ def test_a_release_is_replaced_only_by_force():
     before = RELEASE.stat().st_mtime_ns
     done = command("release", "mine.toml")
     assert done.exit_code == 2
-    assert done.stderr == "Error: out.csv is there already; --force replaces it, --output names another file\n"
+    assert done.stderr == "Error: out.csv is there already; --force replaces it, --output names another place\n"
     assert RELEASE.stat().st_mtime_ns == before
     assert command("release", "mine.toml", "--force").exit_code == 0
 
@@ -206,11 +215,14 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["release", "nowhere.toml"], "nowhere.toml: No such file or directory"),
+        (["release", "nowhere.toml"], "nowhere.toml must be a project file, got none of this name"),
         ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
-        ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another file"),
-        ([*R, "--output", "mine.csv", "--force"], "output must not be a folder where mine.csv is read, got '.'"),
+        ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another place"),
+        (
+            [*R, "--output", "mine.csv", "--force"],
+            "output must not be a folder where mine.csv is read, got '.'; name another folder",
+        ),
         ([*R, "--suppressed", "star"], "suppressed must be one of mark, drop, got 'star'"),
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
         (V[:2], "--quasi-identifier must name at least one column, got none"),
@@ -272,6 +284,154 @@ def test_any_table_is_counted():
     assert command(*usual, "--require", "t<=0.2", "--original", "out5.csv").exit_code == 1
 
 
+def test_evidence_for_outsiders_is_written_and_verified_without_the_original(tmp_path):
+    done = command("release", "mine.toml", "--external-evidence")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.endswith("out.csv.codebook.csv, out.csv.external.json\n")
+    text = EXTERNAL.read_text(encoding="utf-8")
+    for word in ("49", "mine.csv", "certified", "seed", "GLM", "trees", "constraint"):
+        assert word not in text
+    for path in (RELEASE, EXTERNAL):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    checked = command("verify", str(tmp_path / EXTERNAL))
+    assert (checked.exit_code, checked.stderr) == (0, ""), checked.stdout
+    assert checked.stdout.endswith("\nWhat was promised holds.\n")
+    lines = (tmp_path / RELEASE).read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / RELEASE).write_text("".join(lines[:-1]), encoding="utf-8")
+    failed = command("verify", str(tmp_path / EXTERNAL))
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    assert failed.stderr.endswith("out.csv is not the file that was released: its checksum is another one\n")
+    # The checksum fits, and the table does not.
+    content = json.loads(text)
+    content["file"]["sha256"] = hashlib.sha256((tmp_path / RELEASE).read_bytes()).hexdigest()
+    (tmp_path / EXTERNAL).write_text(json.dumps(content), encoding="utf-8")
+    failed = command("verify", str(tmp_path / EXTERNAL))
+    assert failed.exit_code == 1
+    assert failed.stdout.endswith("Not all holds.\n")
+    assert command("verify", str(EVIDENCE)).exit_code == 2
+
+
+def test_the_codebook_says_what_the_labels_stand_for():
+    assert command("release", "mine.toml").exit_code == 0
+    header, *rows = rows_of(CODEBOOK)
+    assert header == ["column", "label", "members", "level", "share of rows"]
+    assert ["zip", "021**"] in [row[:2] for row in rows]
+    assert {row[0] for row in rows} == {"zip", "sex"}
+
+
+def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
+    assert command("release", "mine.toml", "--row", "1").exit_code == 0
+    again = command("release", "mine.toml", "--row", "1", "--output", "out_again.csv")
+    assert (again.exit_code, again.stderr) == (0, "")
+    first = read_evidence(EVIDENCE)
+    other = command("release", "mine.toml", "--row", "2", "--output", "out_other.csv")
+    assert other.exit_code == 0, other.stderr
+    assert other.stderr.splitlines()[0].startswith("Warning: out.csv is another release of this table. Who holds both")
+    earlier = read_evidence(Path("out_other.csv.evidence.json"))["earlier"]
+    assert [one["file"] for one in earlier] == ["out.csv", "out_again.csv"]
+    assert earlier[0]["sha256"] == first["checksums"]["output"]["out.csv"]
+    assert earlier[0]["x"] == first["front"][first["chosen"]["place"]]["x"]
+    assert first["earlier"] == []
+
+
+def test_verify_counts_what_was_released_last():
+    assert command("release", "mine.toml", "--row", "1").exit_code == 0
+    assert command("release", "mine.toml", "--row", "2", "--output", "out_other.csv").exit_code == 0
+    other = Path("out_other.csv")
+    other.write_text(other.read_text(encoding="utf-8").replace("flu", "flu ", 1), encoding="utf-8")
+    assert command("verify", "mine.toml").stderr.startswith("Error: out_other.csv is not the file that was released")
+    other.unlink()
+    assert command("verify", "mine.toml").exit_code == 0
+    Path("front", "releases.json").write_text("[1]", encoding="utf-8")
+    wrong = command("verify", "mine.toml")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("Error: front/releases.json must be what pymoo-anon release wrote, got ")
+
+
+def test_parquet_without_its_package_is_one_sentence(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.cli.engines.find_spec", lambda name: None)
+    done = command("release", "mine.toml", "--output", "out.parquet")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        "Error: pandas writes Parquet with the package pyarrow: pip install pyarrow; .csv needs nothing\n"
+    )
+
+
+def test_the_separator_and_the_line_ends_of_the_table_are_kept_if_asked_for():
+    assert command("release", "mine.toml", "--row", "1").exit_code == 0
+    expected = rows_of(RELEASE)
+    before = Path("mine.csv").read_bytes()
+    with Path("out_mine.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=";", lineterminator="\r\n").writerows(rows_of(Path("mine.csv")))
+    write_project(data="out_mine.csv", name="out.toml")
+    text = Path("out.toml").read_text(encoding="utf-8").replace('output = "front"', 'output = "front2"')
+    Path("out.toml").write_text(text, encoding="utf-8")
+    assert search("out.toml").exit_code == 0
+    for engine in ("pandas", "polars"):
+        Path("out.toml").write_text(text.replace("pandas", engine), encoding="utf-8")
+        done = command("release", "out.toml", "--row", "1", "--output", "out_like.csv", "--like-input", "--force")
+        assert done.exit_code == 0, done.stderr
+        data = Path("out_like.csv").read_bytes()
+        assert data.startswith(b"zip;sex;diagnosis;note\r\n")
+        with Path("out_like.csv").open(newline="", encoding="utf-8") as file:
+            assert list(csv.reader(file, delimiter=";")) == expected
+        assert command("verify", "out.toml").exit_code == 0
+    assert Path("mine.csv").read_bytes() == before
+    refused = command("release", "out.toml", "--row", "1", "--output", "out_like.parquet", "--like-input")
+    assert refused.stderr == "Error: --like-input is of CSV files, and out_like.parquet is none\n"
+    for path in Path("front2").iterdir():
+        path.unlink()
+    Path("front2").rmdir()
+
+
+def test_a_k_of_one_and_a_point_below_the_requirements_are_released_only_by_name_of_the_option():
+    text = Path("mine.toml").read_text(encoding="utf-8").replace("suppression = 5", "suppression = 0")
+    text = text.replace('output = "front"', 'output = "front3"')
+    Path("out.toml").write_text(text, encoding="utf-8")
+    assert search("out.toml").exit_code == 0
+    front = pd.read_csv("front3/front.csv")
+    row = str(front.index[front.iloc[:, 2] == 1][0] + 1)
+    refused = command("release", "out.toml", "--row", row)
+    assert refused.exit_code == 2
+    assert "k_of_one releases it all the same" in refused.stderr
+    done = command("release", "out.toml", "--row", row, "--k-of-one")
+    assert done.exit_code == 0, done.stderr
+    assert "Released all the same: k is 1." in " ".join(done.stdout.split())
+    content = read_evidence(EVIDENCE)
+    assert content["exceptions"] == ["k is 1"]
+    assert content["reproduce"][1].endswith("--k-of-one")
+    assert command("verify", "out.toml").exit_code == 0
+    for path in Path("front3").iterdir():
+        path.unlink()
+    Path("front3").rmdir()
+
+
+def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
+    text = (
+        Path("mine.toml").read_text(encoding="utf-8").replace('name = {role = "identifier"}', "name = {role = 'keep'}")
+    )
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    refused = command("release", "mine.toml")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("Error: keep must say why 'name' is released as it is: ")
+    text = text.replace("name = {role = 'keep'}", 'name = {role = "keep", reason = "all of them agreed"}')
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    done = command("release", "mine.toml", "--external-evidence")
+    assert done.exit_code == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "name keep all of them agreed" in said
+    assert (
+        "Nothing is promised of kept columns (name and note): by these alone 48 of 48 rows (100.0 %) are unique" in said
+    )
+    for path, external in ((EVIDENCE, False), (EXTERNAL, True)):
+        content = read_evidence(path, external=external)
+        assert {"column": "name", "role": "keep", "reason": "all of them agreed"} in content["columns"]
+        assert content["uniqueness"][0] == {"columns": "kept columns", "unique": 48, "rows": 48}
+    checked = command("verify", "mine.toml")
+    assert "by these alone 48 of 48 rows (100.0 %) are unique" in " ".join(checked.stdout.split())
+    assert checked.exit_code == 0
+
+
 KILLED = """
 import os, signal, sys
 from pymoo_anon.cli import {module} as module
@@ -310,7 +470,8 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
     done = command("release", "mine.toml")
     assert done.exit_code == 2
-    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+    hint = "make room there, or name another folder"
+    assert done.stderr == f"Error: .: nothing can be written there: No space left on device; {hint}\n"
     assert not list(Path().glob("out*"))
 
 

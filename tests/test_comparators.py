@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -65,17 +66,19 @@ def test_dominance_is_that_of_the_definition(group):
     assert {one.compare(d1, d2) for one in DOMINANCE} == {expected}
 
 
-@given(groups(of=st.integers(0, 2).map(float), n=3, size=3))
-def test_dominance_is_a_partial_order(group):
-    a, b, c = group.vectors
-    weak = WeakDominance()
-    assert weak.index(a, a) == 1
-    assert StrongDominance().index(a, a) == 0
-    if weak.index(a, b) and weak.index(b, a):
-        assert (a.values == b.values).all()
-    if weak.index(a, b) and weak.index(b, c):
-        assert weak.index(a, c) == 1
-        assert StrongDominance().index(a, c) == max(StrongDominance().index(a, b), StrongDominance().index(b, c))
+def test_dominance_is_a_partial_order():
+    """Of all triples of vectors of three zeros and ones; a chain of three falls from 1 to 0 at one of four places."""
+    vectors = list(product((0.0, 1.0), repeat=3))
+    weak, strong = (one.tournament(vectors).indices.tolist() for one in (WeakDominance(), StrongDominance()))
+    n_chains = 0
+    for a, b, c in product(range(len(vectors)), repeat=3):
+        assert (weak[a][b] and weak[b][a]) == (a == b)
+        assert strong[a][b] == (weak[a][b] and a != b)
+        if weak[a][b] and weak[b][c]:
+            n_chains += 1
+            assert weak[a][c] == 1
+            assert strong[a][c] == max(strong[a][b], strong[b][c])
+    assert n_chains == 4**3
 
 
 @given(weighted)

@@ -25,7 +25,7 @@ from test_pymoo_algorithms import OPERATORS as USUAL
 from pymoo_anon.operators import RandomImmigrantMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_algorithm, small_problems
-from pymoo_anon.testing.runs import COPIES
+from pymoo_anon.testing.algorithms import COPIES
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*encountered in"),

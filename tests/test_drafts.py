@@ -35,6 +35,7 @@ COLUMNS = {
     "American": DATES.map(lambda day: f"{day:%m/%d/%Y}"),
     "digits": DATES.map(lambda day: f"{day:%Y%m%d}"),
     "codes": CODES,
+    "months": DATES.map(lambda day: f"{day:%b-%Y}") | DATES.map(lambda day: f"{day:%Y-%m}"),
     "words": WORDS,
     "truth": st.booleans(),
 }
@@ -240,7 +241,9 @@ def test_days_of_a_year_or_so_get_a_row_each():
         (["007", "011", "1234", "1222"], "codes", "codes of 3 to 4 signs, redacted from the right"),
         (["SW1A 1AA", "SW1A 2AA", "M1 1AE"], "codes", "codes of 6 to 8 signs, redacted from the right"),
         (["02138", "02139", "02137", "02136"], "codes", "codes of 5 signs, redacted from the right"),
-        (["9th", "10th", "11th", "12th"], "categories", "4 categories; 2 groups"),
+        (["9th", "10th", "11th", "12th"], "ordered", "4 levels of education in their order; 2 together"),
+        (["Dec-2011", "2011-10", "März 2012"], "dates", "dates (month, year) from 2011-10-01 to 2012-03-01; quarter"),
+        (["[50-60)", "[40-50)", "<40"], "ordered", "3 intervals in their order; 2 together"),
         (["A1", "B2", "C3", "D4"], "categories", "4 categories; 2 groups"),
         (["1" * 19, "2" * 19, "3" * 19, "4" * 19], "categories", "4 categories; 2 groups"),
     ],
@@ -267,6 +270,23 @@ def test_a_name_tells_a_code(name, kind):
     assert draft.kind == kind
     assert (f"the column is called {name!r}, so codes" in draft.reason) == (kind == "codes")
     assert draft_hierarchy(["1.5", "2", "3", "4"], name=name).kind == "numbers"
+
+
+@pytest.mark.parametrize(
+    ("name", "top", "kind"),
+    [
+        ("admission_type_id", 9, "categories"),
+        ("RAC1P", 9, "categories"),
+        ("MARRIAGE", 5, "categories"),
+        ("county_code", 9000, "codes"),
+        ("age", 9, "numbers"),
+        ("codec", 9, "numbers"),
+    ],
+)
+def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
+    values = [*range(1, 6), top]
+    for column in (values, list(map(str, values))):
+        assert draft_hierarchy(column, name=name).kind == kind
 
 
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
@@ -329,14 +349,14 @@ def test_groups_of_categories_have_a_similar_weight(counts, shuffler):
         for group in set(own):
             members = [value for value, label in zip(values, own, strict=True) if label == group]
             if not group.startswith("other"):
-                assert group.split(" ")[0] in members
+                assert group.rpartition("most of all ")[2].split(" ")[0] in members
 
 
 def test_labels_of_categories_are_short_and_their_own():
     counts = {"dog": 50, "cat": 40, "dog | cat": 30, "x" * 60: 20, "y" * 60: 9, "Other": 1, "z": 1}
     labels = draft_hierarchy(counts, counts.values()).hierarchy.labels
     assert labels[1] == ("dog", "x" * 60, "y" * 60, "cat", "dog | cat", "rare values")
-    assert labels[2] == ("dog + 2 more", "cat | dog | cat | rare values")
+    assert labels[2] == ("group 1 of 2: 3 values, most of all dog", "cat | dog | cat | rare values")
     assert all(len(set(level)) == len(level) for level in labels)
     twins = draft_hierarchy(["a", "b", "a | b"], [5, 5, 10]).hierarchy.labels
     assert twins[1] == ("a | b", "a | b (2)")
@@ -344,6 +364,104 @@ def test_labels_of_categories_are_short_and_their_own():
     tree = draft_hierarchy([*"abcdefghij"], range(10, 20)).hierarchy
     for groups in tree.groups:
         assert sorted(groups.tolist()) == groups.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        (
+            ["[50-60)", "[40-50)", "[70-80)", "[60-70)", "[10-20)"],
+            [["[10-50)", "[50-70)", "[70-80)"], ["[10-70)", "[70-80)"]],
+        ),
+        (["18-24", "65+", "25-34", "unknown", "35-64"], [["18-34", "≥35", "unknown"]]),
+        (["5 to 9", "<5", "10 to 14", "15 and over"], [["≤9", "≥10"]]),
+        (["(0, 5]", "(5, 10]", "> 10"], [["(0, 10]", "> 10"]]),
+        (["unter 18", "18 bis 29", "30 bis 49", "50 und älter"], [["≤29", "≥30"]]),
+        (["$0-$9,999", "$10,000-$19,999", "$20,000+"], [["$0-$19,999", "$20,000+"]]),
+        (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
+        (["<1 year", "1-2 years", "3-5 years", ">5 years"], [["≤2", "≥3"]]),
+        (["1 000-1 999", "2 000-2 999", "3 000+"], [["1 000-2 999", "3 000+"]]),
+        (["XL", "S", "M", "L"], [["S–M", "L–XL"]]),
+        (["strongly agree", "agree", "neutral"], [["neutral–agree", "strongly agree"]]),
+        (["Jan", "Mar", "Feb", "Dec", "Apr"], [["Jan–Mar", "Apr", "Dec"], ["Jan–Apr", "Dec"]]),
+        (["Januar", "Juni", "Mai", "März"], [["Januar–März", "Mai–Juni"]]),
+        (["Mo", "Di", "Sa", "Fr", "So", "Mi", "Do"], [["Mo–Fr", "Sa–So"]]),
+        (["Sunday", "Monday", "Saturday"], [["Monday", "Saturday–Sunday"]]),
+        (["Masters", "HS-grad", "Doctorate", "11th"], [["11th – HS-grad", "Masters–Doctorate"]]),
+        (["sehr niedrig", "hoch", "mittel"], [["sehr niedrig – mittel", "hoch"]]),
+        (["grade 2", "grade 10", "grade 1"], [["grade 1 – grade 2", "grade 10"]]),
+        (["A+", "B", "A"], [["A+–A", "B"]]),
+    ],
+    ids=range(19),
+)
+def test_neighbours_in_their_order(values, levels):
+    draft = draft_hierarchy(values)
+    assert draft.kind == "ordered"
+    assert [list(own) for own in draft.hierarchy.labels[1:-1]] == levels
+    assert draft_hierarchy(values[::-1]) == draft
+    read = Hierarchy.from_csv(io.StringIO(draft.hierarchy.to_csv(), newline=""))
+    assert partition(read, values) == partition(draft.hierarchy, values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["0-10", "5-15", "15-20"],
+        ["10-5", "5-1", "20-30"],
+        ["low", "high", "dog"],
+        ["Jan", "Feb", "Mo"],
+        ["A", "B", "C", "D"],
+        ["low", "high"],
+        ["yes", "no", "unknown"],
+        ["2 cats", "3 dogs", "4 birds"],
+    ],
+    ids=range(8),
+)
+def test_what_has_no_order_gets_none(values):
+    assert draft_hierarchy(values).kind == "categories"
+    with pytest.raises(
+        ValueError, match=r"^ordered categories must be intervals written as text, months, weekdays or "
+    ):
+        draft_hierarchy(values, kind="ordered")
+
+
+def test_letters_are_marks_where_the_name_says_so():
+    assert draft_hierarchy(list("DACFB"), name="Grade").hierarchy.labels[1] == ("A–B", "C–D", "F")
+
+
+@given(st.lists(st.integers(0, 40), min_size=3, max_size=30, unique=True), st.sampled_from([1, 5, 10]))
+def test_a_label_of_intervals_holds_what_is_in_its_group(starts, width):
+    """Twin: the ends of the first and the last interval of a group, and none of another group between them."""
+    column = [f"[{start * width}-{(start + 1) * width})" for start in starts]
+    hierarchy = draft_hierarchy(column).hierarchy
+    n_seen = 0
+    for labels in partition(hierarchy, column)[1:-1]:
+        for label in set(labels):
+            low, high = map(int, label[1:-1].split("-"))
+            inside = {start for start in starts if low <= start * width < high}
+            assert inside == {start for start, own in zip(starts, labels, strict=True) if own == label}
+            assert (low, high) == (min(inside) * width, (max(inside) + 1) * width)
+            n_seen += 1
+    assert n_seen > 0
+
+
+def test_a_month_written_in_two_ways_is_no_value():
+    months = draft_hierarchy(["Dec-2011", "2011-12", "2012-01", "Jan-2012", "May-2013"]).hierarchy
+    assert months.labels[1] == ("2011-12 (2)", "2012-01 (2)", "2013-05")
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@given(st.data())
+def test_a_label_names_one_node_over_all_levels(kind, data):
+    own = COLUMNS[kind] | st.sampled_from(["a | b", "a", "b", "other"]) if kind == "words" else COLUMNS[kind]
+    column = data.draw(st.lists(own, min_size=1, max_size=30))
+    hierarchy = draft_hierarchy(column).hierarchy
+    nodes = {}
+    for groups, labels in zip(hierarchy.groups, hierarchy.labels, strict=True):
+        for group, label in enumerate(labels):
+            members = tuple(np.flatnonzero(groups == group))
+            assert nodes.setdefault(str(label), members) == members
+    assert len(nodes) >= hierarchy.n_values
 
 
 def test_counts_are_those_of_the_values_or_given():
@@ -359,7 +477,10 @@ def test_counts_are_those_of_the_values_or_given():
         (([],), "values must hold at least one, got none"),
         ((["a"], [1, 2]), "counts must be as many as the values, 1, got 2"),
         ((["a", "b"], [1, 0]), "counts must be positive, got 0"),
-        ((["a"], None, "tree"), "kind must be 'auto', 'numbers', 'dates', 'codes', 'categories', got 'tree'"),
+        (
+            (["a"], None, "tree"),
+            "kind must be 'auto', 'numbers', 'dates', 'ordered', 'codes', 'categories', got 'tree'",
+        ),
         ((["1", "x"], None, "numbers"), "numbers must be at most 1e+18, or text that spells such, got 'x'"),
         ((["1e19"], None, "numbers"), "numbers must be at most 1e+18, or text that spells such, got '1e19'"),
         (

@@ -1,6 +1,7 @@
 """Evidence: what it says, that it holds no value of the data, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -26,9 +27,8 @@ from pymoo.core.result import Result
 
 from pymoo_anon.objectives import EnhancedBetaLikeness, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems.tradeoffs import next_steps
 from pymoo_anon.publishing import choose, evidence, neighbours, read_evidence, write_evidence
-from pymoo_anon.publishing.members import Members
-from pymoo_anon.publishing.tradeoffs import next_steps
 from pymoo_anon.table import Hierarchy, Microdata, Suppression
 
 
@@ -73,24 +73,47 @@ def test_what_it_says():
     assert [column["n_groups"] for column in content["chosen"]["quasi_identifiers"]] == list(
         PROBLEM.decode(choice.x).n_groups
     )
+    assert content["exceptions"] == ["k is 1"]
+    assert content["columns"][-1] == {"column": "height", "role": "keep", "reason": "because it was asked for"}
+    assert content["uniqueness"][0] == {"columns": "kept columns", "unique": 3, "rows": 40}
     assert content["software"]["packages"].keys() > {"pymoo_anon", "numpy", "pandas", "narwhals"}
+
+
+def test_it_says_first_that_it_is_internal(tmp_path):
+    write_evidence(tmp_path / "evidence.json", told())
+    lines = (tmp_path / "evidence.json").read_text(encoding="utf-8").splitlines()
+    assert lines[1].startswith('  "audience": "internal: it tells more than the released table')
+
+
+def test_what_the_choice_asked_for_is_told_with_its_claim():
+    content = told(require=[K >= 3])
+    assert content["chosen"]["requirements"] == ["k >= 3"]
+    assert content["claims"][-1] == {"measure": "k >= 3", "promised": 3, "recounted": 3, "holds": True}
+    assert len(content["claims"]) == len(PROBLEM.measured) + 1
+
+
+def test_other_releases_of_the_table_are_named():
+    first = {"file": "first.csv", "sha256": CHECKSUMS["hierarchies"]["age"], "x": [0, 1], "suppressed": "drop"}
+    assert told(earlier=[first])["earlier"] == [first]
+    with pytest.raises(ValueError, match=r"evidence: earlier\[0\] must have the parts of evidence, and lacks 'x'"):
+        told(earlier=[{key: value for key, value in first.items() if key != "x"}])
 
 
 def test_the_front_is_whole_and_leads_back_to_the_choice():
     content = told()
     X = PROBLEM.nodes(0, PROBLEM.n_nodes)
-    members = Members(PROBLEM, X)
+    front = PROBLEM.front(X)
     choice = choose(PROBLEM, X)
-    assert [point["x"] for point in content["front"]] == X[members.rows].tolist()
-    assert len(members) < len(X)
-    for point, row in zip(content["front"], range(len(members)), strict=True):
-        assert point["values"] == [members.values(each)[row] for each in PROBLEM.measured]
+    assert [point["x"] for point in content["front"]] == front.X.tolist()
+    assert len(front) < len(X)
+    for point, row in zip(content["front"], range(len(front)), strict=True):
+        assert point["values"] == [front.values(each)[row] for each in PROBLEM.measured]
         assert [type(value) for value in point["values"]] == [int, int, float]
-        assert point["suppressed"] == members.n_suppressed[row]
+        assert point["suppressed"] == front.n_suppressed[row]
     assert content["front"][content["chosen"]["place"]]["x"] == list(choice.x)
     chosen, steps = neighbours(content)
     assert chosen == dict(choice.values)
-    assert steps == next_steps(["k", "l", "GLM"], members.objectives, [True, True, False], content["chosen"]["place"])
+    assert steps == next_steps(["k", "l", "GLM"], front.natural, [True, True, False], content["chosen"]["place"])
     assert len(steps) >= 2
 
 
@@ -201,14 +224,6 @@ def test_names_survive(tmp_path):
         ({"search": {"commands": [1]}}, r"evidence: reproduce\[0\] must be text, got 1"),
         ({"checksums": {"inputs": {}}}, "checksums must have keys among input, hierarchies, output, got 'inputs'"),
         ({"checksums": {"input": {"a.csv": "abc"}}}, "evidence: checksums.input.a.csv must be a sha256 in hexadecimal"),
-        (
-            {"claims": pd.DataFrame({"measure": ["k"]})},
-            "claims must be a pandas frame with the columns measure, prom",
-        ),
-        (
-            {"claims": pd.DataFrame({"measure": [GRADES[0]], "promised": [1], "recounted": [1], "holds": [True]})},
-            "claims must be of the problem's measures, 'k', 'l', 'GLM', each once",
-        ),
         ({"made": 3}, "evidence: made must be text, got 3"),
     ],
 )
@@ -217,11 +232,21 @@ def test_arguments_that_are_refused(given, message):
         told(**given)
 
 
-def test_a_claim_of_one_measure_twice_is_refused():
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda claims: pd.concat([claims, claims[:1]]),
+        lambda claims: claims[1:],
+        lambda claims: claims.assign(measure="m"),
+    ],
+)
+def test_a_release_of_another_problem_is_refused(change):
     choice = choose(PROBLEM, PROBLEM.nodes(0, PROBLEM.n_nodes))
-    claims = claimed(PROBLEM, choice)
-    with pytest.raises(ValueError, match="each once"):
-        told(claims=pd.concat([claims, claims.iloc[:1]]))
+    made = claimed(PROBLEM, choice)
+    with pytest.raises(
+        ValueError, match="released must be of the problem and the choice and claim 'k', 'l of grade', 'GLM'"
+    ):
+        told(released=replace(made, claims=change(made.claims)))
 
 
 def test_a_choice_of_another_front_is_refused():
@@ -230,7 +255,7 @@ def test_a_choice_of_another_front_is_refused():
     res = Result()
     res.X = X[::-1]
     with pytest.raises(ValueError, match="choice must be one of the points of res"):
-        evidence(PROBLEM, res, choice, claims=claimed(PROBLEM, choice), suppressed="mark", checksums={}, search={})
+        evidence(PROBLEM, res, choice, claimed(PROBLEM, choice), checksums={}, search={})
 
 
 def test_rules_of_ones_own_are_named_by_their_class():

@@ -128,7 +128,7 @@ def test_a_termination_by_time_ends_it():
 def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
     own, calls = problem(), []
     algorithm = ExhaustiveSearch(60)
-    compute = LatticeProblem._compute
+    compute = LatticeProblem._measure
 
     def interrupt(self, X):
         calls.append(len(X))
@@ -137,7 +137,7 @@ def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
         return compute(self, X)
 
     with monkeypatch.context() as patch:
-        patch.setattr(LatticeProblem, "_compute", interrupt)
+        patch.setattr(LatticeProblem, "_measure", interrupt)
         with pytest.raises(KeyboardInterrupt):
             minimize(own, algorithm, copy_algorithm=False)
     assert algorithm.n_visited == own.n_unique == 60 * (interrupted - 1)

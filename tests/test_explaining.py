@@ -9,8 +9,8 @@ from pymoo_anon.comparison import ClassSize, TupleUtility
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems.tradeoffs import next_steps
 from pymoo_anon.publishing import choose, explain
-from pymoo_anon.publishing.tradeoffs import next_steps
 from pymoo_anon.table import Hierarchy, Microdata
 
 K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
@@ -35,8 +35,8 @@ def test_the_whole_text():
             "Suppressed:",
             "  none of 6 people",
             "The next better ones:",
-            "  k = 3 costs 1.53846 of GLM",
-            "  GLM = 0 costs nothing",
+            "  k = 3 costs 1.53846 of GLM (12.8 %)",
+            "  GLM = 0 (0 %) costs nothing",
             "The people:",
             "  Worst off are 1 of 6 people (16.7 %), in a class of 1.",
             "  With k = 3, 3 of 6 people (50.0 %) would stand in a larger class and 0 in a smaller one, of 0.7 more on "

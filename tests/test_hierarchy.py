@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import hierarchies
 
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.table.bins import Bins
+from pymoo_anon.table.domain_values import Bins
 
 CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
 

@@ -9,11 +9,9 @@ from command import record, search
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.guesses import guess, words_of
-from pymoo_anon.cli.profiles import MOST_VALUES, Profile, profiles_of
+from pymoo_anon.cli.initializing import file_names
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.project_text import file_names
-from pymoo_anon.cli.results import read_results
+from pymoo_anon.cli.results import read_front
 
 ROWS = 60
 
@@ -68,7 +66,7 @@ def test_from_a_file_to_a_front():
     own = decided("patients.toml")
     assert {name: column.role for name, column in own.columns.items()} == {
         "patient_id": "person",
-        "name": "identifier",
+        "name": "drop",
         "birth date": "quasi-identifier",
         "zip": "quasi-identifier",
         "sex": "quasi-identifier",
@@ -102,8 +100,7 @@ def test_nothing_is_overwritten_without_force():
     result = init("patients.csv")
     assert result.exit_code == 2
     assert result.stderr == (
-        "Error: . must not hold what init writes, got 'patients.toml', 'hierarchies/birth_date.csv', "
-        "'hierarchies/sex.csv'; --force replaces these files\n"
+        "Error: patients.toml is there already; --force replaces it, --output names another place\n"
     )
     assert Path("patients.toml").read_text() == "mine"
     assert not Path("hierarchies/zip.csv").exists()
@@ -133,7 +130,7 @@ def test_all_files_or_none(monkeypatch, failing, force):
     monkeypatch.setattr(os, "replace", fail)
     result = init("patients.csv", *force)
     assert result.exit_code == 2, result.output
-    assert result.stderr.endswith(": No space left on device\n")
+    assert result.stderr.endswith("No space left on device; make room there, or name another folder\n")
     if force:
         assert {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()} == before
     else:
@@ -176,6 +173,87 @@ def test_a_file_without_names_and_with_blanks():
     assert (own.names, own.strip, own.empty) == (("age", "workclass", "work, years", "salary"), True, ("?",))
     assert own.open()["workclass"].tolist() == ["State-gov", None, "Private"]
     assert own.table().domain_of("salary") == ("<=50K", ">50K")
+
+
+def test_what_stands_for_suppressed_is_no_value():
+    frame = patients().assign(sex=["F", "M", "*"] * (ROWS // 3), ward=["?", "w1"] * (ROWS // 2))
+    frame.to_csv("patients.csv", index=False)
+    assert init("patients.csv").exit_code == 0
+    own = decided("patients.toml")
+    assert own.empty == ("?", "*")
+    assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
+    assert own.table().n_rows == ROWS
+
+
+def roles_of(project):
+    return {name: column.role for name, column in read_project(Path(project)).columns.items()}
+
+
+def test_roles_of_many_columns_are_asked_for():
+    frame = patients().assign(**{f"Q{i}": ["yes", "no"] * (ROWS // 2) for i in range(4)}, **{"[x]=y": 1.5, "Q*": 2.5})
+    frame.to_csv("patients.csv", index=False)
+    result = init(
+        "patients.csv",
+        "--role",
+        "Q*=drop",
+        "--role",
+        "Q[23]=quasi-identifier",
+        "--role",
+        "[x]=y=keep",
+        "--role",
+        "ward=person",
+        "--role",
+        "icd=sensitive",
+    )
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    assert roles_of("patients.toml") == {
+        "patient_id": "drop",
+        "name": "drop",
+        "birth date": "quasi-identifier",
+        "zip": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "icd": "sensitive",
+        "ward": "person",
+        **{
+            "Q0": "drop",
+            "Q1": "drop",
+            "Q2": "quasi-identifier",
+            "Q3": "quasi-identifier",
+            "[x]=y": "keep",
+            "Q*": "drop",
+        },
+    }
+    text = Path("patients.toml").read_text(encoding="utf-8")
+    assert "role = \"quasi-identifier\"  # --role 'Q[23]=quasi-identifier' says so\n" in text
+    assert Path("hierarchies/Q2.csv").read_text() == "no;*\nyes;*\n"
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (["zip"], "role must be PATTERN=ROLE, with a role of quasi-identifier, "),
+        (["zip=secret"], "role must be PATTERN=ROLE, with a role of quasi-identifier, "),
+        (["Q*=drop"], "role must be of columns of the table, got 'Q*=drop'; the columns are 'patient_id', 'name', "),
+        (["z*=person", "sex=person"], "role person must be of one column, got 'zip', 'sex'"),
+    ],
+    ids=range(4),
+)
+def test_roles_that_cannot_be(roles, message):
+    write_patients()
+    result = init("patients.csv", *(part for role in roles for part in ("--role", role)))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {message}")
+    assert os.listdir() == ["patients.csv"]
+
+
+def test_what_is_not_decided_says_what_each_choice_means():
+    write_patients()
+    assert init("patients.csv").exit_code == 0
+    text = Path("patients.toml").read_text(encoding="utf-8")
+    assert "role = \"drop\"  # an identifier: the name says 'name', which names a person\n" in text
+    own = text.partition("# ward:")[2].partition("[columns")[0]
+    assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "drop", "keep"))
+    assert 'role = "keep"' not in text
 
 
 NAMES = [
@@ -246,7 +324,7 @@ def test_a_table_of_duckdb():
     assert found.exit_code == 0, found.output
     # Nobody knows whether a table of a database changed.
     assert record(own.output)["inputs"]["sha256"][str(own.data)] is None
-    assert len(read_results(own).X) > 0
+    assert len(read_front(own)[0]) > 0
 
 
 @pytest.mark.parametrize(
@@ -272,62 +350,6 @@ def test_error_messages(arguments, message):
     result = init(*arguments)
     assert (result.exit_code, result.stderr) == (2, f"Error: {message}\n")
     assert sorted(os.listdir()) == ["empty.csv", "nameless.csv", "names.csv"]
-
-
-def profile(name, n_distinct=5, n_rows=100, n_missing=0, values=("a",)):
-    return Profile(name, n_rows, n_distinct, n_missing, values, (1,) * len(values))
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "role"),
-    [
-        (profile("Patienten-ID"), "codes", "person"),
-        (profile("patientID", 100), "codes", "identifier"),
-        (profile("patient age"), "numbers", "quasi-identifier"),
-        (profile("id", 100), "numbers", "identifier"),
-        (profile("eMail"), "categories", "identifier"),
-        (profile("Straße"), "categories", "identifier"),
-        (profile("PLZ"), "codes", "quasi-identifier"),
-        (profile("Geburtsdatum"), "dates", "quasi-identifier"),
-        (profile("Hauptdiagnose"), "codes", "sensitive"),
-        (profile("Monatseinkommen"), "numbers", "sensitive"),
-        (profile("zipper"), "categories", "other"),
-        (profile("when"), "dates", "quasi-identifier"),
-        (profile("x", 100), "codes", "identifier"),
-        (profile("x", 100), "numbers", "other"),
-        (profile("x", 90, n_missing=10), "codes", "identifier"),
-        (profile("x", 1), "categories", "keep"),
-        (profile("x", 0, n_missing=100, values=()), None, "drop"),
-        (profile("x"), "categories", "other"),
-        (profile("city", MOST_VALUES + 1, 10**6, values=()), None, "other"),
-    ],
-)
-def test_guesses(given, kind, role):
-    found = guess(given, kind, person_is_known=False)
-    assert (found.role, bool(found.reason)) == (role, True)
-
-
-def test_one_person_at_most():
-    assert guess(profile("customer id"), "codes", person_is_known=True).role == "other"
-
-
-def test_words():
-    assert words_of("patientID2_näher") == ["patient", "id", "naeher"]
-
-
-def test_profiles():
-    frame = pd.DataFrame({"a": ["x", "x", None, "y"], "b": [1.5, float("nan"), 2.5, 1.5]})
-    text, number = profiles_of(frame, ["a", "b"])
-    assert (text.n_rows, text.n_distinct, text.n_missing, text.is_unique) == (4, 2, 1, False)
-    assert dict(zip(text.values, text.counts, strict=True)) == {"x": 2, "y": 1, None: 1}
-    assert (number.n_distinct, number.n_missing) == (2, 1)
-    assert str(text) == "2 distinct values, 1 missing"
-
-
-def test_values_that_are_too_many_are_not_fetched(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.profiles.MOST_VALUES", 3)
-    (found,) = profiles_of(pd.DataFrame({"a": list("abcd")}), ["a"])
-    assert (found.n_distinct, found.values) == (4, [])
 
 
 def test_values_that_no_hierarchy_file_holds_are_said(monkeypatch):

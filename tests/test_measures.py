@@ -1,19 +1,39 @@
 """A measure is one class: its name on the command line, its recount and its row in the guide stand with it."""
 
+import inspect
+import re
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
 import pytest
+from command import write_own_table
+from numba.core.registry import CPUDispatcher
+from typer.testing import CliRunner
 
 from pymoo_anon import objectives
+from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import MEASURES
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
+    ClassificationMetric,
     ColumnObjective,
+    DeltaDisclosure,
     GeneralLossMetric,
     KAnonymity,
+    KMap,
     Objective,
     ProsecutorRisk,
+    RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.publishing.verify import is_known
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import RecountError, read_evidence, release, verify
+from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.testing import check_objective
 
 KINDS = [getattr(objectives, name) for name in objectives.__all__]
 KINDS = [kind for kind in KINDS if isinstance(kind, type) and issubclass(kind, Objective)]
@@ -47,6 +67,33 @@ def test_every_measure_of_the_package_is_recounted_by_its_own_class(kind):
     assert "recount" in vars(kind)
     assert kind.role in (None, "sensitive", "label", "person")
     assert kind.role == "sensitive" or not issubclass(kind, ColumnObjective) or kind.__name__ == "ClassificationMetric"
+
+
+def row_of(kind):
+    """The row of the guide's table that a class makes: call, name, short name, first sentence, direction, bounds."""
+    parameters = inspect.signature(kind).parameters.values()
+    made = kind if isinstance(kind.name, str) else kind(*("column" for one in parameters if one.default is one.empty))
+    sentence = kind.__doc__.partition("\n")[0].partition(": ")[2]
+    # The source stands in the docstring alone.
+    what = re.sub(r"^(the|a) |( \([^()]*\d{4}[^()]*\))?\.$", "", sentence).replace("|", r"\|")
+    call, short = ", ".join(one.name for one in parameters), f"`{kind.short}`" if kind.short else ""
+    better, bounds = "higher" if kind.maximize else "lower", "no" if kind.bounding is None else "yes"
+    return f"| `{kind.__name__}({call})` | {made.name} | {short} | {what} | {better} | {bounds} |"
+
+
+@pytest.mark.parametrize("room", ["privacy", "loss"])
+def test_the_guide_s_table_is_what_the_classes_say(room):
+    page = Path(__file__).parents[1] / "examples" / "README.md"
+    _, _, section = page.read_text(encoding="utf-8").partition(f"In `pymoo_anon.objectives.{room}`:\n\n")
+    written = section.partition("\n\n")[0].splitlines()[2:]
+    rows = [row_of(kind) for kind in KINDS if kind.__module__.startswith(f"pymoo_anon.objectives.{room}.")]
+    assert sorted(written) == sorted(rows), "\n".join(rows)
+    assert len(rows) > 8
+
+
+def test_the_front_page_counts_the_measures():
+    page = Path(__file__).parents[1] / "README.md"
+    assert f"another of {len(KINDS)} measures" in page.read_text(encoding="utf-8")
 
 
 def test_two_measures_have_two_names():
@@ -117,7 +164,133 @@ def of_rows(self, recount):
 def test_a_formula_counts_again_what_it_is_the_formula_of(base, body, known):
     own = type("Own", (base,), body)
     arguments = ["s"] if issubclass(base, ColumnObjective) else []
-    assert is_known(own(*arguments)) is known
+    assert own(*arguments).recountable is known
     # A class that derives from it is the same.
-    assert is_known(type("Further", (own,), {})(*arguments)) is known
-    assert is_known(type("Changed", (own,), {"evaluate": double})(*arguments)) is False
+    assert type("Further", (own,), {})(*arguments).recountable is known
+    assert type("Changed", (own,), {"evaluate": double})(*arguments).recountable is False
+
+
+def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
+    """Every measure is counted again with all broken that evaluates one, and with all compiled loops of the room."""
+    frame = pd.DataFrame({"q": [1, 1, 2, 2, 3, 3, 4], "s": [*"abcabca"], "label": [*"yynnyyn"]})
+    hierarchy = Hierarchy([[1, 2, 3, 4], ["1-2", "1-2", "3", "4"], ["*"] * 4])
+    table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s", label="label")
+    given = {KMap: [table], RecursiveCLDiversity: ["s", 2], ClassificationMetric: ["label"]}
+    measures = [kind(*given.get(kind, ["s"] if issubclass(kind, ColumnObjective) else [])) for kind in KINDS]
+    measures += [TCloseness("s", Hierarchy.flat("abc")), TCloseness("s", [*"abc"]), DeltaDisclosure("s", strict=True)]
+    problem = LatticeProblem(table, measures, suppression=1)
+    x = np.array([1])
+    made = release(frame, problem, x, suppressed="drop").frame
+    promised = problem.natural(problem.compute(x[np.newaxis]))[0]
+    about = {"original": frame, "hierarchies": {"q": hierarchy}, "generalization": problem.decode(x)}
+
+    def broken(*arguments):
+        raise AssertionError
+
+    loops = 0
+    for name, module in list(sys.modules.items()):
+        if name.startswith("pymoo_anon.objectives"):
+            for own, found in list(vars(module).items()):
+                if isinstance(found, CPUDispatcher):
+                    monkeypatch.setattr(module, own, broken)
+                    loops += 1
+                elif isinstance(found, type) and issubclass(found, Objective):
+                    for method in {"evaluate", "evaluate_one", "of_classes"} & set(vars(found)):
+                        monkeypatch.setattr(found, method, broken)
+    assert loops > 20
+    with pytest.raises(AssertionError):
+        problem.compute(x[np.newaxis])
+    again = verify(made, ["q"], measures, **about).recounted.tolist()
+    np.testing.assert_allclose(np.array(again, dtype=float), promised, rtol=1e-12)
+    assert len(again) == len(KINDS) + 3
+
+
+class Largest(Objective):
+    """The largest class that is kept; its recount is that of a class attribute, so that it can be right or wrong."""
+
+    name, maximize, whole = "largest", False, True
+    counted_as = staticmethod(lambda recount: recount.kept.max())
+
+    def evaluate_one(self, classes):
+        return classes.sizes[classes.kept].max(initial=0)
+
+    def recount(self, recount):
+        return self.counted_as(recount)
+
+
+def test_ones_own_recount_is_claimed_and_believed(monkeypatch):
+    frame = pd.DataFrame({"q": [1, 1, 2, 2, 2, 3]})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, 2, 3])}), [Largest(), KAnonymity()])
+    claims = release(frame, problem, [0], k_of_one=True).claims
+    assert claims.iloc[0].tolist() == ["largest", 3, 3, True]
+    monkeypatch.setattr(Largest, "counted_as", staticmethod(lambda recount: recount.kept.max() + 1))
+    with pytest.raises(RecountError, match=r"counted again, largest is 4 where 3 was promised$"):
+        release(frame, problem, [0], k_of_one=True)
+    monkeypatch.delattr(Largest, "recount")
+    claims = release(frame, problem, [0], k_of_one=True).claims
+    assert claims.iloc[0].tolist() == ["largest", 3, None, None]
+    assert claims.iloc[1].tolist() == ["k", 1, 1, True]
+
+
+PROJECT = """
+[data]
+file = "mine.csv"
+[columns]
+zip = { role = "quasi-identifier", hierarchy = "trees/zip.csv" }
+sex = { role = "quasi-identifier", hierarchy = "trees/sex.csv" }
+diagnosis = { role = "sensitive" }
+paid = { role = "drop" }
+note = { role = "drop" }
+[search]
+objectives = ["k", "small-classes", "GLM"]
+output = "front"
+"""
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def contributed(monkeypatch):
+    """The class of the page for contributors, in a module of its own, as a search pickles it."""
+    page = (Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
+    module = ModuleType("contributed")
+    monkeypatch.setitem(sys.modules, "contributed", module)
+    exec(compile(textwrap.dedent(block), "contributed.py", "exec"), vars(module))
+    return module.SmallClasses
+
+
+def test_what_the_page_for_contributors_asks_for_suffices(contributed, tmp_path, monkeypatch):
+    """Searched, released, counted again, reported and verified, by a class and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    check_objective(contributed())
+    assert row_of(contributed).startswith("| `SmallClasses()` | small classes | `small-classes` | number of rows in ")
+    write_own_table(tmp_path)
+    Path("mine.toml").write_text(PROJECT, encoding="utf-8")
+
+    assert "small classes" in command("search", "mine.toml", "--suppression", "4")
+    assert "small classes" in Path("front/front.csv").read_text(encoding="utf-8").partition("\n")[0]
+    command("pick", "mine.toml", "--require", "small-classes<=30", "--require", "k>=2", "--least", "GLM")
+    command("release", "mine.toml")
+    (evidence,) = Path().glob("*.evidence.json")
+    claims = {claim["measure"]: claim for claim in read_evidence(evidence)["claims"]}
+    own = claims["small classes"]
+    assert (own["recounted"], own["holds"]) == (own["promised"], True)
+    assert type(own["recounted"]) is int
+    assert own["promised"] > 0
+    assert "small classes" in command("verify", "mine.toml")
+    command("report", "mine.toml")
+    (report,) = Path().glob("*.html")
+    assert "rows in small classes" in report.read_text(encoding="utf-8").lower()
+
+    released = evidence.name.removesuffix(".evidence.json")
+    asked = ["verify", released, "--quasi-identifier", "zip", "--quasi-identifier", "sex", "--require"]
+    count = own["promised"]
+    assert re.search(rf"small classes +{count} +<= {count} +yes", command(*asked, f"small-classes<={count}"))
+    done = CliRunner().invoke(app, [*asked, f"small-classes<={count - 1}"])
+    assert done.exit_code == 1, done.output
+    assert re.search(rf"small classes +{count} +<= {count - 1} +NO", done.stdout)

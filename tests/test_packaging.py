@@ -65,6 +65,17 @@ def test_the_workflow_tests_what_the_project_promises():
     assert jobs["test"]["needs"] == "build"
 
 
+def test_every_dependency_has_a_lower_bound_that_is_tested():
+    """What `.ci/lowest` prints is what is installed beside the newest versions."""
+    extras = PROJECT["optional-dependencies"].values()
+    wanted = [*PROJECT["dependencies"], *(name for own in extras for name in own)]
+    bounds = {re.sub(r"\[.*\]", "", name).split(",")[0].replace(">=", "==") for name in wanted}
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+", bound) for bound in bounds), bounds
+    printed = subprocess.run([ROOT / ".ci" / "lowest"], capture_output=True, text=True, check=True).stdout
+    assert set(printed.split()) == bounds
+    assert yaml.safe_load(WORKFLOW)["jobs"]["oldest"]["steps"][-2]["run"].startswith(".ci/lowest > lowest.txt")
+
+
 def test_actions_are_pinned_to_major_versions():
     used = re.findall(r"uses: (\S+)", WORKFLOW)
     assert used

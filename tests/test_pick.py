@@ -12,12 +12,11 @@ from command import search, write_own_table
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.choice_file import read_choice
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_results
-from pymoo_anon.cli.wishes import Wish
+from pymoo_anon.cli.requests import Wish
+from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.publishing import choose, evidence, explain, write_evidence
+from pymoo_anon.publishing import evidence, explain, write_evidence
 
 PROJECT = """
 [data]
@@ -82,14 +81,14 @@ def test_what_it_says_and_writes():
     assert [line.split() for line in lines[2:7]] == [
         ["row", "k", "l", "GLM"],
         [lines[3].strip()],
-        ["the", "choice", "3", "8", "3", "17.7778"],
-        ["better", "in", "k", "2", "20", "3", "40"],
-        ["better", "in", "GLM", "4", "4", "3", "0"],
+        ["the", "choice", "3", "8", "3", "17.7778", "(22.2", "%)"],
+        ["better", "in", "k", "2", "20", "3", "40", "(50.0", "%)"],
+        ["better", "in", "GLM", "4", "4", "3", "0", "(0", "%)"],
     ]
-    results = read_results(read_project(Path("mine.toml")))
-    own = choose(results.problem, results.X, require=[KAnonymity() >= 5], best=GeneralLossMetric())
+    front, _ = read_front(read_project(Path("mine.toml")))
+    own = front.choose(require=[KAnonymity() >= 5], best=GeneralLossMetric())
     # Words fold at the end of a line.
-    explained = str(explain(results.problem, results.X, own)).split()
+    explained = str(explain(front.problem, front, own)).split()
     assert result.stdout.split()[-len(explained) - 2 :] == [*explained, "Written:", str(CHOICE)]
     assert chosen() == {
         "row": 3,
@@ -97,6 +96,7 @@ def test_what_it_says_and_writes():
         "values": {"k": 8, "l": 3, "GLM": own.values["GLM"]},
         "suppressed": 0,
         "reason": "the least GLM of the 3 points with k >= 5, of 4",
+        "requirements": ["k>=5"],
         "front": {"rows": 4, "sha256": hashlib.sha256(Path("mine-front/front.csv").read_bytes()).hexdigest()},
     }
     assert sorted(path.name for path in Path("mine-front").iterdir()) == [
@@ -137,29 +137,29 @@ def test_lines_fit_a_page():
 
 def test_a_choice_is_read_again():
     project = read_project(Path("mine.toml"))
-    results = read_results(project)
+    front, _ = read_front(project)
     with pytest.raises(
         ValueError, match=r"no point of mine\.toml is chosen: .*choice\.json is missing; pymoo-anon pick"
     ):
-        read_choice(project, results)
+        read_choice(project, front)
     pick("mine.toml", "--row", "2")
-    place, reason = read_choice(project, results)
-    assert place == 1
-    assert reason == json.loads(CHOICE.read_text(encoding="utf-8"))["reason"]
+    choice = read_choice(project, front)
+    assert choice == front.choose(row=1)
+    assert choice.reason == json.loads(CHOICE.read_text(encoding="utf-8"))["reason"]
     written = CHOICE.read_text(encoding="utf-8")
     content = json.loads(written)
     for wrong in ({"row": 1}, {"row": 9}, {"row": True}, {"levels": {"zip": 1, "sex": 0}}):
         CHOICE.write_text(json.dumps(content | wrong), encoding="utf-8")
         with pytest.raises(ValueError, match="must hold a row of the front and its levels, got row"):
-            read_choice(project, results)
+            read_choice(project, front)
     half = '{"row": 2, "front": {"sha256": ""}, "levels": 3}'
     for damaged in ("", "{}", "[]", '{"row": 2, "front": 3}', "[" * 100_000, half):
         CHOICE.write_text(damaged, encoding="utf-8")
         with pytest.raises(ValueError, match=r"choice\.json must be what pymoo-anon pick wrote"):
-            read_choice(project, results)
+            read_choice(project, front)
     CHOICE.write_text(written.replace('"sha256": "', '"sha256": "0'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"was chosen from another front than .*front\.csv: pick again"):
-        read_choice(project, results)
+        read_choice(project, front)
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ def test_a_choice_is_read_again():
         (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
         (["mine.toml", "--least", "k"], "least must name a measure of which lower is better, got k, .* --most k takes"),
         (["mine.toml", "--most", "GLM"], "most must name a measure of which higher is better, got GLM, .* --least GLM"),
-        (["mine.toml", "--least", "loss"], "least must be one of k, l, .* got 'loss'"),
+        (["mine.toml", "--least", "loss"], "least must be one of AECS, alpha, .* got 'loss'"),
         (["mine.toml", "--weights", "k"], "weights must be such as 'k=1,GLM=2', got 'k'"),
-        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got none"),
+        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got ''"),
         (["mine.toml", "--weights", "k=1,k=2"], "weights must name each measure once, got 'k' twice"),
         (["mine.toml", "--weights", "k=much"], "weights must be a number, got 'much'"),
         (["mine.toml", "--weights", "k=-1"], "weights must be positive numbers"),
-        (["mine.toml", "--weights", "loss=1"], "weights must be one of k, l, .* got 'loss'"),
+        (["mine.toml", "--weights", "loss=1"], "weights must be one of AECS, alpha, .* got 'loss'"),
         (["mine.toml", "--risk", "2"], "risk must be above 0 and at most 1"),
         (["mine.toml", "--require", "k=5"], "require must be a bound such as"),
         (
@@ -189,7 +189,7 @@ def test_a_choice_is_read_again():
             "no point of the front's 4 has k >= 100; the nearest has k = 40, l = 3 and",
         ),
         (["mine.toml", "--row", "4", "--require", "k>=5"], "row must be a point with k >= 5"),
-        (["nowhere.toml"], "nowhere.toml: No such file or directory"),
+        (["nowhere.toml"], "nowhere.toml must be a project file, got none of this name"),
         (["mine.csv"], "mine.csv must be a TOML file"),
     ],
 )
@@ -201,12 +201,12 @@ def test_what_is_refused(arguments, message):
 
 def test_a_row_is_told_by_what_it_has():
     """The command line counts rows from 1, the library from 0."""
-    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0"
+    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
     assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
 
 
 def test_weights_of_a_column_with_a_comma():
-    wish = Wish(None, [], None, None, None, None, False, '"l:a,b=c=1.5",GLM=2', None)
+    wish = Wish(weights='"l:a,b=c=1.5",GLM=2')
     assert wish.weighted() == {"l:a,b=c": 1.5, "GLM": 2}
 
 
@@ -218,20 +218,20 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
     def full(*names):
         raise OSError(28, "No space left on device", "choice.json")
 
-    monkeypatch.setattr("pymoo_anon.cli.output.os.replace", full)
+    monkeypatch.setattr("os.replace", full)
     assert pick("mine.toml", "--row", "3").exit_code == 2
     assert CHOICE.read_bytes() == before
     assert len(list(Path("mine-front").iterdir())) == 4
 
 
 def test_evidence_is_shown_without_any_data(tmp_path, monkeypatch):
-    results = read_results(read_project(Path("mine.toml")))
-    choice = choose(results.problem, results.X, require=[KAnonymity() >= 5])
+    front, _ = read_front(read_project(Path("mine.toml")))
+    choice = front.choose(require=[KAnonymity() >= 5])
     claims = pd.DataFrame(
         {"measure": list(choice.values), "promised": list(choice.values.values()), "recounted": None, "holds": True}
     )
     made = evidence(
-        results.problem, results.X, choice, claims=claims, suppressed="drop", checksums={}, search={"certified": True}
+        front.problem, front, choice, claims=claims, suppressed="drop", checksums={}, search={"certified": True}
     )
     write_evidence(tmp_path / "e.json", made)
     monkeypatch.chdir(tmp_path)

@@ -2,16 +2,18 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command import FILES, front, record, search, write_own_table
 from malformed_projects import RIGHT, project_files, tables
+from typer.testing import CliRunner
 
+from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_results
-from pymoo_anon.table import Microdata
+from pymoo_anon.cli.results import read_front
+from pymoo_anon.table import Hierarchy, Microdata
 
 #: Files that are broken; more by hand.
 N_BROKEN = 300
@@ -101,7 +103,7 @@ def test_texts_of_options_may_be_lists():
         ('"drop"', '"other"', "what becomes of 'note' is not decided: write role = \"keep\" or role = \"drop\" in "
          'place of "other"'),
         ('hierarchy = "trees/sex.csv"', "", '[columns."sex"] is a quasi-identifier and must have a hierarchy, the name '
-         "of a CSV file"),
+         "of a CSV file; pymoo-anon hierarchy draft my.toml --column sex drafts one"),
         ('"mine.csv"', '"duckdb:mine"', "[data] file: a table of DuckDB is named by duckdb:FILE:TABLE, got "
          "'duckdb:mine'"),
     ],
@@ -150,12 +152,12 @@ def test_a_search_of_a_project():
     assert sorted(os.listdir("out")) == FILES
     assert record("out")["options"]["generations"] == 2
     assert (front("out")["k"] >= 2).all()
-    results = read_results(read_project(Path("my.toml")))
-    pd.testing.assert_frame_equal(results.front, front("out"))
-    assert results.X.tolist() == front("out")[["zip", "sex"]].to_numpy().tolist()
-    again = results.problem.natural(results.problem.evaluate(results.X, return_values_of=["F"]))
-    assert again.tolist() == front("out")[["k", "GLM"]].to_numpy().tolist()
-    assert results.record["project"]["file"] == "my.toml"
+    read, run = read_front(read_project(Path("my.toml")))
+    assert len(read) > 0
+    assert list(read.to_frame()) == list(front("out"))
+    assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
+    assert read.certified == run["certified"]
+    assert run["project"]["file"] == "my.toml"
 
 
 def test_options_win_over_the_file():
@@ -166,7 +168,9 @@ def test_options_win_over_the_file():
     # The file's generations are for another algorithm.
     assert options["generations"] == 100
     assert said("my.toml", "--missing", "drop") == "--missing means nothing with my.toml, which says what the table is"
-    assert said("nowhere.toml") == "nowhere.toml: No such file or directory"
+    assert (
+        said("nowhere.toml") == "nowhere.toml must be a project file, got none of this name; pymoo-anon init writes one"
+    )
 
 
 def test_from_another_folder(monkeypatch, folder):
@@ -174,13 +178,13 @@ def test_from_another_folder(monkeypatch, folder):
     monkeypatch.chdir("elsewhere")
     assert search("../my.toml").exit_code == 0
     assert sorted(os.listdir("../out")) == FILES
-    assert len(read_results(read_project(folder / "my.toml")).X) > 0
+    assert len(read_front(read_project(folder / "my.toml"))[0]) > 0
 
 
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'"
+    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'; name another folder"
 
 
 @pytest.mark.parametrize(
@@ -204,14 +208,67 @@ def test_results_of_something_else_are_refused(change, message):
     assert search("my.toml").exit_code == 0
     change()
     with pytest.raises(ValueError, match=message) as error:
-        read_results(read_project(Path("my.toml")))
+        read_front(read_project(Path("my.toml")))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ('["k>=2"]', '["k>=60"]', "require"),
+        ('["k>=2"]', "[]", "require"),
+        ('["k>=2"]', '["k>=2", "t:diagnosis<=0.5"]', "require"),
+        ("suppression = 0.1", "suppression = 0.2", "suppression"),
+        ("suppression = 0.1", "", "suppression"),
+        ("suppression = 0.1", 'suppression = "violating:0.1"', "suppression"),
+        ('["k", "GLM"]', '["k", "l", "GLM"]', "objectives"),
+        ('objectives = ["k", "GLM"]', "", "objectives"),
+    ],
+)
+def test_a_search_that_was_edited_since_is_noticed(old, new, changed):
+    assert search("my.toml").exit_code == 0
+    assert old in RIGHT
+    Path("my.toml").write_text(RIGHT.replace(old, new))
+    said = f"changed since: {changed} in [search] of my.toml; search again"
+    for command in (["pick", "my.toml", "--row", "1"], ["release", "my.toml", "--row", "1"], ["report", "my.toml"]):
+        result = CliRunner().invoke(app, command)
+        assert (result.exit_code, said in result.stderr) == (2, True), (command, result.stderr)
+    # What was written is read again as it was.
+    Path("my.toml").write_text(RIGHT)
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('["k>=2"]', '"k >= 2.0"'),
+        ('["k", "GLM"]', '"GLM, k"'),
+        ("suppression = 0.1", 'suppression = "0.10"'),
+        ("seed = 1", "seed = 2"),
+        ("generations = 2", "generations = 9"),
+    ],
+)
+def test_what_means_the_same_is_no_change(old, new):
+    assert search("my.toml").exit_code == 0
+    assert old in RIGHT
+    Path("my.toml").write_text(RIGHT.replace(old, new))
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+
+
+def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
+    assert search("my.toml", "--require", "k>=4").exit_code == 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+    Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=4"))
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+    Path("my.toml").write_text(RIGHT.replace("k>=2", "k>=3"))
+    with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
+        read_front(read_project(Path("my.toml")))
 
 
 def test_what_becomes_of_other_columns_changes_no_front():
     assert search("my.toml").exit_code == 0
     Path("my.toml").write_text(RIGHT.replace('"keep"', '"drop"').replace('"mark"', '"drop"'))
-    assert len(read_results(read_project(Path("my.toml"))).X) > 0
+    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
 
 def test_every_key_of_a_record_is_checked():
@@ -220,7 +277,41 @@ def test_every_key_of_a_record_is_checked():
     for key in ("options", "project", "front"):
         Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
-            read_results(read_project(Path("my.toml")))
+            read_front(read_project(Path("my.toml")))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the system has no such files")
+@pytest.mark.parametrize(
+    ("path", "got"), [("/dev/zero", "a device or a pipe"), ("pipe", "a device or a pipe"), (".", "a folder")]
+)
+def test_what_never_ends_is_not_read(path, got):
+    os.mkfifo("pipe")
+    Path("my.toml").write_text(RIGHT.replace("trees/sex.csv", path))
+    place = path if path.startswith("/") else str(Path(path))
+    assert said("my.toml") == f"{place} must be a file, got {got}; name a file"
+    assert (
+        said(path if path != "." else "trees")
+        == f"{path if path != '.' else 'trees'} must be a file, got {got}; name a file"
+    )
+    assert said("--data", path).endswith(f"got {path!r}, which is no file")
+    Path("my.toml").write_text(RIGHT)
+    assert search("my.toml").exit_code == 0
+    for file in ("out/front.csv", "out/run.json", "mine.csv"):
+        whole = Path(file).read_bytes()
+        Path(file).unlink()
+        os.mkfifo(file)
+        with pytest.raises(ValueError, match=re.escape(file)):
+            read_front(read_project(Path("my.toml")))
+        Path(file).unlink()
+        Path(file).write_bytes(whole)
+
+
+def test_a_hierarchy_that_is_too_large_is_not_read(tmp_path):
+    with open("trees/sex.csv", "r+b") as file:
+        file.truncate(10**12)
+    expected = "trees/sex.csv must be a file of at most 250,000,000 bytes, got 1,000,000,000,000; name another file"
+    with pytest.raises(ValueError, match=expected):
+        Hierarchy.from_csv("trees/sex.csv")
 
 
 def is_one_sentence(result):
@@ -233,8 +324,8 @@ def is_one_sentence(result):
 
 def test_broken_project_files_end_in_one_sentence(monkeypatch):
     # The search itself is tested elsewhere.
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN):
         Path("my.toml").write_bytes(project_files(seed))
@@ -246,8 +337,8 @@ def test_broken_project_files_end_in_one_sentence(monkeypatch):
 
 
 def test_broken_tables_end_in_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.run.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN // 2):
         Path("mine.csv").write_bytes(tables(seed))

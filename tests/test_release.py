@@ -108,20 +108,20 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_pro
     problem = LatticeProblem(table.microdata, all_measures(data, table), rule_of(policy))
     classes = problem.equivalence_classes(node)
     kept = classes.kept[classes.class_of[0][table.tuple_of_row]]
-    keep = [name for name in ("label",) if table.microdata.label != "label"]
+    keep = {} if table.microdata.label == "label" else {"label": "as it was drawn"}
     if not kept.any() and suppressed == "drop":
         with pytest.raises(ValueError, match="x must leave a row to release"):
-            release(table.frame, problem, node, keep=keep, suppressed=suppressed)
+            release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)
         return
     made = None
     with contextlib.suppress(RecountError):
-        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed)
+        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)
     if made is None:
         # Marked rows are a class of their own, which may be worse than all others; dropped ones are not there.
         assert suppressed == "mark"
         assert 0 < (~kept).sum() < len(kept)
         suppressed = "drop"
-        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed)
+        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)
     columns = [*table.levels, "s0", "s1", "label"]
     expected = loop_over_rows(table, node, kept, suppressed, columns[len(table.levels) :])
     assert list(made.frame) == columns
@@ -156,7 +156,8 @@ def hospital(objectives=None, **kwargs):
     return LatticeProblem(table, objectives or usual, **kwargs)
 
 
-ROLES = {"drop": "name", "keep": ["born", "weight"]}
+KEPT = {"born": "because nobody knows these days", "weight": None}
+ROLES = {"drop": "name", "keep": KEPT}
 
 
 def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
@@ -185,7 +186,7 @@ def test_marked_rows_that_are_enough_hold():
 
 
 def test_columns_and_rows_come_out_plain():
-    made = release(HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], **ROLES).frame
+    made = release(HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], k_of_one=True, **ROLES).frame
     assert list(made) == ["age", "born", "sex", "diagnosis", "weight"]
     assert made.index.tolist() == list(range(12))
     assert made.age.tolist() == ["20–59"] * 11 + ["60–99"]
@@ -202,7 +203,7 @@ def test_columns_and_rows_come_out_plain():
             "every column must have a role or stand in drop or keep, got without any: 'born', 'weight'",
         ),
         (
-            {"drop": "name", "keep": ["born", "weight", "length"]},
+            {"drop": "name", "keep": [*KEPT, "length"]},
             KeyError,
             "keep must name columns of frame, got 'length'",
         ),
@@ -212,12 +213,12 @@ def test_columns_and_rows_come_out_plain():
             "drop must not name quasi-identifiers, got 'age'; search without them instead",
         ),
         (
-            {**ROLES, "keep": ["born", "weight", "patient"]},
+            {**ROLES, "keep": [*KEPT, "patient"]},
             ValueError,
             "keep must not name the person, got 'patient': it would link a person's rows",
         ),
         (
-            {"drop": ["name", "born"], "keep": ["born", "weight"]},
+            {"drop": ["name", "born"], "keep": KEPT},
             ValueError,
             "drop and keep must name a column once, got more than once: 'born'",
         ),
@@ -254,7 +255,7 @@ def test_another_frame_than_the_tables_is_refused(changed, message):
 def test_a_frame_with_more_rows_is_refused():
     frame = pd.concat([HOSPITAL, HOSPITAL[:1]], ignore_index=True)
     with pytest.raises(ValueError, match=r"^frame must be the one that .* with 12 complete rows, got 13$"):
-        release(frame, hospital(), [1, 1], **ROLES)
+        release(frame, hospital(), [1, 1], k_of_one=True, **ROLES)
 
 
 def test_what_is_no_frame_is_refused():
@@ -269,7 +270,7 @@ def test_what_is_no_frame_is_refused():
 
 def test_dropped_columns_are_counted_all_the_same():
     measures = [KAnonymity(person="patient"), DistinctLDiversity("diagnosis")]
-    made = release(HOSPITAL, hospital(measures), [2, 1], drop=["name", "diagnosis", "born", "weight"])
+    made = release(HOSPITAL, hospital(measures), [2, 1], drop=["name", "diagnosis", "born", "weight"], k_of_one=True)
     assert list(made.frame) == ["age", "sex"]
     assert made.claims.recounted.tolist() == made.claims.promised.tolist() == [1, 1]
 
@@ -284,7 +285,7 @@ class Rows(Objective):
 
 
 def test_a_measure_of_ones_own_is_promised_and_not_counted_again():
-    made = release(HOSPITAL, hospital([Rows(), KAnonymity()]), [2, 1], **ROLES)
+    made = release(HOSPITAL, hospital([Rows(), KAnonymity()]), [2, 1], k_of_one=True, **ROLES)
     assert made.claims.iloc[0].tolist() == ["classes", 2.0, None, None]
     assert made.claims.iloc[1].tolist() == ["k", 1, 1, True]
 
@@ -292,7 +293,7 @@ def test_a_measure_of_ones_own_is_promised_and_not_counted_again():
 def test_the_label_may_be_a_quasi_identifier():
     table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", label="sex")
     problem = LatticeProblem(table, [KAnonymity(), ClassificationMetric("sex")])
-    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=["born", "weight"])
+    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=KEPT, k_of_one=True)
     assert made.claims.holds.tolist() == [True, None]
 
 
@@ -308,7 +309,7 @@ def test_bit_strings_are_released_too():
     problem = BitStringProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(2))
     x = np.zeros(problem.n_var, dtype=bool)
     x[9] = True
-    made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=["born", "weight"])
+    made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=KEPT)
     assert set(made.frame.age) == {"20–29", "30–99"}
     assert made.claims.holds.all()
 
@@ -323,5 +324,5 @@ def test_everything_may_be_marked():
 
 def test_nothing_given_is_changed():
     before = HOSPITAL.copy(deep=True)
-    release(HOSPITAL, hospital(), [2, 1], **ROLES)
+    release(HOSPITAL, hospital(), [2, 1], k_of_one=True, **ROLES)
     pd.testing.assert_frame_equal(HOSPITAL, before)

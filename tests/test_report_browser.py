@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from persons_of_a_report import CHOSEN, HOSTILE, X, payload, read, report, rows_of
 
-from pymoo_anon.publishing.report.cells import shown
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing.report.cells import cell_text
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = Path(os.environ.get("PYMOO_ANON_CHROMIUM", "/usr/bin/chromium"))
@@ -87,9 +91,7 @@ def place(page, row):
     return page.evaluate(
         """(row) => {
             const view = window.report.charts.get("front");
-            const data = JSON.parse(document.getElementById("data").textContent);
-            const point = data.fixed.front.find((cells) => cells[0] === row + 1);
-            const [x, y] = data.axes.map((name) => point[Number(name.slice(1))]);
+            const { x, y } = window.report.points().find((point) => point.c0 === row + 1);
             const box = document.querySelector("#figure-front svg").getBoundingClientRect();
             const [left, top] = view.origin();
             const pad = view.padding();
@@ -103,7 +105,7 @@ def is_shown(page, data, row):
     """Every view shows one member: texts, tables and charts."""
     page.wait_for_function("(row) => window.report.charts.get('front').signal('shown') === row", arg=row + 1)
     (member,) = (member for member in data["members"] if member["point"] == row + 1)
-    assert page.locator("[data-label]").inner_text() == data["labels"][row]
+    assert page.locator("[data-label]").inner_text() == data["labels"][str(row + 1)]
     assert ("not the release" in page.locator("[data-fate]").inner_text()) == (row != CHOSEN)
     assert page.locator("[data-verdict]").inner_text() == member["verdict"]
     assert page.locator("input[name=point]:checked").input_value() == str(row + 1)
@@ -111,7 +113,9 @@ def is_shown(page, data, row):
     for name in member["tables"]:
         rows = rows_of(data, name, row)
         kinds = data["kinds"][name]
-        assert found[name] == [[shown(cell, kind) for cell, kind in zip(cells, kinds, strict=True)] for cells in rows]
+        assert found[name] == [
+            [cell_text(cell, kind) for cell, kind in zip(cells, kinds, strict=True)] for cells in rows
+        ]
     for view, sentences in member["words"].items():
         assert told[view] == sentences
     for name in ("risks", "sizes", "ladder", "groups", "lorenz", "after0", "after2"):
@@ -175,6 +179,49 @@ def test_a_click_on_a_point_shows_it_in_all_views(visit, data):
     is_shown(page, data, CHOSEN)
 
 
+@pytest.mark.parametrize(("across", "up", "colour"), [("k", "GLM", "l"), ("l", "k", ""), ("GLM", "l", "k")])
+def test_axes_and_colour_are_chosen(visit, data, across, up, colour):
+    page = visit()
+    names = [axis["name"] for axis in data["axes"]]
+    for side, name in (("across", across), ("up", up), ("colour", colour)):
+        page.select_option(f"[data-axis={side}]", label=name or "none")
+    page.evaluate("window.report.ready")
+    wanted = {row[0]: row for row in data["fixed"]["front"]}
+    columns = [int(data["axes"][names.index(name)]["column"][1:]) for name in (across, up)]
+    for point in page.evaluate("window.report.points()"):
+        assert [point["x"], point["y"]] == [wanted[point["c0"]][column] for column in columns]
+    titles = page.locator(
+        "[data-of=front] .role-axis-title text, [data-of=front] .role-legend-title text"
+    ).all_text_contents()
+    told = [data["axes"][names.index(name)]["place"]["title"] for name in (across, up, colour) if name]
+    assert sorted(told) == sorted(titles)
+    # What was shown stays shown, and the points can still be chosen.
+    spots = [(row[columns[0]], row[columns[1]]) for row in data["fixed"]["front"]]
+    alone = next(i for i, spot in enumerate(spots) if spots.count(spot) == 1 and i != CHOSEN)
+    page.mouse.click(*place(page, alone))
+    is_shown(page, data, alone)
+
+
+def test_a_point_without_details_says_that_the_release_is_shown(browser, tmp_path):
+    own = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
+    points = np.random.default_rng(0).integers(0, own.lengths + 1, (60, own.n_var))
+    file = tmp_path / "r.html"
+    data = payload(report(file, own, points, 7))
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("html.ready")
+    detailed = {member["point"] for member in data["members"]}
+    far = next(point for point in range(1, 61) if point not in detailed)
+    sizes = page.locator("tbody[data-table=sizes]").inner_text()
+    page.evaluate("(point) => window.report.select(point)", next(iter(detailed - {8})))
+    page.evaluate("(point) => window.report.select(point)", far)
+    assert page.locator("[data-fate]").inner_text().endswith("the views below show the release.")
+    assert page.locator("[data-label]").inner_text() == data["labels"][str(far)]
+    assert page.locator("tbody[data-table=sizes]").inner_text() == sizes
+    assert page.locator("tr[data-row]").count() == 60
+    page.close()
+
+
 def test_arrow_keys_walk_through_the_table(visit, data):
     page = visit()
     page.locator("input[name=point]:checked").focus()
@@ -221,7 +268,7 @@ def test_dragging_over_points_keeps_these(visit, data):
 @pytest.mark.parametrize("variant", ["internal", "external"])
 def test_nothing_of_the_data_is_run(visit, variant):
     page = visit(variant)
-    for name in ("ladder", "after0", "groups", "front"):
+    for name in ("ladder", "after0", "groups", "front") if variant == "internal" else ("sizes", "after0", "after1"):
         marks = page.locator(f"[data-of={name}] .role-mark path")
         marks.nth(marks.count() // 2).hover(force=True)
         page.wait_for_timeout(60)
@@ -273,10 +320,10 @@ def test_without_javascript_the_tables_are_there(visit, files):
 
 def test_outsiders_read_the_same_page_without_a_choice(visit):
     page = visit("external")
-    assert page.locator("input, button").count() == 0
-    assert page.locator("[data-of=front] svg").is_visible()
-    page.mouse.click(*place(page, 5))
-    assert page.evaluate("window.report.charts.get('front').signal('shown')") == CHOSEN + 1
+    assert page.locator("input, button, select").count() == 0
+    assert page.locator("[data-of=front]").count() == 0
+    for name in ("risks", "sizes", "after0"):
+        assert page.locator(f"[data-of={name}] svg").is_visible()
 
 
 @pytest.mark.parametrize("variant", ["internal", "external"])

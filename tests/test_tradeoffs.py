@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.publishing.tradeoffs import first_of, next_better, shortfalls, steadiness
+from pymoo_anon.problems.tradeoffs import first_of, next_better, shortfalls, steadiness
 
 
 def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from command import FILES, SMALL, search
 
-from pymoo_anon.cli import output
-from pymoo_anon.cli.output import alone
+from pymoo_anon import _files
+from pymoo_anon._files import alone
 
 fcntl = pytest.importorskip("fcntl", reason="the system knows no such locks")
 
 HOLDS = """
 import sys
 from pathlib import Path
-from pymoo_anon.cli.output import alone
+from pymoo_anon._files import alone
 with alone(Path("front")):
     print("held", flush=True)
     sys.stdin.read()
@@ -54,7 +54,7 @@ def test_the_second_search_is_refused_until_the_first_has_ended():
 
 def test_a_search_holds_its_folder(monkeypatch):
     free = []
-    monkeypatch.setattr("pymoo_anon.cli.run.write_report", lambda *given: free.append(is_free()) or 1 / 0)
+    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *given: free.append(is_free()) or 1 / 0)
     assert isinstance(search(*SMALL).exception, ZeroDivisionError)
     assert free == [False]
 
@@ -79,5 +79,5 @@ def test_where_nothing_can_be_locked_nobody_is_kept_out(monkeypatch):
     with monkeypatch.context() as patched, alone(Path("front")):
         patched.setattr(fcntl, "flock", unsupported)
         assert is_free()
-        patched.setattr(output, "fcntl", None)
+        patched.setattr(_files, "fcntl", None)
         assert is_free()

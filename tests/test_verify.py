@@ -14,7 +14,6 @@ from pymoo_anon.objectives import (
     KAnonymity,
     KLDivergence,
     NonUniformEntropy,
-    Objective,
     RecursiveCLDiversity,
     TCloseness,
 )
@@ -148,24 +147,6 @@ def test_losses_need_what_fits_the_release():
         verify(RELEASED, QUASI, [GeneralLossMetric()], generalization=known, original=original[:8])
     with pytest.raises(ValueError, match="column 'diagnosis' must hold values of the original, got 'flu'"):
         verify(RELEASED, QUASI, [TCloseness("diagnosis")], original=RELEASED.assign(diagnosis="cold"))
-
-
-def test_a_recount_loads_no_compiled_loop():
-    """The measures are found by name; none of their own code runs."""
-
-    class Broken(Objective):
-        name, maximize = "broken", True
-
-        def evaluate(self, classes):
-            raise AssertionError
-
-    for kind in (KAnonymity, DistinctLDiversity, TCloseness):
-        assert "evaluate" in dir(kind)
-    with pytest.MonkeyPatch.context() as patch:
-        for kind in (KAnonymity, DistinctLDiversity, TCloseness):
-            patch.setattr(kind, "evaluate", Broken.evaluate)
-            patch.setattr(kind, "of_classes", Broken.evaluate)
-        assert values(KAnonymity(), L, TCloseness("diagnosis"))[:2] == [2, 1]
 
 
 def test_a_hierarchical_distance_is_the_papers():

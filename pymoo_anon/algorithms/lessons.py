@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
+from pymoo_anon.fronts.dominance import box_of
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
@@ -56,6 +57,8 @@ class LearnedBounds:
         self.sides = np.concatenate([sides, more, [0.0]])
         self.maximize = np.array([*(measure.maximize for measure in measures), False])
         self.terms = _terms(problem, self.bounding)
+        leeway = np.array([family.leeway(problem.table.tuples) for family in self.bounding[: problem.n_obj]])
+        self.leeway = np.where(sides > 0, 0.0, leeway)
         self._keys: set[bytes] = set()
         self._nodes = np.empty((0, problem.n_var), dtype=np.int64)
         self._below = np.empty((0, len(self.ranges), len(self.floors)))
@@ -120,7 +123,7 @@ class LearnedBounds:
         """(n,) Boolean array: the nodes for which members stand, or that surely break a constraint."""
         # What only constraints bound makes no member worse than another.
         members = np.full((len(F), len(self.floors)), -np.inf)
-        members[:, : F.shape[1]] = F
+        members[:, : F.shape[1]] = F - self.leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
         in_boxes = self.sides > 0
         if in_boxes.any():
             members[:, in_boxes] = boxes(members[:, in_boxes], self.sides[in_boxes], self.maximize[in_boxes])
@@ -238,7 +241,6 @@ def _begin(lessons, x, below, own):  # type: ignore[no-untyped-def]
     """What is known of a node before any lesson."""
     for o in range(len(own)):
         own[o] = 0.0
-        # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
         for j in range(len(x)):
             own[o] += lessons.terms[o, j, x[j]]
         for r in range(len(below)):
@@ -282,14 +284,13 @@ def _bound_in_range(lessons, below, own, bound):  # type: ignore[no-untyped-def]
             bound[o] = max(own[o], below[o])
         elif below[o] > 0:
             # A little less, so that the rounding of the sum proves nothing.
-            bound[o] = (own[o] + below[o]) * (1 - 1e-12)
+            bound[o] = own[o] + below[o] - 1e-12 * (abs(own[o]) + below[o])
         else:
             bound[o] = own[o]
         # Exactly on the limit a node satisfies the constraint.
         impossible |= bound[o] > lessons.limits[o]
         if lessons.sides[o] > 0:
-            box = bound[o] / lessons.sides[o]
-            bound[o] = np.ceil(box) if lessons.maximize[o] else np.floor(box)
+            bound[o] = box_of(bound[o], lessons.sides[o], lessons.maximize[o])
     return impossible
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import gcd
 from operator import attrgetter
 from typing import Any
@@ -217,7 +218,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         new = {x.tobytes(): x for x in self.problem.checked(infills.get("X")) if x not in self._bounds}
         if new:
             X = np.array(list(new.values()))
-            self._bounds.learn(X, self.problem.study(X, self._bounds.lesson))
+            self._bounds.learn(X, self.problem.study(X, partial(map, self._bounds.lesson)))
 
     def _neighbors(self) -> NDArray[Any]:
         """Open neighbors of members, near ones first, up to the number that is wanted."""

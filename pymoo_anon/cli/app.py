@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli.commands.hierarchy import hierarchy
-from pymoo_anon.cli.commands.init import init
-from pymoo_anon.cli.commands.pick import pick
-from pymoo_anon.cli.commands.release import release
-from pymoo_anon.cli.commands.report import report
-from pymoo_anon.cli.commands.search import search
-from pymoo_anon.cli.commands.verify import verify
+from pymoo_anon.cli.console import clear_errors, loading
+from pymoo_anon.cli.declaring import check_values, is_project, takes
+from pymoo_anon.cli.names import CHOICE
+from pymoo_anon.cli.requests import (
+    CheckRequest,
+    DraftRequest,
+    InitRequest,
+    ReleaseRequest,
+    ReportRequest,
+    ShowRequest,
+    VerifyRequest,
+    Wish,
+    check_path,
+)
+from pymoo_anon.cli.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+hierarchy = typer.Typer(
+    name="hierarchy", no_args_is_help=True, help="Draft hierarchies from a table, check them, and show them."
+)
 
 
 def _say_version(wanted: bool) -> None:
@@ -25,7 +37,7 @@ def _say_version(wanted: bool) -> None:
 
 
 @app.callback()
-def main(
+def commands(
     version: Annotated[
         bool, typer.Option("--version", help="Say the version and exit.", callback=_say_version, is_eager=True)
     ] = False,
@@ -33,10 +45,128 @@ def main(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
-app.command()(init)
-app.command()(search)
-app.command()(pick)
-app.command()(release)
-app.command()(verify)
-app.command()(report)
+@app.command()
+@takes(InitRequest)
+def init(request: InitRequest) -> None:
+    """Write a project file for a table, with a guess for every column, and a draft of every hierarchy."""
+    with clear_errors():
+        check_values(request)
+    with loading():
+        from pymoo_anon.cli.initializing import initialize
+    initialize(request)
+
+
+@app.command()
+@takes(Settings)
+def search(settings: Settings) -> None:
+    """Search a table for the front between privacy and loss, write it to a folder, and print it."""
+    with clear_errors():
+        if settings.file is not None:
+            from pymoo_anon.cli.project import read_project
+
+            settings = read_project(settings.file).settings(settings)
+        settings.check()
+    with loading():
+        from pymoo_anon.cli.searching import search_and_write
+    search_and_write(settings)
+
+
+def pick(wish: Wish) -> None:
+    """Choose one point of a front, and say what it means."""
+    with clear_errors():
+        wish.check()
+    with loading():
+        from pymoo_anon.cli.picking import pick_and_write
+    pick_and_write(wish)
+
+
+pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."
+app.command()(takes(Wish)(pick))
+
+
+@app.command()
+@takes(ReleaseRequest)
+def release(request: ReleaseRequest) -> None:
+    """Write the table of the chosen point, where a recount of it holds what was promised, its evidence and codebook."""
+    with clear_errors():
+        from pymoo_anon.cli.project import read_project
+
+        check_values(request)
+        project = read_project(request.file)
+    with loading():
+        from pymoo_anon.cli import releasing
+    releasing.release(project, request)
+
+
+@app.command()
+@takes(VerifyRequest)
+def verify(request: VerifyRequest) -> None:
+    """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
+    project = None
+    with clear_errors():
+        request.check()
+        if is_project(request.file):
+            from pymoo_anon.cli.project import read_project
+
+            project = read_project(Path(request.file))
+    with loading():
+        from pymoo_anon.cli import releasing
+    if project is not None:
+        releasing.verify_project(project)
+    elif request.is_evidence:
+        releasing.verify_external(Path(request.file))
+    else:
+        releasing.verify_table(request)
+
+
+@app.command()
+@takes(ReportRequest)
+def report(request: ReportRequest) -> None:
+    """Write one HTML file about the chosen point and its release, which needs no network."""
+    with clear_errors():
+        from pymoo_anon.cli.project import read_project
+
+        check_values(request)
+        project = read_project(request.file)
+    with loading():
+        from pymoo_anon.cli.reporting import run
+    run(project, request)
+
+
+@hierarchy.command()
+@takes(DraftRequest)
+def draft(request: DraftRequest) -> None:
+    """Draft a hierarchy for each column from its values, in ARX's layout, to be read and edited."""
+    with clear_errors():
+        check_values(request)
+        check_path("data", request.data)
+    with loading():
+        from pymoo_anon.cli.hierarchies import write_drafts
+    write_drafts(request)
+
+
+@hierarchy.command()
+@takes(CheckRequest)
+def check(request: CheckRequest) -> None:
+    """Say all that is wrong or doubtful in hierarchies; exit code 1 if one cannot be used."""
+    with clear_errors():
+        check_path("hierarchies", request.path, folder=True)
+        if request.data is not None:
+            check_path("data", request.data)
+    with loading():
+        from pymoo_anon.cli.hierarchies import say_findings
+    say_findings(request.path, request.data)
+
+
+@hierarchy.command()
+@takes(ShowRequest)
+def show(request: ShowRequest) -> None:
+    """Show the levels of a hierarchy: how many groups each has, how large they are, and what they are called."""
+    with clear_errors():
+        check_path("hierarchy", request.path)
+    with loading():
+        from pymoo_anon.cli.hierarchies import show_levels
+    show_levels(request.path)
+
+
 app.add_typer(hierarchy)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.interrupt import INTERRUPTED
-from pymoo_anon.cli.names import ExitCode
+from pymoo_anon.cli.interrupt import INTERRUPTED, ExitCode, modules_are_loaded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,6 +96,21 @@ def said_warnings() -> Iterator[None]:
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         typer.echo(f"Warning: {plain(' '.join(text.split()))}", err=True)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load the modules of a command in a block: warnings are said, and from then on Ctrl-C clears up what was begun."""
+    with said_warnings():
+        yield
+    modules_are_loaded()
+
+
+def check_free(targets: Sequence[Path], force: bool) -> None:
+    """Refuse to replace what is there unasked."""
+    held = [str(target) for target in targets if os.path.lexists(target)]
+    if held and not force:
+        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place")
 
 
 def count(number: int) -> str:

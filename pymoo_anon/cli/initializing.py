@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import tomlkit
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.guesses import Guess, guess
-from pymoo_anon.cli.output import put_in_place, tried
-from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
-from pymoo_anon.cli.profiles import Profile, profiles_of
-from pymoo_anon.cli.project_text import ColumnText, file_names, project_text
-from pymoo_anon.cli.sources import Reading, Source, source_of
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.declaring import parts_of
+from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
+from pymoo_anon.cli.project import ROLES
+from pymoo_anon.cli.requests import InitRequest
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.domain_values import ROOT, is_number, spelled
 from pymoo_anon.table.drafts import draft_hierarchy
+from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
@@ -33,29 +36,11 @@ HIERARCHIES = "hierarchies"
 # Rows that tell whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# A text that nobody writes but where a value is missing. "NA" and "-" may be values.
-_UNKNOWN = "?"
+# Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
+_UNKNOWN = ("?", ROOT)
 
 
-class Request(NamedTuple):
-    """What `init` is asked for.
-
-    Attributes:
-        data: The table, as `source_of` takes it.
-        engine: What reads it.
-        names: Names of the columns of a file without a header, or None.
-        output: The folder to write to.
-        force: Whether files that are there are replaced.
-    """
-
-    data: str
-    engine: str
-    names: list[str] | None
-    output: Path
-    force: bool
-
-
-def initialize(request: Request) -> None:
+def initialize(request: InitRequest) -> None:
     """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
@@ -63,8 +48,8 @@ def initialize(request: Request) -> None:
         stem = file_names([source.table or (source.path.stem if source.path is not None else "")])[0][: -len(".csv")]
         with said_warnings():
             profiles, empty = _profiles(reading)
-            columns, drafts = _columns(profiles)
-        used = [c.profile for c in columns if c.guess.role in ("quasi-identifier", "sensitive", "label", "person")]
+            columns, drafts = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
+        used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
             "engine": reading.engine,
@@ -79,9 +64,9 @@ def initialize(request: Request) -> None:
         _say(console, columns, project)
 
 
-def _reading(request: Request, source: Source) -> Reading:
+def _reading(request: InitRequest, source: Source) -> Reading:
     """How the table is read, as far as its first rows tell."""
-    names = None if request.names is None else tuple(request.names)
+    names = None if request.names is None else tuple(parts_of(request.names))
     if names is not None and not all(names):
         raise ValueError("names must name each column once, got an empty name")
     if names is not None and repeated(names):
@@ -121,49 +106,71 @@ def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
 
     frame = open_frame(reading, choose)
     profiles = profiles_of(frame, names)
-    if not any(_UNKNOWN in profile.values for profile in profiles):
+    unknown = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
+    if not unknown:
         return profiles, []
-    frame = open_frame(reading._replace(empty=(_UNKNOWN,)), lambda found: found)
-    return profiles_of(frame, names), [_UNKNOWN]
+    frame = open_frame(reading._replace(empty=tuple(unknown)), lambda found: found)
+    return profiles_of(frame, names), unknown
 
 
-def _columns(profiles: Sequence[Profile]) -> tuple[list[ColumnText], dict[str, str]]:
+def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By column the role that was asked for, and by what."""
+    asked: dict[str, tuple[str, str]] = {}
+    for text in roles:
+        pattern, sign, role = text.rpartition("=")
+        if not sign or role not in ROLES:
+            raise ValueError(f"role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
+        found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        if not found:
+            raise ValueError(f"role must be of columns of the table, got {text!r}; the columns are {examples(names)}")
+        asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))
+    for single in ("person", "label"):
+        several = [name for name, (role, _) in asked.items() if role == single]
+        if len(several) > 1:
+            raise ValueError(f"role {single} must be of one column, got {examples(several)}")
+    return asked
+
+
+def _columns(
+    profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]
+) -> tuple[list[ColumnText], dict[str, str]]:
     """What is written of every column, and the drafts by their path."""
     columns: list[ColumnText] = []
     drafts: dict[str, str] = {}
+    persons = [name for name, (role, _) in asked.items() if role == "person"]
     for profile, file in zip(profiles, file_names([profile.name for profile in profiles]), strict=True):
-        draft = _draft(profile)
-        persons = any(column.guess.role == "person" for column in columns)
-        guessed = guess(profile, None if draft is None else draft.kind, persons)
-        if guessed.role != "quasi-identifier" or draft is None:
-            columns.append(ColumnText(profile, guessed, None, ""))
-            continue
-        path = f"{HIERARCHIES}/{file}"
-        text = _draft_text(draft)
-        if text is None:
-            other = Guess("other", f"{guessed.reason}, but its values fit into no hierarchy file")
-            columns.append(ColumnText(profile, other, None, ""))
-            continue
-        n_levels = draft.hierarchy.length
-        levels = f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
-        columns.append(ColumnText(profile, guessed, path, levels))
-        drafts[path] = text
+        role, reason = asked.get(profile.name) or guess_of(profile)[:2]
+        if role == "person" and profile.name not in asked:
+            if persons:
+                role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
+            else:
+                persons.append(profile.name)
+        if role == "identifier" and profile.name not in asked:
+            # Whatever names a person is proposed to be left out.
+            role, reason = "drop", f"an identifier: {reason}"
+        text = levels = None
+        if role == "quasi-identifier":
+            text, levels = _drafted(profile)
+            if text is None:
+                role, reason, levels = "other", f"{reason}, but {levels}", ""
+        path = None if text is None else f"{HIERARCHIES}/{file}"
+        columns.append(ColumnText(profile, role, reason, path, levels or ""))
+        if path is not None and text is not None:
+            drafts[path] = text
     return columns, drafts
 
 
-def _draft(profile: Profile) -> Draft | None:
-    """The draft of a hierarchy, or None where there are no values or too many."""
+def _drafted(profile: Profile) -> tuple[str | None, str]:
+    """The file of a drafted hierarchy and what is in it; or None, and why there is none."""
     if not profile.values:
-        return None
-    return draft_hierarchy(profile.values, profile.counts, name=profile.name)
-
-
-def _draft_text(draft: Draft) -> str | None:
-    """The file of a draft, or None where it would not be read as it was written."""
+        return None, f"more than {MOST_VALUES:,} values make no hierarchy"
+    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
+    n_levels = draft.hierarchy.length
     try:
-        return draft.hierarchy.to_csv()
+        return draft.hierarchy.to_csv(), f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
     except ValueError:
-        return None
+        # It would not be read as it was written.
+        return None, "its values fit into no hierarchy file"
 
 
 def _relative(source: Source, folder: Path) -> str:
@@ -178,15 +185,11 @@ def _relative(source: Source, folder: Path) -> str:
     return path if source.table is None else f"duckdb:{path}:{source.table}"
 
 
-def _write(request: Request, source: Source, files: dict[str, str]) -> None:
+def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
     """Write all files or none."""
-    there = [name for name in files if os.path.lexists(request.output / name)]
-    if there and not request.force:
-        raise ValueError(
-            f"{request.output} must not hold what init writes, got {examples(there)}; --force replaces these files"
-        )
     read = [] if source.path is None else [source.path]
-    with tried(request.output, read, None, list(files)) as temporary:
+    with tried(request.output, list(files), read) as temporary:
+        check_free([request.output / name for name in files], request.force)
         for name, text in files.items():
             target = temporary / name
             target.parent.mkdir(exist_ok=True)
@@ -200,14 +203,134 @@ def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None
     for heading in ("column", "role", "reason", "hierarchy"):
         table.add_column(Text(heading), overflow="fold")
     for column in columns:
-        style = "bold red" if column.guess.role == "other" else ""
-        cells = (column.profile.name, column.guess.role, column.guess.reason, column.levels)
+        style = "bold red" if column.role == "other" else ""
+        cells = (column.profile.name, column.role, column.reason, column.levels)
         table.add_row(*(Text(plain(cell), style=style) for cell in cells))
     console.print(table, soft_wrap=False)
     n_drafts = sum(column.hierarchy is not None for column in columns)
     folder = project.parent / HIERARCHIES
     console.print(plain(f"Written: {project}" + (f", {n_drafts} drafts in {folder}" if n_drafts else "")))
-    others = [column.profile.name for column in columns if column.guess.role == "other"]
-    first = f' Nothing tells what {examples(others)} is: write a role in place of "other".' if others else ""
+    others = [column.profile.name for column in columns if column.role == "other"]
+    first = (
+        f' Nothing tells what {examples(others)} is: write a role in place of "other", or --role PATTERN=ROLE.'
+        if others
+        else ""
+    )
     console.print(plain(f"Read the roles and the hierarchies.{first} Then type:"))
     console.print(plain(f"  pymoo-anon search {project}"))
+
+
+# Names that Windows keeps for devices.
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_LONGEST_STEM = 60
+
+_ROLES = """\
+# What a column can be:
+#   quasi-identifier  others may know it of a person: it is generalized, along its hierarchy
+#   sensitive         nobody should learn it of a person: l-diversity and its like protect it
+#   label             a class that a model is to predict from the release
+#   person            tells whose row it is, where a person has several rows; it is not released
+#   identifier, drop  names a person, or is of no use: it is not released
+#   keep              it is released as it stands, and nothing protects it: who knows it of a person may find the row;
+#                     where it singles persons out, reason = "because ..." says why all the same
+#   other             not decided: nothing runs until you write one of the above\
+"""
+
+# What to write in place of "other".
+_TODO = """\
+# Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
+# its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
+"""
+
+
+class ColumnText(NamedTuple):
+    """What is written of a column.
+
+    Attributes:
+        profile: What it holds.
+        role: What it is taken for.
+        reason: Why, in one line.
+        hierarchy: The path of its draft in the project's folder, or None.
+        levels: What the draft is, such as "numbers, 4 levels".
+    """
+
+    profile: Profile
+    role: str
+    reason: str
+    hierarchy: str | None
+    levels: str
+
+
+def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
+    """The text of a project file. Of the table it holds the names of its columns, and how many values they have."""
+    lines = [
+        f"# What becomes of {plain(data['file'])}: {n_rows:,} rows, {len(columns)} columns.",
+        "# The roles are guesses from names, types and counts: read them all, and edit what is wrong.",
+        "",
+        "[data]",
+        f"file = {_value(data['file'])}",
+        f"engine = {_value(data.get('engine', 'auto'))}  # {', '.join(ENGINES)}",
+        f"missing = {_value(data.get('missing', 'raise'))}  # rows without a value: raise (refuse them), drop (leave "
+        "them out) or keep (a value of its own)",
+        f"empty = {_value(data.get('empty', []))}  # texts that mean: no value, as an empty field always does",
+    ]
+    if "names" in data:
+        lines.append(f"names = {_value(data['names'])}  # the file has no row with names")
+    if data.get("strip"):
+        lines.append("strip = true  # blanks around a field are no part of it")
+    lines += ["", _ROLES, ""]
+    for column in columns:
+        lines += _column_lines(column)
+    lines += [
+        "[search]",
+        '# objectives = ["k", "l", "GLM"]  # what to trade off; by itself k, l of every sensitive column, and GLM',
+        '# require = ["k>=5"]  # what every point of the front must keep',
+        "suppression = 0.01  # at most this share of the rows is suppressed, those in the smallest classes",
+        "seed = 1",
+        f"output = {_value(f'{stem}-front')}",
+        "",
+        "[release]",
+        f"file = {_value(f'{stem}-release.csv')}",
+        'suppressed = "mark"  # suppressed rows: mark (*) or drop',
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _column_lines(column: ColumnText) -> list[str]:
+    lines = [f"# {plain(column.profile.name)}: {column.profile}"]
+    lines += [_TODO] if column.role == "other" else []
+    lines.append(f"[columns.{_value(column.profile.name)}]")
+    lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
+    if column.hierarchy is not None:
+        lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
+    return [*lines, ""]
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """A name of a file for each name of a column, in ASCII, that any system can hold; no two differ in case alone.
+
+    >>> file_names(["age", "Age", "a/b", "Größe", "../x", ""])
+    ['age.csv', 'Age-2.csv', 'a_b.csv', 'Grosse.csv', 'x.csv', 'column.csv']
+    """
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        bare = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", bare).strip("_-")[:_LONGEST_STEM] or "column"
+        if _DEVICES.match(stem):
+            stem = f"{stem}_"
+        unique, number = stem, 1
+        while unique.lower() in taken:
+            number += 1
+            unique = f"{stem}-{number}"
+        taken.add(unique.lower())
+        found.append(f"{unique}.csv")
+    return found
+
+
+def _value(value: Any) -> str:
+    """A value as TOML writes it in one line."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(tomlkit.item(value).as_string())

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.names import SUPPRESSIONS
-from pymoo_anon.cli.settings import chosen, number
+from pymoo_anon.cli.declaring import bound_parts, choice_of, numeral, parts_of
 from pymoo_anon.objectives import Constraint, Objective
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table import suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 
 def problem_of(
@@ -26,16 +22,6 @@ def problem_of(
     goals = [objective("objectives", name, table) for name in names]
     constraints = [constraint(text, table) for text in require]
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
-
-
-def parts_of(text: str) -> list[str]:
-    """Names with commas between them, in quotes where one holds a comma; at least one.
-
-    >>> parts_of('k, "l:a,b",GLM')
-    ['k', 'l:a,b', 'GLM']
-    """
-    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    return [part.strip() for row in rows for part in row] or [""]
 
 
 class Roles(Protocol):
@@ -57,7 +43,7 @@ class Roles(Protocol):
 def objective(option: str, name: str, table: Roles) -> Objective:
     """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave."""
     short, _, column = name.partition(":")
-    kind: Any = chosen(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
+    kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
     role = kind.role
     if role is None:
         if column:
@@ -79,17 +65,14 @@ def objective(option: str, name: str, table: Roles) -> Objective:
 
 def constraint(text: str, table: Roles) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3"."""
-    # The last sign is the bound's: the name of a column may hold one, too.
-    sign = max((">=", "<="), key=text.rfind)
-    name, found, bound = text.rpartition(sign)
-    if not found:
-        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {text!r}")
-    return Constraint(objective("require", name.strip(), table), number("require", bound.strip()), sign == ">=")
+    name, sign, limit = bound_parts(text)
+    return Constraint(objective("require", name, table), numeral("require", limit), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:
     """The rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
-    name = chosen("suppression", kind.strip(), SUPPRESSIONS) if colon else "AtMost"
-    made: Suppression = getattr(suppression, name)(number("suppression", bound.strip()))
+    rules: dict[str, Any] = {"below": Below, "violating": Violating}
+    rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
+    made: Suppression = rule(numeral("suppression", bound.strip()))
     return made

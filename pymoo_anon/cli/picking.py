@@ -11,24 +11,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._messages import plain
-from pymoo_anon.cli.choice_file import write_choice
+from pymoo_anon._messages import number, plain, share
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import Results, read_results
-from pymoo_anon.cli.wishes import Wish
+from pymoo_anon.cli.requests import Wish
+from pymoo_anon.cli.results import read_front, write_choice
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.publishing.choosing import Choice, choose
-from pymoo_anon.publishing.evidence import neighbours
-from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.tradeoffs import Step, with_share
+from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
-from pymoo_anon.publishing.tradeoffs import Step
-from pymoo_anon.publishing.wording import number, share
 from pymoo_anon.table.microdata import Microdata
 
 
-def run(wish: Wish) -> None:
+def pick_and_write(wish: Wish) -> None:
     """Choose, write, and then say what the choice means; or say what evidence holds."""
     with clear_errors(), standard_output() as console:
         if wish.evidence is not None:
@@ -37,22 +34,30 @@ def run(wish: Wish) -> None:
         assert wish.file is not None
         project = read_project(wish.file)
         with said_warnings():
-            results = read_results(project)
-            choice = chosen(results, wish)
-            explanation = explain(results.problem, results.X, choice)
-        path = write_choice(project, results, choice)
-        _say(console, f"Row {choice.row + 1} of {len(results.X)}: {choice.reason}.")
-        console.print(_points(choice.row, choice.values, explanation.steps), soft_wrap=False)
+            front, _ = read_front(project)
+            choice = wished(front, wish, project.suppressed)
+            explanation = explain(front.problem, front, choice)
+        path = write_choice(project, front, choice)
+        _say(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
+        console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
+        for requirement in front.requirements(front.place_of(choice), choice.requirements):
+            _say(console, f"Required: {requirement}.")
         for line in str(explanation).splitlines():
             _say(console, line)
         _say(console, f"Written: {path}")
 
 
-def chosen(results: Results, wish: Wish) -> Choice:
-    """The point that is wished for."""
-    problem, table, n = results.problem, results.problem.table, len(results.X)
+def wished(front: Front, wish: Wish, suppressed: str) -> Choice:
+    """The point that is wished for, of those that make a release."""
+    table, n = front.table, len(front)
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
+    refusals = [front.refusal(place, suppressed) for place in range(n)]
+    if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
+        raise ValueError(f"row must be a point that makes a release, got {wish.row}: {why}")
+    offered = front.only([place for place, why in enumerate(refusals) if why is None])
+    if n and not len(offered):
+        raise ValueError(f"none of the front's {n} points makes a release; of the first one, {refusals[0]}")
     best = None
     for option, higher in (("least", False), ("most", True)):
         name = getattr(wish, option)
@@ -60,9 +65,7 @@ def chosen(results: Results, wish: Wish) -> Choice:
     weights = None
     if wish.weights is not None:
         weights = {objective("weights", name, table): weight for name, weight in wish.weighted().items()}
-    return choose(
-        problem,
-        results.X,
+    return offered.choose(
         require=[constraint(text, table) for text in wish.require],
         risk=wish.risk,
         best=best,
@@ -90,7 +93,7 @@ def _show(console: Console, path: Path) -> None:
     values, steps = neighbours(content)
     place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
     _say(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
-    console.print(_points(place, values, steps), soft_wrap=False)
+    console.print(_points(place, values, steps, {}), soft_wrap=False)
     _say(console, "Levels:")
     columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
     for column, known in columns:
@@ -112,7 +115,9 @@ def _proof(search: Mapping[str, Any]) -> str:
     return f"The front is not proven to be complete{gap}."
 
 
-def _points(row: int, values: Mapping[str, float], steps: Sequence[Step]) -> Table:
+def _points(
+    row: int, values: Mapping[str, float], steps: Sequence[Step], losses: Mapping[str, tuple[float, float]]
+) -> Table:
     """The choice and the next better points, side by side."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for heading in ("", "row", *values):
@@ -123,7 +128,8 @@ def _points(row: int, values: Mapping[str, float], steps: Sequence[Step]) -> Tab
         lines[step.row] = f"{lines[step.row]}, {name}" if step.row in lines else f"better in {name}"
     known = {step.row: step.values for step in steps} | {row: values}
     for place, words in lines.items():
-        cells = [number(known[place][name]) if name in known[place] else "" for name in values]
+        own = known[place]
+        cells = [with_share(number(own[name]), own[name], losses.get(name)) if name in own else "" for name in values]
         table.add_row(Text(words), f"{place + 1:,}", *cells, style="bold" if place == row else None)
     return table
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,27 +12,59 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.project_keys import DATA, RELEASE, ROLES, SEARCH, Key
-from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
+from pymoo_anon.cli.declaring import (
+    PROJECT,
+    Key,
+    bound_parts,
+    check_meant,
+    file_keys,
+    idle_with,
+    numeral,
+    parts_of,
+    read_names,
+    read_path,
+    read_text,
+    read_texts,
+    read_truth,
+    reader_of,
+)
+from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
+from pymoo_anon.cli.requests import ReleaseRequest
+from pymoo_anon.cli.settings import Settings
 
 if TYPE_CHECKING:
     from pymoo_anon.table.microdata import Microdata
 
+#: What a column can be.
+ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep", "drop", "other")
+
 _TABLES = ("data", "columns", "search", "release")
-_COLUMN_KEYS = ("role", "hierarchy")
+_DATA = {
+    "file": Key("file", read_text),
+    "engine": Key("engine", reader_of(Settings, "engine")),
+    "missing": Key("missing", reader_of(Settings, "missing")),
+    "empty": Key("empty", read_texts),
+    "names": Key("names", read_names),
+    "strip": Key("strip", read_truth),
+}
+_RELEASE = {"file": Key("file", read_path), **file_keys(ReleaseRequest)}
+_COLUMN_KEYS = ("role", "hierarchy", "reason")
 
 
-class Column(NamedTuple):
+class ColumnDecision(NamedTuple):
     """What a project file says of a column.
 
     Attributes:
         role: One of `ROLES`.
         hierarchy: The file with the hierarchy of a quasi-identifier, else None.
+        reason: Why a column is kept, or None where nobody said it.
     """
 
     role: str
     hierarchy: Path | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +93,7 @@ class Project:
     empty: tuple[str, ...]
     names: tuple[str, ...] | None
     strip: bool
-    columns: Mapping[str, Column]
+    columns: Mapping[str, ColumnDecision]
     search: Mapping[str, Any]
     output: Path
     release: Path
@@ -86,6 +119,11 @@ class Project:
         """Name of the column that tells whose row it is."""
         return next(iter(self.with_role("person")), None)
 
+    @property
+    def kept(self) -> dict[str, str | None]:
+        """The columns that are released as they are, and why."""
+        return {name: self.columns[name].reason for name in self.with_role("keep")}
+
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
         return [name for name, column in self.columns.items() if column.role in roles]
@@ -102,13 +140,35 @@ class Project:
         """The table as a frame of the engine, with all of its columns; of a CSV file all is text."""
         from pymoo_anon.cli.tables import open_table
 
-        return open_table(self.inputs)
+        return open_table(self.inputs, list(self.columns))
 
     def table(self) -> Microdata:
         """The table with its hierarchies, ready to be searched."""
         from pymoo_anon.cli.tables import table_of
 
         return table_of(self.inputs)
+
+    def settings(self, asked: Settings) -> Settings:
+        """The settings of a search: what was given on the command line wins over the file."""
+        check_meant(asked, PROJECT, f"{self.path}, which says what the table is")
+        taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in asked.given}
+        if "algorithm" in asked.given:
+            # The file speaks to another algorithm.
+            idle = idle_with(Settings, asked.algorithm)
+            taken = {name: value for name, value in taken.items() if name not in idle}
+        if "output" not in asked.given:
+            taken["output"] = self.output
+        return replace(
+            asked,
+            data=str(self.data),
+            engine=self.engine,
+            sensitive=self.sensitive,
+            label=self.label,
+            missing=self.missing,
+            given=frozenset(asked.given) | set(taken),
+            project=self,
+            **taken,
+        )
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """What has to be the same for a front to belong to the project: its inputs, and how they are read."""
@@ -123,13 +183,53 @@ class Project:
                 "strip": self.strip,
                 "roles": {name: self.columns[name].role for name in roles},
             },
+            "search": self._meaning(self.search),
+        }
+
+    def changed(self, record: Mapping[str, Any]) -> list[str]:
+        """What is not as it was when a search wrote a record: files, how they are read, and what the search is of."""
+        now, then = self.identity(self.inputs.checksums()), record["project"]
+        found = [str(self.data)] if now["data"] != then.get("data") else []
+        for name, file in self.quasi_identifiers.items():
+            if now["hierarchies"][name] != then["hierarchies"].get(name):
+                found.append(str(file))
+        if now["reading"] != then.get("reading"):
+            found.append(f"how {self.path} reads it")
+        searched = self._meaning(record["options"])
+        # What was asked for on the command line may stand in the file by now, or not: it was asked for knowingly.
+        if now["search"] not in (searched, then.get("search")):
+            names = [name for name, value in now["search"].items() if value != searched[name]]
+            found.append(f"{' and '.join(names)} in [search] of {self.path}")
+        return found
+
+    def _meaning(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What options of a search say of its points, however it is spelled."""
+        usual = ["k", *(f"l:{column}" for column in self.sensitive), "GLM"]
+        objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
+        bounds = {bound_parts(one) for one in options.get("require", ())}
+        kind, _, limit = rule.rpartition(":")
+        return {
+            "objectives": sorted(usual if objectives is None else parts_of(objectives)),
+            "require": sorted(([name, sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
+            "suppression": [kind.strip(), _spelled(limit)],
         }
 
 
-def read_project(path: Path) -> Project:
-    """Read a project file. Relative paths in it start at its folder."""
+def _spelled(value: str) -> Any:
+    """The number that a text spells, or the text."""
     try:
-        content = tomlkit.parse(path.read_bytes().decode("utf-8-sig")).unwrap()
+        return numeral("", value.strip())
+    except ValueError:
+        return value.strip()
+
+
+def read_project(path: Path, decided: bool = True) -> Project:
+    """Read a project file. Relative paths in it start at its folder. It may be asked to be `decided` on all columns."""
+    if not path.exists():
+        raise ValueError(f"{path} must be a project file, got none of this name; pymoo-anon init writes one")
+    data_of_file = content_of(path)
+    try:
+        content = tomlkit.parse(data_of_file.decode("utf-8-sig")).unwrap()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
@@ -140,9 +240,9 @@ def read_project(path: Path) -> Project:
         given[name] = content.get(name, {})
         if not isinstance(given[name], Mapping):
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
-    data = _values(path, "data", given["data"], DATA)
-    search = _values(path, "search", given["search"], SEARCH)
-    release = _values(path, "release", given["release"], RELEASE)
+    data = _values(path, "data", given["data"], _DATA)
+    search = _values(path, "search", given["search"], file_keys(Settings))
+    release = _values(path, "release", given["release"], _RELEASE)
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
     folder = path.parent
@@ -151,7 +251,8 @@ def read_project(path: Path) -> Project:
     except ValueError as error:
         raise ValueError(f"{path}: [data] file: {error}") from None
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
-    _check_roles(path, columns)
+    if decided:
+        _check_roles(path, columns)
     return Project(
         path,
         source,
@@ -188,7 +289,7 @@ def _value(path: Path, where: str, key: Key, given: Any) -> Any:
         raise ValueError(f"{path}: {where} must be {error}, got {given!r:.80}") from None
 
 
-def _column(path: Path, name: str, given: Any) -> Column:
+def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     """What the file says of a column."""
     where = f'[columns."{name}"]'
     if not isinstance(given, Mapping):
@@ -201,17 +302,25 @@ def _column(path: Path, name: str, given: Any) -> Column:
     if role not in ROLES:
         got = "none" if role is None else repr(role)
         raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
+    if "reason" in given and role != "keep":
+        raise ValueError(f'{path}: {where} reason says why a column has the role "keep", got the role {role!r}')
     if role != "quasi-identifier":
-        return Column(role, None)
-    if not hierarchy or "\0" in hierarchy:
-        raise ValueError(f"{path}: {where} is a quasi-identifier and must have a hierarchy, the name of a CSV file")
-    return Column(role, path.parent / hierarchy)
+        return ColumnDecision(role, None, given.get("reason"))
+    if "\0" in (hierarchy or ""):
+        raise ValueError(f"{path}: {where} hierarchy must be the name of a CSV file, got {hierarchy!r:.80}")
+    return ColumnDecision(role, path.parent / hierarchy if hierarchy else None)
 
 
-def _check_roles(path: Path, columns: Mapping[str, Column]) -> None:
+def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
     """Refuse columns that nobody decided on, a role of one column that several have, and a table to search in vain."""
     by_role: dict[str, list[str]] = {}
     for name, column in columns.items():
+        if column.role == "quasi-identifier" and column.hierarchy is None:
+            draft = shlex.join(["pymoo-anon", "hierarchy", "draft", str(path), "--column", name])
+            raise ValueError(
+                f'{path}: [columns."{name}"] is a quasi-identifier and must have a hierarchy, the name of a CSV file; '
+                f"{draft} drafts one"
+            )
         by_role.setdefault(column.role, []).append(name)
     if "other" in by_role:
         raise ValueError(

@@ -1,35 +1,50 @@
-"""A release from the project file to the last line: recoded, written, counted again as it is written, put in place."""
+"""Releases from the project file to the last line: written with their evidence, counted again, and verified later."""
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
+import pandas as pd
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
-from pymoo_anon._messages import plain
-from pymoo_anon.cli.choice_file import read_choice
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.engines import engine_of, open_frame
-from pymoo_anon.cli.names import FILES, ExitCode
-from pymoo_anon.cli.output import check_free, put_in_place, tried
+from pymoo_anon._files import put_in_place, replaced, tried
+from pymoo_anon._messages import number, plain
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.engines import (
+    as_text,
+    check_writer,
+    engine_of,
+    kind_of,
+    line_end_of,
+    open_frame,
+    rewritten,
+    write_table,
+)
+from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
+from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.results import Results, read_results
-from pymoo_anon.cli.sources import Reading, Source, checksum
-from pymoo_anon.cli.tabular import claims_table
-from pymoo_anon.cli.writing import as_text, kind_of, write_table
-from pymoo_anon.publishing.choosing import Choice, choose
-from pymoo_anon.publishing.evidence import evidence
-from pymoo_anon.publishing.evidence_format import write_evidence
-from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
+from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
+from pymoo_anon.cli.results import read_choice, read_front
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.evidence import evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode, said_of, uniqueness_of
+from pymoo_anon.publishing.verify import object_frame, verify
 
 
 def evidence_of(release: Path) -> Path:
@@ -37,42 +52,69 @@ def evidence_of(release: Path) -> Path:
     return release.with_name(f"{release.name}.evidence.json")
 
 
-def run(project: Project, row: int | None, suppressed: str | None, output: Path | None, force: bool) -> None:
-    """Write a release and its evidence, both or neither."""
+def external_of(release: Path) -> Path:
+    """The file with the evidence for outsiders, beside the release."""
+    return release.with_name(f"{release.name}.external.json")
+
+
+def codebook_of(release: Path) -> Path:
+    """The file that says what the labels of a release stand for, beside it."""
+    return release.with_name(f"{release.name}.codebook.csv")
+
+
+def release(project: Project, request: ReleaseRequest) -> None:
+    """Write a release, its evidence and its codebook, all or none."""
     with clear_errors(), standard_output() as console:
-        target = project.release if output is None else output
-        kind_of(target)
-        names = [target.name, evidence_of(target).name]
-        check_free([target, evidence_of(target)], force)
+        target = project.release if request.output is None else request.output
+        _check_target(project, request, target)
+        paths = [target, evidence_of(target), codebook_of(target)]
+        paths += [external_of(target)] if request.external_evidence else []
+        check_free(paths, request.force)
         with said_warnings():
-            results = read_results(project)
-            choice = _choice(project, results, row)
+            front, record = read_front(project)
+            choice = _choice(project, front, request.row)
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
-            with tried(target.parent, read, names=names) as temporary:
-                written = temporary / target.name
+            with tried(target.parent, [path.name for path in paths], read) as temporary:
                 with said_warnings(), busy() as say:
-                    made = _written(project, results, choice, suppressed or project.suppressed, written, say)
-                sums = _checksums(project, results, target.name, checksum(written))
-                search = _search(results, [*_commands(project.path, choice, suppressed, output)])
-                now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+                    made = _written(project, request, front, choice, temporary / target.name, say)
+                sha256 = checksum(temporary / target.name)
+                done = _entry(project, choice, made, target, sha256)
+                earlier = [one for one in _releases(project) if _differs(one, done)]
                 content = evidence(
-                    results.problem,
-                    results.X,
+                    front.problem,
+                    front,
                     choice,
-                    claims=made.claims,
-                    suppressed=made.suppressed,
-                    checksums=sums,
-                    search=search,
-                    made=now,
+                    made,
+                    checksums=_checksums(project, record, target.name, sha256),
+                    search=_search(record, _commands(project.path, choice, request)),
+                    earlier=[{key: one[key] for key in ("file", "sha256", "x", "suppressed")} for one in earlier],
+                    made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 )
-                write_evidence(temporary / names[1], content)
-                paths = put_in_place(temporary, target.parent, names)
+                write_evidence(temporary / evidence_of(target).name, content)
+                write_table(
+                    codebook(front.problem, choice.x, suppressed=made.suppressed), temporary / codebook_of(target).name
+                )
+                if request.external_evidence:
+                    outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
+                    write_evidence(temporary / external_of(target).name, outside)
+                put_in_place(temporary, target.parent, [path.name for path in paths])
         except RecountError as error:
-            typer.echo(f"Error: {plain(str(error))}", err=True)
-            raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
-        _say(console, made, results.problem.table.n_rows)
+            _end(str(error))
+        _remember(project, done)
+        _say(console, made, front.table.n_rows)
         console.print(plain("Written: " + ", ".join(map(str, paths))))
+        for one in earlier:
+            typer.echo(f"Warning: {plain(_warning(one))}", err=True)
+
+
+def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
+    """Refuse a file that cannot be written, before any work."""
+    assert project.inputs.reading is not None
+    kind = kind_of(target)
+    check_writer(kind, engine_of(project.inputs.reading))
+    if request.like_input and (kind != "csv" or project.data.kind != "csv"):
+        raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
 
 
 @contextmanager
@@ -100,41 +142,52 @@ def prepared(project: Project, kind: str) -> Any:
     return frame
 
 
-def recoded(project: Project, results: Results, row: int, suppressed: str, kind: str) -> Recoded:
-    """The table of a project, recoded by a row of its front."""
+def _recoded(project: Project, front: Front, choice: Choice, suppressed: str, kind: str, **asked: bool) -> Recoded:
+    """The table of a project, recoded by a point of its front."""
     return recode(
         prepared(project, kind),
-        results.problem,
-        results.X[row],
+        front.problem,
+        choice,
         drop=project.with_role("drop", "identifier"),
-        keep=project.with_role("keep"),
+        keep=project.kept,
         suppressed=suppressed,
+        **asked,
     )
 
 
 def _written(
-    project: Project, results: Results, choice: Choice, suppressed: str, path: Path, say: Callable[[str], None]
+    project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, say: Callable[[str], None]
 ) -> Release:
     """The release as it is counted in the file that it was written to."""
     say("Recoding and writing")
-    made = recoded(project, results, choice.row, suppressed, kind_of(path))
+    made = _recoded(
+        project,
+        front,
+        choice,
+        request.suppressed or project.suppressed,
+        kind_of(path),
+        k_of_one=request.k_of_one,
+        below_requirements=request.below_requirements,
+    )
     write_table(made.frame, path)
+    if request.like_input:
+        assert project.data.path is not None
+        rewritten(path, *line_end_of(project.data.path))
     say("Counting again")
     return made.counted_again(read_back(project, path))
 
 
-def _choice(project: Project, results: Results, row: int | None) -> Choice:
-    if row is not None and row > len(results.X):
-        raise ValueError(f"row must be from 1 to {len(results.X)}, a row of the front, got {row}")
-    if row is not None:
-        return choose(results.problem, results.X, row=row - 1)
-    place, reason = read_choice(project, results)
-    return replace(choose(results.problem, results.X, row=place), reason=reason)
+def _choice(project: Project, front: Front, row: int | None) -> Choice:
+    if row is not None and row > len(front):
+        raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
+    return read_choice(project, front) if row is None else front.choose(row=row - 1)
 
 
-def _checksums(project: Project, results: Results, name: str, output: str) -> Mapping[str, Mapping[str, str | None]]:
+def _checksums(
+    project: Project, record: Mapping[str, Any], name: str, output: str
+) -> Mapping[str, Mapping[str, str | None]]:
     """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
-    known = results.record["project"]
+    known = record["project"]
     return {
         "input": {Path(str(project.data)).name: known["data"]},
         "hierarchies": dict(known["hierarchies"]),
@@ -142,8 +195,7 @@ def _checksums(project: Project, results: Results, name: str, output: str) -> Ma
     }
 
 
-def _search(results: Results, commands: list[str]) -> dict[str, Any]:
-    record = results.record
+def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
     return {
         "algorithm": record["algorithm"]["name"],
         "seed": record["options"]["seed"],
@@ -154,15 +206,240 @@ def _search(results: Results, commands: list[str]) -> dict[str, Any]:
     }
 
 
-def _commands(file: Path, choice: Choice, suppressed: str | None, output: Path | None) -> list[str]:
+def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
     """What is typed to make the same release again."""
     again = ["pymoo-anon", "release", str(file), "--row", str(choice.row + 1)]
-    again += [] if suppressed is None else ["--suppressed", suppressed]
-    again += [] if output is None else ["--output", str(output)]
+    for name in ("suppressed", "output"):
+        value = getattr(request, name)
+        again += [] if value is None else [f"--{name}", str(value)]
+    for name in ("like_input", "k_of_one", "below_requirements", "external_evidence"):
+        again += [f"--{name.replace('_', '-')}"] if getattr(request, name) else []
     return [shlex.join(["pymoo-anon", "search", str(file)]), shlex.join(again)]
 
 
 def _say(console: Console, made: Release, n_rows: int) -> None:
-    console.print(claims_table(made.claims), soft_wrap=False)
+    console.print(_table(made.claims), soft_wrap=False)
+    console.print(_table(made.columns), soft_wrap=False)
     done = {"mark": "marked with *", "drop": "left out"}[made.suppressed]
-    console.print(f"Counted again in the written file: all holds. {made.n_suppressed:,} of {n_rows:,} rows are {done}.")
+    rows = f"{made.n_suppressed:,} of {n_rows:,} rows are {done}."
+    console.print(plain(f"Counted again in the written file. {made.verdict} {rows}"), soft_wrap=False)
+
+
+def _end(message: str) -> None:
+    """Say what does not hold, and end."""
+    typer.echo(f"Error: {plain(message)}", err=True)
+    raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
+
+
+# --- what was released before ---------------------------------------------------------------------------------------
+
+
+def _releases(project: Project) -> list[dict[str, Any]]:
+    """What was released of a project, the last one last."""
+    path = project.output / RELEASES
+    if not path.is_file():
+        return []
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return [{key: one[key] for key in ("file", "sha256", "x", "suppressed", "columns")} for one in known]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} must be what pymoo-anon release wrote, got {error!r:.80}; remove it") from None
+
+
+def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256: str) -> dict[str, Any]:
+    """What is remembered of a release; its path starts at the folder of the project."""
+    try:
+        file = os.path.relpath(target, project.path.parent)
+    except ValueError:
+        # Another drive has no path from here.
+        file = str(target.resolve())
+    columns = made.columns.column.map(str).tolist()
+    x = [int(one) for one in choice.x]
+    return {"file": Path(file).as_posix(), "sha256": sha256, "x": x, "suppressed": made.suppressed, "columns": columns}
+
+
+def _differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two releases tell more together than one of them."""
+    return any(one[key] != other[key] for key in ("x", "suppressed", "columns"))
+
+
+def _warning(one: Mapping[str, Any]) -> str:
+    return (
+        f"{one['file']} is another release of this table. Who holds both can compare them, and finds people whom "
+        "neither gives away alone: give out one of them"
+    )
+
+
+def _remember(project: Project, done: Mapping[str, Any]) -> None:
+    """Write down a release beside the front."""
+    known = [*(one for one in _releases(project) if one != done), done]
+    with replaced(project.output / RELEASES) as path:
+        path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+def released_last(project: Project) -> Path:
+    """The file that was released last, where it is there; else the one that the project names."""
+    paths = [project.path.parent / one["file"] for one in reversed(_releases(project))]
+    return next((path for path in paths if path.is_file()), project.release)
+
+
+# --- verify ---------------------------------------------------------------------------------------------------------
+
+
+class _Roles(NamedTuple):
+    sensitive: tuple[str, ...]
+    label: str | None = None
+    person: str | None = None
+
+
+def verify_project(project: Project) -> None:
+    """Count the release of a project again, and hold it against what its evidence promises."""
+    with clear_errors(), standard_output() as console:
+        path = released_last(project)
+        known = evidence_of(path)
+        for one in (path, known):
+            if not one.is_file():
+                raise ValueError(
+                    f"there is no release of {project.path}: {one} is missing; pymoo-anon release writes it"
+                )
+        content = read_evidence(known)
+        if checksum(path) != content["checksums"]["output"].get(path.name):
+            _end(f"{path} is not the file that was released: its checksum is another one")
+        with said_warnings():
+            front, _ = read_front(project)
+            again = _recoded_again(project, front, content, known, kind_of(path))
+            written = read_back(project, path)
+            try:
+                claims = again.claims(written)
+            except RecountError as error:
+                _end(str(error))
+            unique = uniqueness_of(written, again.columns)
+        console.print(_table(claims), soft_wrap=False)
+        agree = _agree(claims, content) and unique.to_dict("records") == content["uniqueness"]
+        if not agree:
+            console.print(plain(f"{known} promises something else than the search of {project.path} found."))
+        _finish(console, claims, agree, said_of(again.columns, unique))
+
+
+def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], known: Path, kind: str) -> Recoded:
+    """The table of a project, recoded as its evidence says."""
+    x = content["front"][content["chosen"]["place"]]["x"]
+    rows = [row for row, own in enumerate(front.X.tolist()) if own == x]
+    if not rows:
+        raise ValueError(f"{known} must be of a point of the front in {project.output}, got {x}; search again")
+    choice = front.choose(row=rows[0])
+    if content["chosen"]["requirements"]:
+        # What the choice asked for was promised, too.
+        choice = replace(choice, requirements=read_choice(project, front).requirements)
+    asked = bool(content["exceptions"])
+    return _recoded(
+        project, front, choice, content["suppressed"]["how"], kind, k_of_one=asked, below_requirements=asked
+    )
+
+
+def verify_external(path: Path) -> None:
+    """Count the table again that evidence for outsiders speaks of; it lies beside it."""
+    with clear_errors(), standard_output() as console:
+        content = read_evidence(path, external=True)
+        table = path.with_name(content["file"]["name"])
+        if not table.is_file():
+            raise ValueError(f"{path} speaks of {table}, which is missing")
+        sha256 = checksum(table)
+        if sha256 != content["file"]["sha256"]:
+            _end(f"{table} is not the file that was released: its checksum is another one")
+        frame = _opened(str(table), "auto")
+        names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
+        if len(names) != len(told):
+            _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
+        rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
+        columns = object_frame(("column", "role", "reason"), rows)
+        found = external_evidence(frame, columns, name=table.name, sha256=sha256)
+        known = {one["measure"]: one["value"] for one in content["measures"]}
+        values = {one["measure"]: one["value"] for one in found["measures"]}
+        claims = object_frame(
+            ("measure", "promised", "recounted", "holds"),
+            [(name, known.get(name), value, _same(known.get(name), value)) for name, value in values.items()],
+        )
+        console.print(_table(claims), soft_wrap=False)
+        others = ("columns", "uniqueness", "file")
+        agree = known.keys() == values.keys() and all(found[part] == content[part] for part in others)
+        _finish(console, claims, agree, said_of(columns, uniqueness_of(frame, columns)))
+
+
+def verify_table(request: VerifyRequest) -> None:
+    """Count any table again, and hold it against bounds."""
+    with clear_errors(), standard_output() as console:
+        roles = _Roles(tuple(request.sensitive))
+        measures: list[Any] = [constraint(text, roles) for text in request.require]
+        if not measures:
+            names = ["k", *(f"l:{name}" for name in request.sensitive)]
+            measures = [objective("require", name, roles) for name in names]
+        with said_warnings():
+            whole = None if request.original is None else _opened(request.original, request.engine)
+            frame = _opened(request.file, request.engine)
+            claims = verify(frame, request.quasi_identifiers, measures, original=whole)
+            known = nw.from_native(frame).collect_schema().names()
+            known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(request.sensitive, "sensitive")
+            known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")
+            columns = object_frame(("column", "role"), [(name, known_roles[name]) for name in known])
+            said = said_of(columns, uniqueness_of(frame, columns))
+        console.print(_table(claims), soft_wrap=False)
+        _finish(console, claims, True, said)
+
+
+def _opened(table: str, engine: str) -> Any:
+    return open_frame(Reading(source_of(table, Path()), engine), list)
+
+
+def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
+    """Whether evidence promises what the search found."""
+    promised = [row["promised"] for row in content["claims"]]
+    return len(promised) == len(claims) and all(
+        isinstance(one, str) or _same(one, other) for one, other in zip(promised, claims.promised, strict=True)
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are one, but for the rounding of floats; None is no value."""
+    if isinstance(one, str) or isinstance(other, str) or one is None:
+        return bool(one == other)
+    return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))
+
+
+def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
+    """Say whether all holds and of what nothing is promised, and end."""
+    asked = [holds for holds in claims.holds if holds is not None]
+    if said:
+        console.print(plain(said), soft_wrap=False)
+    if not (same and all(asked)):
+        console.print("Not all holds.")
+    elif asked:
+        console.print("What was promised holds." if said else "All holds.")
+    if not (same and all(asked)):
+        console.file.flush()
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+
+
+# --- tables as a person reads them ----------------------------------------------------------------------------------
+
+_HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}
+
+
+def _table(frame: pd.DataFrame) -> Table:
+    """A frame of claims or columns: text on the left, numbers on the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for column in frame:
+        left = column in ("measure", "column", "role", "reason")
+        table.add_column(str(column), justify="left" if left else "right", overflow="fold")
+    for row in frame.to_dict("records"):
+        table.add_row(*(_cell(str(name), value) for name, value in row.items()))
+    return table
+
+
+def _cell(name: str, value: Any) -> str | Text:
+    if name == "holds":
+        words, style = _HOLDS[str(value)]
+        return Text(words, style=style)
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, int | float) else plain(str(value))

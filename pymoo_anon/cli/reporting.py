@@ -3,75 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pandas as pd
-
+from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.choice_file import read_choice
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.names import FILES
-from pymoo_anon.cli.output import check_free, put_in_place, tried
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.names import FILES, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
-from pymoo_anon.cli.results import Results, read_results
-from pymoo_anon.cli.sources import checksum, source_of
+from pymoo_anon.cli.requests import ReportRequest
+from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.tables import table_of
-from pymoo_anon.publishing.evidence_format import read_evidence
-from pymoo_anon.publishing.report.subject import Findings
-from pymoo_anon.publishing.report.writing import write_report
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.publishing.evidence import read_evidence
+from pymoo_anon.publishing.report.page import write_report
 from pymoo_anon.table.microdata import Microdata
 
 _ENDINGS = (".html", ".htm")
 
 
-class Request(NamedTuple):
-    """What is asked for.
-
-    Attributes:
-        external: Whether the report is for people outside.
-        threshold: The greatest risk that is accepted.
-        population: What names a table of the population, or None.
-        output: The report, or None for a name beside the release.
-        force: Whether a report of this name is replaced.
-    """
-
-    external: bool
-    threshold: float
-    population: str | None
-    output: Path | None
-    force: bool
-
-
-def run(project: Project, request: Request) -> None:
+def run(project: Project, request: ReportRequest) -> None:
     """Write the report of the point that was picked."""
     with clear_errors(), standard_output() as console:
         target = _target(project, request)
         with said_warnings():
-            results = read_results(project)
-            chosen, _ = read_choice(project, results)
-            population = None if request.population is None else _population(project, results, request.population)
-        findings = _findings(project, results, chosen)
+            front, _ = read_front(project)
+            choice = read_choice(project, front)
+            population = None if request.population is None else _population(front, project, request.population)
+        evidence = _evidence(project, choice)
         read = [project.path, project.release, evidence_of(project.release), *project.inputs.paths]
         read += [project.output / name for name in FILES]
-        with tried(target.parent, read, names=[target.name]) as temporary:
+        with tried(target.parent, [target.name], read) as temporary:
             write_report(
                 temporary / target.name,
-                results.problem,
-                results.X,
-                chosen,
-                findings=findings,
+                front,
+                choice,
+                evidence=evidence,
+                suppressed=project.suppressed,
                 threshold=request.threshold,
                 population=population,
                 external=request.external,
             )
             paths = put_in_place(temporary, target.parent, [target.name])
-        if findings.evidence is None:
+        if evidence is None:
             console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
         console.print(plain(f"Written: {paths[0]}"))
 
 
-def _target(project: Project, request: Request) -> Path:
+def _target(project: Project, request: ReportRequest) -> Path:
     """The file that is written."""
     target = request.output
     if target is None:
@@ -82,14 +61,14 @@ def _target(project: Project, request: Request) -> Path:
     return target
 
 
-def _findings(project: Project, results: Results, chosen: int) -> Findings:
-    """What is known of the release: its evidence, where it is of the chosen point and of the file that is there."""
-    path, certified = evidence_of(project.release), results.record["certified"]
+def _evidence(project: Project, choice: Choice) -> dict[str, Any] | None:
+    """The evidence of the release, where it is of the chosen point and of the file that is there; None without any."""
+    path = evidence_of(project.release)
     if not path.is_file():
-        return Findings(certified=certified, suppressed=project.suppressed)
+        return None
     content = read_evidence(path)
     point = content["front"][content["chosen"]["place"]]
-    if point["x"] != results.X[chosen].tolist():
+    if point["x"] != list(choice.x):
         raise ValueError(
             f"{path} is the evidence of another point than the one that is chosen; pymoo-anon release {project.path} "
             "--force writes that of the chosen one"
@@ -97,23 +76,13 @@ def _findings(project: Project, results: Results, chosen: int) -> Findings:
     known = content["checksums"]["output"].get(project.release.name)
     if project.release.is_file() and known is not None and checksum(project.release) != known:
         raise ValueError(f"{project.release} is not the release that {path} speaks of: it was changed since")
-    return Findings(
-        claims=pd.DataFrame(content["claims"], columns=["measure", "promised", "recounted", "holds"]),
-        evidence=_told(content),
-        certified=certified,
-        suppressed=content["suppressed"]["how"],
-    )
+    return content
 
 
-def _told(content: dict[str, Any]) -> dict[str, Any]:
-    """The evidence without what other views of the report show."""
-    return {key: value for key, value in content.items() if key not in ("claims", "front")}
-
-
-def _population(project: Project, results: Results, named: str) -> Microdata:
+def _population(front: Front, project: Project, named: str) -> Microdata:
     """A table of the population, with the domains of the table."""
     inputs = project.inputs
     assert inputs.reading is not None
     reading = inputs.reading._replace(source=source_of(named, Path()))
     table = table_of(inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
-    return table.recoded(dict(results.problem.table.quasi_identifiers))
+    return table.recoded(dict(front.table.quasi_identifiers))

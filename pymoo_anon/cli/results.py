@@ -1,42 +1,86 @@
-"""What a search of a project found, read from its folder: the front, and the problem that it belongs to."""
+"""What stands in the folder of a search, written and read back: a front, its picture and record, a choice."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+import pymoo_anon
+from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.names import FILES, JOURNAL
-from pymoo_anon.cli.options import problem_of
+from pymoo_anon.cli.declaring import numeral
+from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
+from pymoo_anon.cli.options import constraint, problem_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.settings import number
-from pymoo_anon.cli.sources import checksum
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.arguments import short_name
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.publishing.evidence import INFINITIES
 
 
-class Results(NamedTuple):
-    """What a search found.
+def search_record(
+    front: Front,
+    options: Mapping[str, Any],
+    inputs: Mapping[str, str | None],
+    *,
+    algorithm: tuple[str, str],
+    n_undecided: int,
+    stopped: str,
+    seconds: Mapping[str, float],
+) -> dict[str, Any]:
+    """What is needed to understand a search and to repeat it."""
+    problem = front.problem
+    return {
+        "options": dict(options),
+        "inputs": {"sha256": dict(inputs)},
+        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
+        "objectives": [repr(objective) for objective in problem.objectives],
+        "constraints": [repr(one) for one in problem.constraints],
+        "n_rows": problem.table.n_rows,
+        "n_distinct": problem.table.n_distinct,
+        "suppression": repr(problem.suppression),
+        "n_nodes": problem.n_nodes,
+        "n_unique": problem.n_unique,
+        "n_front": len(front),
+        "certified": front.certified,
+        "n_undecided": n_undecided,
+        "stopped": stopped,
+        **{f"{name}_seconds": round(each, 3) for name, each in seconds.items()},
+        "versions": {
+            "pymoo_anon": pymoo_anon.__version__,
+            **{name: version(name) for name in ("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")},
+            "python": platform.python_version(),
+        },
+        "platform": platform.platform(),
+    }
 
-    Attributes:
-        problem: The problem that was searched, built anew.
-        front: The front as `front.csv` holds it: levels, measures with natural signs, suppressed tuples.
-        X: (n, n_var) int64 array, the levels; row i belongs to row i of the front.
-        record: What `run.json` holds.
-    """
 
-    problem: LatticeProblem
-    front: pd.DataFrame
-    X: NDArray[np.int64]
-    record: dict[str, Any]
+def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
+    """Write `front.csv`, `front.png` and `run.json`, which holds the record and the checksum of the front."""
+    # What reads a front needs no picture.
+    from pymoo_anon.visualization.fronts import plot_front
+
+    table, picture, run = (folder / name for name in FILES)
+    front.to_frame().to_csv(table, index=False, lineterminator="\n")
+    plot_front(front.problem, front, picture)
+    whole = {**record, "front": {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}}
+    text = json.dumps(whole, indent=2, default=str, ensure_ascii=False)
+    # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
+    run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
-def read_results(project: Project) -> Results:
-    """The front that `search` wrote for a project."""
+def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
+    """The front that `search` wrote for a project, its problem built anew, and what `run.json` holds."""
     table_path, _, record_path = (project.output / name for name in FILES)
     for path in (table_path, record_path):
         if not path.is_file():
@@ -50,26 +94,22 @@ def read_results(project: Project) -> Results:
     problem = problem_of(project.table(), options["objectives"], options["require"], options["suppression"])
     try:
         # As text, so that every number is the one that was written.
-        front = pd.read_csv(table_path, dtype=str, keep_default_na=False).apply(_numbers)
-        levels = front.iloc[:, : problem.n_var]
+        written = pd.read_csv(table_path, dtype=str, keep_default_na=False)
         names = list(problem.table.quasi_identifiers)
-        if list(levels.columns) != names:
-            raise ValueError(f"its first columns must be {examples(names)}, got {examples(list(levels.columns))}")
-        X = problem.checked(levels.to_numpy())
+        lacking = [name for name in names if name not in written]
+        if lacking:
+            raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
+        levels = [[numeral(name, text) for text in written[name]] for name in names]
+        front = Front(problem, np.array(levels).T.reshape(-1, problem.n_var), certified=record["certified"])
     except ValueError as error:
         raise ValueError(f"{table_path} must be a front of {project.path}: {error}") from None
-    return Results(problem, front, X, record)
-
-
-def _numbers(column: pd.Series[str]) -> pd.Series[Any]:
-    """The numbers that a column of texts spells, whole ones as such."""
-    return pd.Series([number(str(column.name), text) for text in column], index=column.index)
+    return front, record
 
 
 def _record(path: Path) -> dict[str, Any]:
     """The record of a run."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(content_of(path))
         options = record["options"]
         whole = isinstance(options["suppression"], str) and isinstance(options["require"], list)
         if not whole or not isinstance(options["objectives"], str | None):
@@ -82,15 +122,59 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _check_unchanged(project: Project, record: dict[str, Any]) -> None:
-    """Refuse a front of another table."""
-    now, then = project.identity(project.inputs.checksums()), record["project"]
-    changed = [str(project.data)] if now["data"] != then.get("data") else []
-    for name, file in project.quasi_identifiers.items():
-        if now["hierarchies"][name] != then["hierarchies"].get(name):
-            changed.append(str(file))
-    if now["reading"] != then.get("reading"):
-        changed.append(f"how {project.path} reads it")
+    """Refuse a front of another table, or of another search of it."""
+    changed = project.changed(record)
     if changed:
         raise ValueError(
             f"the front in {project.output} is of other inputs, changed since: {', '.join(changed)}; search again"
         )
+
+
+def write_choice(project: Project, front: Front, choice: Choice) -> Path:
+    """Write a choice beside its front, and give its path; the file appears whole or not at all."""
+    content = {
+        "row": choice.row + 1,
+        "levels": dict(zip(map(str, front.table.quasi_identifiers), choice.x, strict=True)),
+        "values": {name: _finite(value) for name, value in choice.values.items()},
+        "suppressed": choice.n_suppressed,
+        "reason": choice.reason,
+        "requirements": [_text(one) for one in choice.requirements],
+        "front": {"rows": len(front), "sha256": checksum(project.output / FILES[0])},
+    }
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    with tried(project.output, [CHOICE], [project.path, *project.inputs.paths]) as temporary:
+        (temporary / CHOICE).write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
+        (path,) = put_in_place(temporary, project.output, [CHOICE])
+    return path
+
+
+def read_choice(project: Project, front: Front) -> Choice:
+    """The point that was chosen, with how it was chosen, and what was asked for and holds."""
+    path = project.output / CHOICE
+    if not path.is_file():
+        raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
+    try:
+        content = json.loads(content_of(path))
+        row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
+        levels, reason = list(content["levels"].values()), str(content["reason"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} must be what pymoo-anon pick wrote, got {error!r:.80}") from None
+    if sha256 != checksum(project.output / FILES[0]):
+        raise ValueError(f"{path} was chosen from another front than {project.output / FILES[0]}: pick again")
+    if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
+        raise ValueError(f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}")
+    try:
+        choice = front.choose(row=row - 1, require=[constraint(text, front.table) for text in asked])
+    except ValueError as error:
+        raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
+    return replace(choice, reason=reason)
+
+
+def _text(requirement: Constraint) -> str:
+    """A requirement as the command line has it, and reads it again."""
+    return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"
+
+
+def _finite(value: Any) -> Any:
+    """A value as JSON has it: infinity is text there."""
+    return INFINITIES[value > 0] if math.isinf(value) else value

@@ -1,36 +1,52 @@
-"""The search itself: which algorithm, until when, and what its end says about the front."""
+"""The command `search`: which algorithm, until when, what its end says about the front, and how it is told."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import version
+from typing import Any, NamedTuple
 
 import pandas as pd
+import typer
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
-from pymoo.core.result import Result
 from pymoo.core.termination import TerminateIfAny, Termination
 from pymoo.termination.max_eval import MaximumFunctionCallTermination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.multi import NumberOfNondominatedSolutions
 from pymoo.util.display.output import Output
+from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
+from pymoo_anon import __version__
+from pymoo_anon._files import alone, put_in_place, tried
+from pymoo_anon._messages import plain
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
-from pymoo_anon.cli.console import count
-from pymoo_anon.cli.names import ALGORITHMS, EVOLUTION
+from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
+from pymoo_anon.cli.declaring import record_of
+from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
+from pymoo_anon.cli.options import problem_of
+from pymoo_anon.cli.project import Project
+from pymoo_anon.cli.results import search_record, write_front
 from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli.tables import find_inputs, read_table
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems.front import Front
+from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -41,27 +57,28 @@ from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 #: seconds on two busy cores.
 QUICK = 3 * 10**8
 
+# Columns of a terminal that stand between two columns of a table.
+_GAP = 2
+
 
 @dataclass(frozen=True)
 class Found:
     """What a search found, and how it ended.
 
     Attributes:
-        res: The result, as `minimize` gives it.
+        front: The front, from private to useful; it says whether it is proven.
         seconds: How long it took.
-        certified: Whether the front is proven to be complete.
         n_undecided: Number of nodes of which is not known whether they belong to the front.
         stopped: What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C.
     """
 
-    res: Result
+    front: Front
     seconds: float
-    certified: bool
     n_undecided: int
     stopped: str
 
 
-def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
+def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
     """The algorithm that serves a problem: a proof where it is known to be quick, else Pareto local search.
 
     Returns:
@@ -69,7 +86,7 @@ def choose(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
     """
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
-    asked = [name for name in EVOLUTION if name in settings.given]
+    asked = settings.evolution()
     if asked:
         return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
@@ -113,7 +130,7 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
         interrupted = True
         if algorithm.opt is None or len(algorithm.opt) == 0:
             raise
-    res = algorithm.result()
+    res, seconds = algorithm.result(), time.perf_counter() - start
     res.algorithm = algorithm
     n_undecided, certified = _proven(algorithm, problem)
     over = [words for words, termination in limits.items() if termination.has_terminated()]
@@ -122,7 +139,9 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
     if interrupted and res.X is None:
         raise KeyboardInterrupt
     stopped = "proof complete" if certified else "Ctrl-C" if interrupted else over[0] if over else "no new nodes"
-    return Found(res, time.perf_counter() - start, certified, n_undecided, stopped)
+    front = problem.front(res).sorted()
+    front.certified = certified
+    return Found(front, seconds, n_undecided, stopped)
 
 
 def tiny(problem: LatticeProblem) -> LatticeProblem:
@@ -184,3 +203,165 @@ def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
     if isinstance(algorithm, ParetoLocalSearch) and algorithm.certified:
         return 0, True
     return problem.n_nodes - problem.n_unique, False
+
+
+def search_and_write(settings: Settings) -> None:
+    """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
+    with clear_errors(), standard_output() as console:
+        inputs = find_inputs(settings)
+        read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
+        with tried(settings.output, FILES, read) as temporary, alone(settings.output):
+            checksums = inputs.checksums()
+            # Now, because somebody may edit the file while the search lasts.
+            own = {} if settings.project is None else _of_project(settings.project, checksums)
+            with said_warnings():
+                problem = problem_of(
+                    read_table(settings, inputs), settings.objectives, settings.require, settings.suppression
+                )
+            _say_the_table(console, problem)
+            algorithm = algorithm_for(problem, settings)
+            console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))
+            start = time.perf_counter()
+            search(tiny(problem), algorithm[0], settings)
+            compile_seconds = time.perf_counter() - start
+            console.print(f"Compiled or loaded in {compile_seconds:.1f} s.")
+            with _kept(console, problem, algorithm[0], settings) as journal:
+                found = _searched(problem, algorithm[0], settings)
+                front = found.front
+                if len(front) == 0:
+                    journal.remove()
+                _check_found(problem, front, settings)
+                with said_warnings():
+                    seconds = {"compile": compile_seconds, "search": found.seconds}
+                    told: dict[str, Any] = {
+                        "algorithm": algorithm,
+                        "n_undecided": found.n_undecided,
+                        "stopped": found.stopped,
+                    }
+                    record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
+                    write_front(front, {**record, **own}, temporary)
+                paths = put_in_place(temporary, settings.output, FILES)
+                if found.stopped != "Ctrl-C":
+                    journal.remove()
+        for table in front_tables(front, console.width):
+            # Not soft: rich keeps tables within the terminal, and this one fits.
+            console.print(table, soft_wrap=False)
+        console.print(directions(front))
+        console.print(plain("Written: " + ", ".join(map(str, paths))))
+        _say_the_end(console, problem, found)
+    if found.stopped == "Ctrl-C":
+        raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
+    """The search, with pymoo's table or a progress bar."""
+    if settings.verbose:
+        return search(problem, name, settings, verbose=True)
+    with progress() as callback:
+        return search(problem, name, settings, callback=callback)
+
+
+def _check_found(problem: LatticeProblem, front: Front, settings: Settings) -> None:
+    """Refuse to write a front of nothing."""
+    if len(front) == 0:
+        among = "the lattice" if front.certified else f"the {problem.n_unique:,} that were visited"
+        raise ValueError(
+            f"no generalization of {among} keeps {' and '.join(settings.require) or 'the limit of suppression'}; "
+            "ask for less, or allow more suppression"
+        )
+
+
+@contextmanager
+def _kept(console: Console, problem: LatticeProblem, algorithm: str, settings: Settings) -> Iterator[Journal]:
+    """The journal of a search, in its output folder; it stays there unless the search ends."""
+    path = settings.output / JOURNAL
+    if path.exists() and not settings.resume:
+        console.print(plain(f"{path} is of a search that did not end; --resume would go on with it. This one is new."))
+    asked = {name: getattr(settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
+    versions = {"pymoo_anon": __version__, **{name: version(name) for name in ("pymoo", "moocore", "numpy")}}
+    identity = {**asked, "algorithm": algorithm, "versions": versions}
+    with journaled(problem, path, settings=identity, resume=settings.resume) as journal:
+        if settings.resume:
+            console.print(f"Resumed: {problem.n_unique:,} nodes were evaluated before.")
+        try:
+            yield journal
+        finally:
+            journal.close()
+            if path.exists():
+                console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
+
+
+def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:
+    """What ties a front to a project file, as `run.json` holds it."""
+    return {"project": {"file": project.path.name, "sha256": checksum(project.path), **project.identity(checksums)}}
+
+
+def _say_the_table(console: Console, problem: LatticeProblem) -> None:
+    console.print(
+        f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
+        f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
+    )
+
+
+def _say_the_end(console: Console, problem: LatticeProblem, found: Found) -> None:
+    proof = (
+        "certified: proven to be complete"
+        if found.front.certified
+        else f"not certified: stopped by {found.stopped}, {count(found.n_undecided)} nodes undecided"
+    )
+    console.print(
+        f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} "
+        f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice); {proof}."
+    )
+
+
+class _Column(NamedTuple):
+    """A column of a printed front: heading, style, cells."""
+
+    heading: str
+    style: str
+    cells: list[str]
+
+    @property
+    def width(self) -> int:
+        """Columns of a terminal that it takes, its gap included."""
+        return _GAP + max(map(cell_len, [*self.heading.split("\n"), *self.cells]))
+
+
+def front_tables(front: Front, width: int) -> list[Table]:
+    """A front as tables to print with rich, all of its members and columns.
+
+    One table where that fits, else several with some of the columns each; their rows are numbered then.
+    """
+    n = len(front.table.quasi_identifiers)
+    levels, measures = front.cells()[:n], front.cells()[n:]
+    # Long names fold where a person would divide them.
+    columns = [_Column(name.replace("-", "-\n").replace("_", "_\n"), "", cells) for name, cells in levels]
+    columns += [_Column(name.replace(" lost", "\nlost"), "bold", cells) for name, cells in measures]
+    numbers = _Column("row", "dim", [f"{number:,}" for number in range(1, len(front) + 1)])
+    blocks = [columns]
+    if sum(column.width for column in columns) > width:
+        blocks, room = [], 0
+        for column in columns:
+            if column.width > room:
+                blocks.append([numbers])
+                room = width - numbers.width
+            blocks[-1].append(column)
+            room -= column.width
+    tables = []
+    for block in blocks:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        for heading, style, _ in block:
+            # A heading wider than the terminal folds; a number never is.
+            table.add_column(Text(heading), justify="right", vertical="bottom", style=style, overflow="fold")
+        for row in zip(*(column.cells for column in block), strict=True):
+            table.add_row(*row)
+        tables.append(table)
+    return tables
+
+
+def directions(front: Front) -> str:
+    """What the numbers of a printed front mean."""
+    better = [f"{front.names[one]}: {'higher' if one.maximize else 'lower'} is better" for one in front.objectives]
+    lost = " Lost: the share of what could be lost." if front.losses() else ""
+    return plain(f"Levels of generalization: 0 keeps the values. {', '.join(better)}.{lost}")

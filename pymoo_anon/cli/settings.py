@@ -1,71 +1,181 @@
-"""The options of a search, and what can be refused before anything is loaded."""
+"""The options of a search, each declared once, and what can be refused before anything is loaded."""
 
-from __future__ import annotations
-
-import math
-from collections.abc import Mapping, Set
-from contextlib import suppress
+# No `from __future__ import annotations`: the types of fields are those of options.
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from pymoo_anon.cli.names import ALGORITHMS, TABLES
-from pymoo_anon.cli.sources import ENGINES, source_of
+from pymoo_anon.cli.declaring import (
+    PROJECT,
+    Invocation,
+    check_meant,
+    check_values,
+    idle_with,
+    numeral,
+    option,
+    parts_of,
+    read_bounds,
+    read_measures,
+    read_seconds,
+    read_sides,
+    read_suppression,
+)
+from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
 
-if TYPE_CHECKING:
-    from pymoo_anon.cli.project import Project
+_TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
 
-#: The options that say what the table is.
-_OF_THE_TABLE = ("data", "engine", "rows", "hierarchies", "sensitive", "label", "missing")
+# What an option may mean nothing with, besides a table of `TABLES` and an algorithm.
+_OWN_TABLE = "a table of one's own"
+_INVENTED = {"panel": _TABLE, "idle": (*TABLES, PROJECT)}
+_PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
 
-T = TypeVar("T")
 
+@dataclass(frozen=True, kw_only=True)
+class Settings(Invocation):
+    """What `pymoo-anon search` is asked for; `project` is what its file says."""
 
-@dataclass(frozen=True)
-class Settings:
-    """Every option of a search, by the name it has on the command line.
-
-    `given` names those that were not left out; `project` is what the project file says, where there is one.
-    """
-
-    data: str
-    engine: str
-    rows: int
-    hierarchies: Path | None
-    sensitive: list[str]
-    label: str | None
-    missing: str
-    objectives: str | None
-    require: list[str]
-    suppression: str
-    algorithm: str
-    generations: int
-    pop_size: int
-    epsilon: str | None
-    time_limit: float | None
-    seed: int
-    output: Path
-    verbose: bool
-    resume: bool
-    given: Set[str]
-    project: Project | None = None
+    file: Path | None = option(
+        None,
+        "The project file that pymoo-anon init wrote; it says what the table is, and options win over it.",
+        metavar="[FILE.toml]",
+        argument=True,
+        recorded=False,
+    )
+    data: str = option(
+        "census",
+        "Invented rows like Adult's, UCI's Adult, or a table of your own: a CSV or Parquet file, duckdb:FILE:TABLE or "
+        "spark:TABLE.",
+        metavar="census|adult|FILE.csv",
+        panel=_TABLE,
+        idle=(PROJECT,),
+    )
+    engine: str = option(
+        "auto",
+        "What reads a table of your own; auto is DuckDB for a large file where it is installed, else pandas.",
+        choices=ENGINES,
+        **_INVENTED,
+    )
+    rows: int = option(
+        30_162,
+        "Number of rows of the census.",
+        metavar="N",
+        least=1,
+        panel=_TABLE,
+        idle=("adult", _OWN_TABLE, PROJECT),
+    )
+    hierarchies: Path | None = option(
+        None,
+        "FILE.csv: NAME.csv in the folder, or TABLE_hierarchy_NAME.csv, is the hierarchy of the quasi-identifier NAME, "
+        "in ARX's layout.",
+        metavar="FOLDER",
+        **_INVENTED,
+    )
+    sensitive: list[str] = option([], "FILE.csv: a sensitive column; repeatable.", metavar="NAME", **_INVENTED)
+    label: str | None = option(None, "FILE.csv: the column with class labels.", metavar="NAME", **_INVENTED)
+    missing: str = option(
+        "raise",
+        "FILE.csv: refuse rows with an empty field, drop them, or keep it as a value.",
+        choices=("raise", "drop", "keep"),
+        **_INVENTED,
+    )
+    objectives: str | None = option(
+        None,
+        f"Among {', '.join(MEASURES)}. l:NAME reads another column than the sensitive one, CM:NAME than the label.",
+        metavar="NAME,NAME,...",
+        shown="k,l,GLM or, without a sensitive column, k,GLM",
+        panel=_GOALS,
+        in_file=True,
+        read=read_measures,
+    )
+    require: list[str] = option(
+        [],
+        'A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
+        metavar="NAME>=N|NAME<=N",
+        panel=_GOALS,
+        in_file=True,
+        read=read_bounds,
+    )
+    suppression: str = option(
+        "0.01",
+        "At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes of fewer "
+        "than K rows; violating:SHARE|N the classes that break a bound of --require, ARX's rule.",
+        metavar="SHARE|N|below:K|violating:SHARE|N",
+        panel=_GOALS,
+        in_file=True,
+        read=read_suppression,
+    )
+    algorithm: str = option(
+        "auto",
+        "bnb (branch and bound) proves that its front is complete, exhaustive visits every node, pls (Pareto local "
+        "search) finds most of it soon; auto takes a proof where it is known to be quick, else pls.",
+        choices=tuple(ALGORITHMS),
+        panel=_SEARCH,
+        in_file=True,
+    )
+    generations: int = option(
+        100,
+        "Number of generations; pls evaluates up to this number times --pop-size nodes.",
+        metavar="N",
+        least=1,
+        panel=_SEARCH,
+        in_file=True,
+        idle=_PROOFS,
+    )
+    pop_size: int = option(
+        25,
+        "Number of nodes in the population; pls proposes as many at once.",
+        metavar="N",
+        least=2,
+        panel=_SEARCH,
+        in_file=True,
+        idle=_PROOFS,
+    )
+    epsilon: str | None = option(
+        None,
+        "pbgea, pls: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
+        metavar="SIDE,...",
+        shown="pbgea: 1, less for what is between 0 and 1; pls: none",
+        panel=_SEARCH,
+        in_file=True,
+        read=read_sides,
+        idle=("nsga2", *_PROOFS),
+    )
+    time_limit: float | None = option(
+        None,
+        "Stop after so long, with the best found so far.",
+        metavar="SECONDS",
+        shown="none",
+        panel=_SEARCH,
+        in_file=True,
+        read=read_seconds,
+    )
+    seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, panel=_SEARCH, in_file=True)
+    output: Path = option(
+        Path("front"),
+        f"Where {', '.join(FILES)} go; files of these names are replaced.",
+        metavar="FOLDER",
+        panel=_OUTPUT,
+        in_file=True,
+    )
+    resume: bool = option(False, "Go on where a search of the same was killed.", panel=_OUTPUT, recorded=False)
+    verbose: bool = option(False, "Show pymoo's table instead of a progress bar.", panel=_OUTPUT)
+    #: The project that is searched, or None.
+    project: Any = None
 
     def check(self) -> None:
         """Refuse what is wrong whatever the table holds."""
-        self._check_meant(self.algorithm, chosen("algorithm", self.algorithm, ALGORITHMS).idle)
+        check_values(self)
+        check_meant(self, self.algorithm, self.algorithm)
         if self.project is None:
             self._check_data()
         if self.epsilon is not None:
             self.sides()
-        if self.time_limit is not None and not (math.isfinite(self.time_limit) and self.time_limit > 0):
-            raise ValueError(f"time-limit must be a positive number of seconds, got {self.time_limit}")
 
     def _check_data(self) -> None:
         """Refuse a table that is none, and options that mean nothing with it."""
         if self.data in TABLES:
-            self._check_meant(self.data, TABLES[self.data])
+            check_meant(self, self.data, self.data)
             return
-        chosen("engine", self.engine, dict.fromkeys(ENGINES))
         try:
             path = source_of(self.data, Path()).path
         except ValueError as error:
@@ -75,58 +185,18 @@ class Settings:
                 f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
                 f"{self.data!r}, which is no file"
             )
-        self._check_meant(self.data, ("rows",))
+        check_meant(self, _OWN_TABLE, self.data)
+        folder = self.hierarchies
+        if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
+            raise ValueError(
+                f"output must not be the folder of the hierarchies, got {str(self.output)!r}: the next search would "
+                "read front.csv as a hierarchy; name another folder"
+            )
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
-        return None if self.epsilon is None else [number("epsilon", part) for part in self.epsilon.split(",")]
+        return None if self.epsilon is None else [numeral("epsilon", part) for part in parts_of(self.epsilon)]
 
-    def _check_meant(self, choice: str, idle: tuple[str, ...]) -> None:
-        """Refuse options that would be passed over in silence."""
-        for name in idle:
-            if name in self.given:
-                raise ValueError(f"--{name.replace('_', '-')} means nothing with {choice}")
-
-
-def of_project(project: Project, options: Mapping[str, Any], given: Set[str]) -> Settings:
-    """The options of a search of a project: those of the command line win over those of the file."""
-    for name in _OF_THE_TABLE:
-        if name in given:
-            raise ValueError(f"--{name} means nothing with {project.path}, which says what the table is")
-    taken = {name: value for name, value in project.search.items() if name not in given}
-    if "algorithm" in given and options["algorithm"] in ALGORITHMS:
-        # The file speaks to another algorithm.
-        idle = ALGORITHMS[options["algorithm"]].idle
-        taken = {name: value for name, value in taken.items() if name not in idle}
-    if "output" not in given:
-        taken["output"] = project.output
-    table = {
-        "data": str(project.data),
-        "engine": project.engine,
-        "sensitive": project.sensitive,
-        "label": project.label,
-        "missing": project.missing,
-    }
-    return Settings(**{**options, **table, **taken}, given=given | set(taken), project=project)
-
-
-def chosen(option: str, name: str, choices: Mapping[str, T]) -> T:
-    """The choice that a name stands for."""
-    if name not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(choices)}, got {name!r}")
-    return choices[name]
-
-
-def number(option: str, text: str) -> float:
-    """A whole number as int, any other as float."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    raise ValueError(f"{option} must be a number, got {text!r}")
-
-
-def check_path(option: str, path: Path, folder: bool = False) -> None:
-    """Refuse what is no file."""
-    if not (path.is_file() or (folder and path.is_dir())):
-        kinds = "a file or a folder" if folder else "a file"
-        raise ValueError(f"{option} must be {kinds}, got {str(path)!r}, which is {'neither' if folder else 'none'}")
+    def evolution(self) -> list[str]:
+        """Names of the options of an evolutionary search that were given."""
+        return [name for name in idle_with(Settings, "bnb") if name in self.given]

@@ -5,11 +5,21 @@ about many generalizations. `distribution`, `gains` and `worst_off` show whom an
 comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
-from pymoo_anon.comparison.base import Comparator, Tournament
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
-from pymoo_anon.comparison.comparators import Coverage, Gainers, Hypervolume, Minimum, Rank, Spread
+from pymoo_anon.comparison.comparators import (
+    Comparator,
+    Coverage,
+    Gainers,
+    Hypervolume,
+    Minimum,
+    NonDominance,
+    Rank,
+    Spread,
+    StrongDominance,
+    Tournament,
+    WeakDominance,
+)
 from pymoo_anon.comparison.compare import Comparison, compare
-from pymoo_anon.comparison.dominance import NonDominance, StrongDominance, WeakDominance
 from pymoo_anon.comparison.properties import (
     BreachProbability,
     ClassSize,

@@ -14,9 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.comparison.alignment import Vector, align
 from pymoo_anon.comparison.properties import Property, released
-from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, finite_values, quantiles
+from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, Vector, align, finite_values, quantiles
 from pymoo_anon.table.domain_values import ROOT, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata

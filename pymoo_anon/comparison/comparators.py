@@ -1,19 +1,153 @@
-"""Comparators of two property vectors by an index (Dewri et al. 2009, section 5, where they are called ▶-better)."""
+"""Comparators: what each has and answers, those of two vectors by an index, those of dominance (Dewri et al. 2009)."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pymoo_anon.comparison.alignment import Aligned, Vector, align
-from pymoo_anon.comparison.base import Comparator, Tournament, judged
 from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
-from pymoo_anon.comparison.vectors import Values
+from pymoo_anon.comparison.vectors import Aligned, Values, Vector, align, align_sets, is_set
 from pymoo_anon.table.domain_values import is_number
+
+Outcomes = NDArray[np.int8]
+Truths = NDArray[np.bool_]
+
+#: The verdicts of the outcomes 0, 1, 2 and -1.
+VERDICTS = ("equal", "better", "incomparable", "worse")
+
+
+@dataclass(frozen=True, eq=False)
+class Tournament:
+    """Every vector against every other.
+
+    Attributes:
+        indices: (n, n) float array, the index of the vector of the row against that of the column.
+        outcomes: (n, n) int8 array: 1 where the vector of the row is better than that of the column, -1 where it is
+            worse, 0 where they are equal and 2 where they are incomparable.
+    """
+
+    indices: Values
+    outcomes: Outcomes
+
+    @property
+    def verdicts(self) -> NDArray[np.str_]:
+        """(n, n) array of "better", "worse", "equal" and "incomparable": what holds of the vector of the row."""
+        return np.array(VERDICTS)[self.outcomes]
+
+
+class Comparator:
+    """A way to tell which of two property vectors is better (Dewri et al. 2009, definition 3).
+
+    A comparator of one's own is a subclass with a `name`, a direction and the method `index`.
+
+    Attributes:
+        name: Short name.
+        maximize: Whether a higher index is better.
+        takes_vectors: Whether it compares vectors.
+        takes_sets: Whether it compares sets of vectors, one for each property.
+
+    >>> class Range(Comparator):
+    ...     name = "range"
+    ...     maximize = False
+    ...     def index(self, d1, d2):
+    ...         return max(d1) - min(d1)
+    >>> Range().compare([3, 3, 4], [2, 7, 7])
+    'better'
+    """
+
+    name: str
+    maximize: bool = True
+    takes_vectors: bool = True
+    takes_sets: bool = False
+
+    def index(self, d1: Any, d2: Any) -> float:
+        """The index of the first vector against the second.
+
+        Args:
+            d1: A `PropertyVector` or an (N,) array; a set of them, one for each property, where sets are compared.
+            d2: Another one of the same property and table, or as long an array; another such set.
+
+        Raises:
+            ValueError: The two are not comparable, empty or not finite.
+        """
+        return float(self._play([d1, d2]).indices[0, 1])
+
+    def compare(self, d1: Any, d2: Any) -> str:
+        """The verdict on the first of two vectors: "better", "worse", "equal" or "incomparable".
+
+        Args:
+            d1: As in `index`.
+            d2: As in `index`.
+
+        Raises:
+            ValueError: As `index`.
+        """
+        return VERDICTS[self._play([d1, d2]).outcomes[0, 1]]
+
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
+        """Compare every vector with every other.
+
+        Args:
+            vectors: n vectors, or n sets of them, as `index` takes them.
+
+        Raises:
+            ValueError: As `index`.
+        """
+        return self._play(vectors)
+
+    def shares(self, indices: Values) -> Values:
+        """Both indices of each pair as shares of their sum, so that indices of different units can be added up.
+
+        Args:
+            indices: (n, n) float array of indices.
+
+        Returns:
+            (n, n) float array: each index divided by the sum of the absolute values of its pair; 0 where that is 0.
+        """
+        both = np.abs(indices) + np.abs(indices.T)
+        found: Values = np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
+        return found
+
+    def _play(self, vectors: Sequence[Any]) -> Tournament:
+        """Compare every vector with every other, here by one call of `index` for each pair.
+
+        A comparator that defines this in place of `index` reads all vectors at once.
+        """
+        if type(self).index is Comparator.index:
+            raise NotImplementedError(f"{type(self).__name__} must define index")
+        self._aligned(vectors)
+        indices = np.array([[self.index(a, b) for b in vectors] for a in vectors], dtype=float)
+        if np.isnan(indices).any():
+            raise ValueError(f"index of {self!r} must be a number, got nan")
+        return judged(indices, self.maximize)
+
+    def _aligned(self, vectors: Sequence[Any]) -> list[Aligned]:
+        """Vectors in line: one part for each property, and a single one where vectors and not sets are compared."""
+        if self.takes_sets and (not self.takes_vectors or (len(vectors) > 0 and is_set(vectors[0]))):
+            return align_sets(vectors)
+        return [align(vectors)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def judged(indices: Values, maximize: bool, tolerance: float = 0) -> Tournament:
+    """The tournament that the better index of each pair wins."""
+    above = leads(indices) > tolerance
+    wins = above if maximize else above.T
+    return Tournament(indices, wins.astype(np.int8) - wins.T.astype(np.int8))
+
+
+def leads(indices: Values) -> Values:
+    """(n, n) float array: the index of the row less that of the column; 0 where both are the same infinity."""
+    equal = indices == indices.T
+    return np.subtract(indices, indices.T, out=np.zeros(indices.shape), where=~equal)
 
 
 class Minimum(Comparator):
@@ -245,3 +379,76 @@ def _check_not_negative(aligned: Aligned) -> None:
             "instead of TupleLoss or ClassSize instead of BreachProbability"
         )
     raise ValueError(text)
+
+
+class _Dominance(Comparator):
+    """A comparator whose index is 1.0 where the first is so related to the second, else 0.0: no bias can hide.
+
+    The verdict is the relation of the two from both directions, whatever the index asks. Sets are compared by Table 4
+    of Dewri et al. 2009: one weakly dominates another if each of its vectors does.
+
+    Theorem 1 of the paper says what dominance costs. Let n unary indices P_1, ..., P_n decide weak dominance between
+    all vectors of N tuples: d1 ⪰ d2 exactly where P_i(d1) >= P_i(d2) for every i. Then n is at least N. The N values
+    themselves are such indices, so that N is also enough.
+
+    Why fewer cannot do: for each tuple i take the vector e_i, which is 1 at i and 0 elsewhere, and c_i, which is 0 at i
+    and 1 elsewhere. c_i does not dominate e_i, so some index p has P_p(c_i) < P_p(e_i). With n < N, two tuples i and j
+    share one p. c_j dominates e_i and c_i dominates e_j, hence P_p(c_i) < P_p(e_i) <= P_p(c_j) < P_p(e_j) <= P_p(c_i),
+    which no number can fulfil. So these 2 N vectors alone need N indices. The paper says the same of strong dominance.
+
+    Corollary 2: sets of r vectors need r N indices. A set is one vector of r N values, and dominance of sets is
+    dominance of these. Corollary 1 says that N indices are needed for every set of vectors of one property. That is too
+    much: of two tuples the class sizes are (1, 1) or (2, 2), and `Minimum` alone decides between them. It holds for
+    every set that has 2 N vectors which dominate one another as the e_i and c_i do. So `Minimum`, `Rank`, or a mean
+    cannot take the place of these comparators, nor can all of them together.
+    """
+
+    takes_sets = True
+
+    def _play(self, vectors: Sequence[Any]) -> Tournament:
+        # A vector weakly dominates another if it covers it in all tuples.
+        covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
+        weak: Truths = np.logical_and.reduce(covers)
+        outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
+        return Tournament(self._holds(weak).astype(float), outcomes.astype(np.int8))
+
+    def _holds(self, weak: Truths) -> Truths:
+        """(n, n) Boolean array: where the relation holds."""
+        raise NotImplementedError
+
+
+class WeakDominance(_Dominance):
+    """d1 ⪰ d2: no tuple is worse off with the first (Dewri et al. 2009, Table 4).
+
+    >>> WeakDominance().index([3, 3, 4], [3, 3, 4]), WeakDominance().compare([3, 3, 4], [3, 3, 4])
+    (1.0, 'equal')
+    >>> WeakDominance().compare([3, 3, 4], [3, 4, 3])
+    'incomparable'
+    """
+
+    name = "weak dominance"
+
+    def _holds(self, weak: Truths) -> Truths:
+        return weak
+
+
+class StrongDominance(_Dominance):
+    """d1 ≻ d2: no tuple is worse off with the first, and one is better off (Dewri et al. 2009, Table 4)."""
+
+    name = "strong dominance"
+
+    def _holds(self, weak: Truths) -> Truths:
+        return weak & ~weak.T
+
+
+class NonDominance(_Dominance):
+    """d1 ∥ d2: some tuple is worse off with the first, and some is with the second (Dewri et al. 2009, Table 4).
+
+    For sets: neither weakly dominates the other. Table 4 asks for more: a vector of each set that strongly dominates
+    its counterpart. Sets whose vectors of one property are themselves incomparable would then have no relation at all.
+    """
+
+    name = "non-dominance"
+
+    def _holds(self, weak: Truths) -> Truths:
+        return ~weak & ~weak.T

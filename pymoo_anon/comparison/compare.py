@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.comparison.base import VERDICTS, Comparator, Tournament
+from pymoo_anon.comparison.comparators import VERDICTS, Comparator, Tournament
 from pymoo_anon.comparison.properties import Property
 from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.table.generalization import Generalization

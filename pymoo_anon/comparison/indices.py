@@ -1,7 +1,8 @@
 """The compiled loops of the comparators: what their indices add up over the tuples of every two vectors.
 
-Values come such that higher is better, n vectors of m values, with m counts of tuples. Every loop reads a pair once and
-finds both of its indices. Sums are compensated (`engine.sums`): a count has the sum of as many rows, in any order.
+Values come as an (n, m) float array, a vector a row, such that higher is better, and with an (m,) array of counts of
+tuples: whole numbers, float64 where they are multiplied. Every loop reads a pair once and finds both of its indices.
+Sums are compensated (`engine.sums`): a count has the sum of as many rows, in any order.
 """
 
 from __future__ import annotations
@@ -21,16 +22,7 @@ _ROUNDING = 2.0**-50
 
 @njit(cache=True, nogil=True)
 def distances(values, counts, point):  # type: ignore[no-untyped-def]
-    """Euclidean distances over all tuples.
-
-    Args:
-        values: (n, m) float array.
-        counts: (m,) float array of whole numbers.
-        point: (m,) float array.
-
-    Returns:
-        (n,) float array, the distance of each vector from the point.
-    """
+    """(n,) float array: the euclidean distance of each vector from a point of m values, over all tuples."""
     found = np.empty(len(values), dtype=np.float64)
     for i in range(len(values)):
         high, low = 0.0, 0.0
@@ -44,15 +36,7 @@ def distances(values, counts, point):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def coverages(values, counts):  # type: ignore[no-untyped-def]
-    """In how many tuples one vector is at least the other.
-
-    Args:
-        values: (n, m) float array.
-        counts: (m,) int64 array.
-
-    Returns:
-        (n, n) int64 array: in how many tuples vector i is at least vector j. A tie counts for both.
-    """
+    """(n, n) int64 array: in how many tuples vector i is at least vector j. A tie counts for both."""
     n = len(values)
     found = np.empty((n, n), dtype=np.int64)
     for i in range(n):
@@ -70,15 +54,7 @@ def coverages(values, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def spreads(values, counts):  # type: ignore[no-untyped-def]
-    """By how much one vector is above the other, over the tuples where it is.
-
-    Args:
-        values: (n, m) float array.
-        counts: (m,) float array of whole numbers.
-
-    Returns:
-        (n, n) float array: the sum of max(vector i - vector j, 0).
-    """
+    """(n, n) float array: the sum of max(vector i - vector j, 0) over all tuples."""
     n = len(values)
     found = np.zeros((n, n), dtype=np.float64)
     for i in range(n):
@@ -101,12 +77,8 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
     """Volumes that one vector dominates and the other does not, in logarithms.
 
     With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
-    above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product.
-
-    Args:
-        values: (n, m) float array of non-negative values.
-        logs: (n, m) float array of their logarithms.
-        counts: (m,) float array of whole numbers.
+    above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product. `logs`
+    has the logarithms of the values, which are not negative.
 
     Returns:
         (n, n) float array, the logarithm of the product of vector i less the product of the smaller values of i and j;
@@ -157,13 +129,6 @@ def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
 
     In all this is at most 3 * 2^-52 of the sizes `off`, added up over the tuples. `error` is 4 * 2^-52 of them; the
     rest pays for the rounding of `error` itself.
-
-    Args:
-        a: (m,) float array of positive values.
-        b: (m,) float array of positive values.
-        log_a: (m,) float array, the logarithms of a.
-        log_b: (m,) float array, the logarithms of b.
-        counts: (m,) float array of whole numbers.
 
     Returns:
         The sum of log(a / b) where a is above b, the sum of log(b / a) where it is below, and a bound on what their

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.objectives.base import checked_column
 
 
 class Property:
@@ -165,7 +165,7 @@ class SensitiveCount(Property):
     maximize = True
 
     def __init__(self, column: Any) -> None:
-        self.column = self.unit = _column_name(column)
+        self.column = self.unit = checked_column(column)
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
         """(n_pairs,) int64 array of counts."""
@@ -191,7 +191,7 @@ class DistinctValues(Property):
     maximize = True
 
     def __init__(self, column: Any) -> None:
-        self.column = _column_name(column)
+        self.column = checked_column(column)
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
         """(n_distinct,) int64 array of numbers of values."""
@@ -268,13 +268,6 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
     return numbers[class_of], np.append(classes.sizes[kept], classes.sizes[~kept].sum())
 
 
-def _column_name(column: Any) -> Any:
-    """The name of a column."""
-    if column is None or not isinstance(column, Hashable):
-        raise TypeError(f"column must be the name of a column, got {column!r}")
-    return column
-
-
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
     """How often each tuple's value of a column occurs in its class, and how many values the class holds.
 
@@ -305,15 +298,7 @@ def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:
 
 @njit(cache=True, nogil=True)
 def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
-    """How often the values of a column occur in the classes of their tuples.
-
-    Args:
-        class_of: (n_distinct,) int64 array, the class of every distinct tuple.
-        n_classes: Number of classes.
-        starts: (n_distinct + 1,) int64 array, where the entries of each distinct tuple begin.
-        values: (n_entries,) int64 array of value codes, each at most once in a distinct tuple.
-        counts: (n_entries,) int64 array of positive counts.
-        n_values: Number of values of the column.
+    """How often the values of a column, entries as in `ValueCounts`, occur in the classes of their tuples.
 
     Returns:
         (n_entries,) int64 array, how often the class of the entry's tuple holds the entry's value; and (n_classes,)

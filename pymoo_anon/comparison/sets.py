@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pymoo_anon.comparison.alignment import align_sets
-from pymoo_anon.comparison.base import Comparator, Tournament, judged, leads
-from pymoo_anon.comparison.vectors import Values, finite_values
+from pymoo_anon.comparison.comparators import Comparator, Tournament, judged, leads
+from pymoo_anon.comparison.vectors import Values, align_sets, finite_values
 
 
 class SetComparator(Comparator):

@@ -1,4 +1,4 @@
-"""Sums of floats that hardly depend on the order of their terms.
+"""Sums of floats that hardly depend on the order of their terms, and logarithms to twice the digits of a float.
 
 A sum is a pair of floats. `high` is the sum rounded, `low` collects what rounding took away. Only the last step,
 `high + low`, rounds for good. So two orders of the same terms can differ only where the exact sum lies almost in the
@@ -6,6 +6,11 @@ middle between two floats.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
 
@@ -69,3 +74,130 @@ def total(values, counts):  # type: ignore[no-untyped-def]
     for t in range(len(values)):
         high, low = add_times(high, low, values[t], counts[t])
     return high + low
+
+
+# Logarithms of whole numbers as pairs of floats, right to 26 digits and more. Two ways to write one number, log 6 and
+# log 2 + log 3, then give the same float once the pair is rounded, and what is whole comes out whole.
+
+#: log 2 as a pair.
+LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)
+
+# 1/6 as a pair, and how often the argument of exp is halved before its series.
+_SIXTH = (0.16666666666666666, 9.25185853854297e-18)
+_HALVED = 9
+
+# Logarithms are kept of so many whole numbers; counts of classes are seldom larger.
+_MOST_KEPT = 1 << 16
+
+
+@njit(cache=True, nogil=True)
+def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
+    """The sum of the pairs (a, b) and (c, d)."""
+    high, low = add(a, b, c)
+    low += d
+    total = high + low
+    return total, low - (total - high)
+
+
+@njit(cache=True, nogil=True)
+def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
+    """The product of the pairs (a, b) and (c, d)."""
+    product = a * c
+    # Dekker's product: both factors in two halves, whose products are exact.
+    shifted = _HALVES * a
+    a_front = shifted - (shifted - a)
+    shifted = _HALVES * c
+    c_front = shifted - (shifted - c)
+    a_rest, c_rest = a - a_front, c - c_front
+    low = ((a_front * c_front - product) + a_front * c_rest + a_rest * c_front) + a_rest * c_rest
+    low += a * d + b * c
+    total = product + low
+    return total, low - (total - product)
+
+
+@njit(cache=True, nogil=True)
+def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
+    """The quotient of the pairs (a, b) and (c, d)."""
+    first = a / c
+    high, low = multiply_pairs(first, 0.0, c, d)
+    high, low = add_pairs(a, b, -high, -low)
+    second = high / c
+    third, fourth = multiply_pairs(second, 0.0, c, d)
+    high, low = add_pairs(high, low, -third, -fourth)
+    return add_pairs(first, 0.0, second, high / c)
+
+
+@njit(cache=True, nogil=True)
+def exp_pair(high, low):  # type: ignore[no-untyped-def]
+    """The exponential of a pair, as a pair."""
+    twos = np.rint(high / LOG_2[0])
+    more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
+    high, low = add_pairs(high, low, -more, -less)
+    high, low = high / 2.0**_HALVED, low / 2.0**_HALVED
+    # 1 + x + x^2/2 + x^3/6 in pairs; the rest is so small that a float says it.
+    square, less_of_square = multiply_pairs(high, low, high, low)
+    cube, less_of_cube = multiply_pairs(square, less_of_square, high, low)
+    cube, less_of_cube = multiply_pairs(cube, less_of_cube, _SIXTH[0], _SIXTH[1])
+    rest_of_series = square * square * (1 / 24 + high * (1 / 120 + high * (1 / 720 + high / 5040)))
+    found, rest = add_pairs(cube, less_of_cube, rest_of_series, 0.0)
+    found, rest = add_pairs(square / 2, less_of_square / 2, found, rest)
+    found, rest = add_pairs(high, low, found, rest)
+    found, rest = add_pairs(1.0, 0.0, found, rest)
+    for _ in range(_HALVED):
+        found, rest = multiply_pairs(found, rest, found, rest)
+    factor = 2.0**twos
+    return found * factor, rest * factor
+
+
+@njit(cache=True, nogil=True)
+def log_pair(high, low):  # type: ignore[no-untyped-def]
+    """The natural logarithm of a pair above 0, as a pair: one step of Newton's method from that of the float."""
+    first = np.log(high)
+    power, rest = exp_pair(-first, 0.0)
+    power, rest = multiply_pairs(high, low, power, rest)
+    # The logarithm of this is what is left. It is so small that two terms of its series say all.
+    power, rest = add_pairs(power, rest, -1.0, 0.0)
+    return add_pairs(first, 0.0, power, rest - power * power / 2)
+
+
+@njit(cache=True, nogil=True)
+def log_of(whole, logs):  # type: ignore[no-untyped-def]
+    """The natural logarithm of a positive whole number, as a pair; `logs` are those that `logs_up_to` keeps."""
+    if whole < len(logs):
+        return logs[whole, 0], logs[whole, 1]
+    return log_pair(np.float64(whole), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def own_logs(counts, logs):  # type: ignore[no-untyped-def]
+    """The sum of all counts times their logarithms, as a pair."""
+    total, rest = 0.0, 0.0
+    for count in counts:
+        if count == 0:
+            continue
+        high, low = log_of(count, logs)
+        high, low = multiply_pairs(np.float64(count), 0.0, high, low)
+        total, rest = add_pairs(total, rest, high, low)
+    return total, rest
+
+
+def logs_up_to(most: int) -> NDArray[np.float64]:
+    """(m, 2) float array: the natural logarithm of 0 to m - 1 as pairs, 0 for 0.
+
+    Args:
+        most: The greatest number that counts; m is more, but for very large ones, which are reckoned one by one.
+    """
+    return _logs(min(1 << max(int(most).bit_length(), 6), _MOST_KEPT))
+
+
+@lru_cache(maxsize=16)
+def _logs(m: int) -> NDArray[np.float64]:
+    logs: NDArray[np.float64] = _fill_logs(np.zeros((m, 2)))
+    return logs
+
+
+@njit(cache=True, nogil=True)
+def _fill_logs(logs):  # type: ignore[no-untyped-def]
+    for whole in range(2, len(logs)):
+        logs[whole, 0], logs[whole, 1] = log_pair(np.float64(whole), 0.0)
+    return logs

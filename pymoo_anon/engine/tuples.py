@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.sums import total
 
 Ints = NDArray[np.int64]
 
@@ -147,11 +146,6 @@ class DistinctTuples:
             np.add.at(totals, counts.values, counts.counts)
             self._totals[column] = _frozen(totals)
         return self._totals[column]
-
-    @cached_property
-    def count_bits(self) -> float:
-        """Sum over the distinct tuples of their count times its logarithm to base 2, a part of the KL divergence."""
-        return float(total(np.log2(self.counts), self.counts.astype(float)))
 
 
 def _frozen(array: Any) -> Ints:

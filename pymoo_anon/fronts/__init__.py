@@ -1,7 +1,12 @@
 """Fronts: archives of the best that was found, and measures of a front against the true one."""
 
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
 from pymoo_anon.fronts.archive import BoxArchive, ParetoArchive
-from pymoo_anon.fronts.indicators import ConvergenceMetric, RepresentationRatio
+
+if TYPE_CHECKING:
+    from pymoo_anon.fronts.indicators import ConvergenceMetric, RepresentationRatio
 
 __all__ = [
     "BoxArchive",
@@ -9,3 +14,10 @@ __all__ = [
     "ParetoArchive",
     "RepresentationRatio",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "indicators": ("ConvergenceMetric", "RepresentationRatio"),
+    },
+)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
-from pymoo_anon.fronts.dominance import update_boxes
+from pymoo_anon.fronts.dominance import boxes_of, update_boxes
 
 Matrix = NDArray[np.float64]
 Archive = TypeVar("Archive", bound="ParetoArchive")
@@ -172,7 +172,8 @@ def satisfies_constraints(one: Individual) -> bool:
 def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:
     """The box of every point on the grid of Dewri et al. 2010, section 5, whose lines are the multiples of epsilon.
 
-    The grid lies on the natural values, so that a value on a line belongs to the box above it. The box of a minimised
+    The grid lies on the natural values, so that a value on a line belongs to the box above it; so does one that only
+    rounding tells from the line, as 0.3 / 0.1 is a little less than 3 in floats. The box of a minimised
     objective is `floor(F / epsilon)`. A maximised one has the value v = -F and the box floor(v / epsilon), which is
     `-ceil(F / epsilon)`; it is given as `ceil(F / epsilon)`, so that boxes are minimised as F is.
 
@@ -188,9 +189,7 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     fit_epsilon(sides, values.shape[-1])
     if maximised.size not in (1, values.shape[-1]):
         raise ValueError(f"maximize must be one value or one per objective: {values.shape[-1]}, got {maximised.size}")
-    places = values / sides
-    # Adding 0 turns -0, which ceil makes of -0.5, into 0.
-    return np.where(maximised, np.ceil(places), np.floor(places)) + 0.0
+    return boxes_of(np.atleast_2d(values), sides, maximised).reshape(values.shape)
 
 
 def checked_epsilon(epsilon: ArrayLike) -> Matrix:

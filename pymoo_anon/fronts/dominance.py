@@ -30,6 +30,45 @@ def dominance_fitness(F: Matrix) -> Ints:
     return fitness
 
 
+def boxes_of(F: Matrix, sides: Matrix, maximised: NDArray[np.bool_]) -> Matrix:
+    """(n, n_obj) float array: the boxes of points, as `box_of` has each.
+
+    Args:
+        F: (n, n_obj) float array.
+        sides: One side or one per objective.
+        maximised: One direction or one per objective.
+    """
+    n_obj = F.shape[1]
+    found: Matrix = _boxes_of(
+        np.ascontiguousarray(F), np.broadcast_to(sides, n_obj).copy(), np.broadcast_to(maximised, n_obj).copy()
+    )
+    return found
+
+
+@njit(cache=True, nogil=True)
+def box_of(value, side, maximised):  # type: ignore[no-untyped-def]
+    """The box of a value on the grid of one objective, minimised.
+
+    What only rounding tells from a line lies on it: of the value, a measure or a bound that is a sum of some terms, of
+    the side that was written, and of their quotient. Boxes never fall as values rise, so one of a bound is a bound.
+    """
+    place = value / side
+    line = np.rint(place)
+    if abs(place - line) > 2.0**-45 * abs(line):
+        line = np.ceil(place) if maximised else np.floor(place)
+    # Adding 0 turns -0, which ceil makes of -0.5, into 0.
+    return line + 0.0
+
+
+@njit(cache=True, nogil=True)
+def _boxes_of(F, sides, maximised):  # type: ignore[no-untyped-def]
+    found = np.empty(F.shape)
+    for i in range(F.shape[0]):
+        for o in range(F.shape[1]):
+            found[i, o] = box_of(F[i, o], sides[o], maximised[o])
+    return found
+
+
 @njit(cache=True, nogil=True)
 def _dominates(a, b):  # type: ignore[no-untyped-def]
     """Whether a is nowhere worse than b and somewhere better."""

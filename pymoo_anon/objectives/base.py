@@ -20,6 +20,9 @@ from pymoo_anon.table.microdata import Microdata
 
 Values = NDArray[np.float64]
 
+# What a subclass may say anew of a measure without another value.
+_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
+
 
 class Objective(Boundable):
     """A number for each generalization, from the equivalence classes that it makes.
@@ -76,6 +79,11 @@ class Objective(Boundable):
             )
         Objective.registered[short] = cls
 
+    @property
+    def full_name(self) -> str:
+        """The name with the column that is read: "l of diagnosis"."""
+        return self.name if self.column is None else f"{self.name} of {self.column}"
+
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of each of n generalizations.
 
@@ -118,6 +126,17 @@ class Objective(Boundable):
         """
         raise NotImplementedError(f"{type(self).__name__} must define recount to be counted again")
 
+    @property
+    def recountable(self) -> bool:
+        """Whether `recount` is of this measure: no class that derives from that which defines it changes the value."""
+        for kind in type(self).__mro__:
+            if "recount" in vars(kind):
+                break
+            said = {name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))}
+            if said - _WORDS:
+                return False
+        return kind is not Objective
+
     def check(self, table: Microdata) -> None:
         """Refuse a table that this objective cannot measure.
 
@@ -132,6 +151,14 @@ class Objective(Boundable):
             tuples: The distinct tuples of the table.
         """
         return -np.inf, np.inf
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """A difference that no two different values of generalizations of a table are below; 0 where none is known.
+
+        Args:
+            tuples: The distinct tuples of the table.
+        """
+        return 1.0 if self.whole else 0.0
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains | None:
         """The minimised loss as what every kept class saves, or None where it has no such form.
@@ -167,6 +194,13 @@ def _same(own: object, other: object) -> bool:
     return own == other
 
 
+def checked_column(column: Any) -> Any:
+    """The name of a column, which is hashable and not None."""
+    if column is None or not isinstance(column, Hashable):
+        raise TypeError(f"column must be the name of a column, got {column!r}")
+    return column
+
+
 class ColumnObjective(Objective):
     """An objective that reads the values of one column.
 
@@ -181,9 +215,7 @@ class ColumnObjective(Objective):
     role = "sensitive"
 
     def __init__(self, column: Hashable) -> None:
-        if column is None or not isinstance(column, Hashable):
-            raise TypeError(f"column must be the name of a column, got {column!r}")
-        self.column = column
+        self.column = checked_column(column)
 
     def check(self, table: Microdata) -> None:
         """Refuse a table where the column has no role.
@@ -215,11 +247,14 @@ class WorstClassObjective(ColumnObjective):
         return worst + 0.0
 
 
-def one_class(tuples: DistinctTuples, column: Hashable) -> EquivalenceClasses:
-    """The whole table as one class, with the values of one column."""
-    totals = tuples.totals(column)
-    present = np.flatnonzero(totals)
-    starts = np.array([0, len(present)], dtype=np.int64)
+def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
+    """The whole table as one class, with the values of some columns."""
+    counts = {}
+    for column in columns:
+        totals = tuples.totals(column)
+        present = np.flatnonzero(totals)
+        starts = np.array([0, len(present)], dtype=np.int64)
+        counts[column] = ValueCounts(starts, present, totals[present], len(totals))
     return EquivalenceClasses(
         tuples,
         maps=np.zeros((1, tuples.offsets[-1]), dtype=np.int64),
@@ -227,7 +262,7 @@ def one_class(tuples: DistinctTuples, column: Hashable) -> EquivalenceClasses:
         sizes=np.array([tuples.n_rows], dtype=np.int64),
         representatives=np.zeros(1, dtype=np.int64),
         kept=np.ones(1, dtype=bool),
-        columns={column: ValueCounts(starts, present, totals[present], len(totals))},
+        columns=counts,
     )
 
 

@@ -75,11 +75,21 @@ class Constraint:
         Args:
             classes: The classes of one or several generalizations.
         """
-        values: Values = self.objective.of_classes(classes)
-        return values < self.bound if self.at_least else values > self.bound
+        return ~self.keeps(self.objective.of_classes(classes))
+
+    def keeps(self, values: Values) -> NDArray[np.bool_]:
+        """(n,) Boolean array: whether values keep the bound; this alone decides it, in search, recount and choice.
+
+        Equal to the bound is enough. Floats can say so without a slack: every measure gives the float next to its exact
+        value, and the bound is the float next to the number that was meant. An infinite value may break it, too.
+
+        Args:
+            values: (n,) array, values of the objective with their natural sign.
+        """
+        return values >= self.bound if self.at_least else values <= self.bound
 
     def violation(self, values: Values) -> Values:
-        """(n,) float array, pymoo's G: at most 0 where the constraint is satisfied.
+        """(n,) float array, pymoo's G: at most 0 where `keeps` says so: only equal floats differ by 0.
 
         Args:
             values: (n,) float array, values of the objective with their natural sign.

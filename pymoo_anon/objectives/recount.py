@@ -58,7 +58,7 @@ class Recount:
         self._wholes: dict[Name, pd.Series[int]] = {}
         # One pass over the release: it may be large, and made anew whenever it is asked.
         self._columns = [*self.names, *(name for name in dict.fromkeys(columns) if name not in self.names)]
-        self._found = counted(frame, self._columns)
+        self._found = combinations(frame, self._columns)
         keys = self._keys(self.names)
         groups = self._found.groupby(keys, sort=False)
         self._cell_of = groups.ngroup()
@@ -124,7 +124,7 @@ class Recount:
         """The distinct combinations of quasi-identifiers of the original."""
         if self._original is None:
             raise ValueError("original must be the table that was released, got None; the measure compares with it")
-        return counted(self._original, self.names)
+        return combinations(self._original, self.names)
 
     @property
     def hierarchies(self) -> Mapping[Name, Hierarchy]:
@@ -186,7 +186,7 @@ class Recount:
             if self._original is None:
                 table, key = self._found, self._keys([column])[0]
             else:
-                table, key = counted(self._original, [column]), "column 0"
+                table, key = combinations(self._original, [column]), "column 0"
             self._wholes[column] = table.groupby(key, sort=False).n.sum()
         return self._wholes[column]
 
@@ -204,7 +204,7 @@ class Recount:
         return [f"column {self._columns.index(name)}" for name in names]
 
 
-def counted(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
+def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     """The distinct combinations of some columns, `column 0`, `column 1`, ..., and how many rows hold each, `n`."""
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}

@@ -1,15 +1,15 @@
-"""What problems are given: checked arguments, points as arrays, and names of columns that tell them apart."""
+"""What problems are given, checked, and what it is called: measures, constraints and columns in words."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import repeated, told_apart
+from pymoo_anon._messages import number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.microdata import Microdata
@@ -71,12 +71,95 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
     return checked
 
 
-def unique_names(objectives: Sequence[Objective], table: Microdata) -> tuple[str, ...]:
-    """The objectives' names, with their column, written out or numbered where two would be the same."""
+def safe_repr(measure: Objective) -> str:
+    """What `repr` says of a measure, without what may be a value of the data.
+
+    Values in an order of one's own are counted. Of a measure of one's own only the class and the column are named: what
+    else it holds is not known.
+
+    >>> from pymoo_anon.objectives import TCloseness
+    >>> safe_repr(TCloseness("grade", ["low", "middle", "high"]))
+    "TCloseness('grade', distance=order of 3 values)"
+    """
+    parts = [] if measure.column is None else [repr(measure.column)]
+    if type(measure).__module__.startswith("pymoo_anon."):
+        parts += [
+            f"{name}={_argument(value)}"
+            for name, value in vars(measure).items()
+            if name != "column" and value is not None and not (isinstance(value, str) and value == "equal")
+        ]
+    return plain(f"{type(measure).__name__}({', '.join(parts)})")
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"order of {len(value)} values"
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    # Numbers and choices such as "ordered"; a table or a hierarchy says how large it is, and no value.
+    return repr(value)
+
+
+def short_name(measure: Objective) -> str:
+    """The name of a measure as the command line has it: "k", "l:diagnosis", "prosecutor-risk".
+
+    >>> from pymoo_anon.objectives import DistinctLDiversity, KAnonymity, ProsecutorRisk
+    >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis")), short_name(KAnonymity("patient"))
+    ('prosecutor-risk', 'l:diagnosis', 'k:patient')
+    """
+    # A class that is made from another has a name of its own.
+    name = vars(type(measure)).get("short") or measure.name.replace(" ", "-")
+    return plain(name if measure.column is None else f"{name}:{measure.column}")
+
+
+def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> dict[Objective, str]:
+    """A name for each measure that tells it from the others, in few words, and holds no value of the data.
+
+    Args:
+        measures: The measures; one that is given twice counts once.
+        taken: Names of other columns that stand beside these.
+
+    >>> from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric
+    >>> list(measure_names([DistinctLDiversity("a"), DistinctLDiversity("b"), GeneralLossMetric()]).values())
+    ['l of a', 'l of b', 'GLM']
+    """
+    given = list(dict.fromkeys(measures))
     names = told_apart(
-        [objective.name for objective in objectives],
-        [f"{objective.name} of {objective.column}" for objective in objectives],
-        [repr(objective) for objective in objectives],
-        [f"{objective!r} {number}" for number, objective in enumerate(objectives, start=1)],
+        [plain(measure.name) for measure in given],
+        [plain(measure.full_name) for measure in given],
+        [safe_repr(measure) for measure in given],
+        [f"{safe_repr(measure)} {number}" for number, measure in enumerate(given, start=1)],
     )
-    return tuple(f"{name} (objective)" if name in table.quasi_identifiers else name for name in names)
+    marked = [f"{name} (objective)" if name in taken else name for name in names]
+    return dict(zip(given, marked, strict=True))
+
+
+def bound(constraint: Constraint, name: str) -> str:
+    """A constraint with the name of what it bounds: "k >= 5"."""
+    return f"{name} {'>=' if constraint.at_least else '<='} {number(constraint.bound)}"
+
+
+def is_loss(measure: Objective) -> bool:
+    """Whether a measure is one of `objectives.loss`, or a class of one's own that is made from one."""
+    return any(base.__module__.startswith("pymoo_anon.objectives.loss") for base in type(measure).__mro__)
+
+
+def lost(measure: Objective, table: Microdata) -> tuple[float, float] | None:
+    """The least and the most that can be lost by a loss; None where it is a share already, or has no greatest value."""
+    if not is_loss(measure) or measure.maximize:
+        return None
+    low, high = measure.value_range(table.tuples)
+    return (float(low), float(high)) if np.isfinite([low, high]).all() and high > max(low, 1) else None
+
+
+def column_name(column: Hashable) -> str:
+    """The name of a column in one line."""
+    return plain(str(column))
+
+
+def texts_of(values: pd.Series[Any]) -> list[str]:
+    """Numbers as a person writes them, all of a column with the same decimals."""
+    if pd.api.types.is_integer_dtype(values):
+        return [f"{value:,}" for value in values]
+    decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
+    return [f"{value:,.{decimals}f}" for value in values]

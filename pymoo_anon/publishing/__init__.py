@@ -1,32 +1,38 @@
 """What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
 
-from pymoo_anon.publishing.choosing import Choice, choose, risk_at_most
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import evidence, neighbours
-from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
-from pymoo_anon.publishing.explaining import Explanation, explain
+from pymoo_anon.publishing.evidence import evidence, external_evidence, neighbours, read_evidence, write_evidence
 from pymoo_anon.publishing.release import RecountError, Release, release
-from pymoo_anon.publishing.report.subject import Findings
-from pymoo_anon.publishing.report.writing import write_report
-from pymoo_anon.publishing.tradeoffs import Step
 from pymoo_anon.publishing.verify import verify
 
+if TYPE_CHECKING:
+    from pymoo_anon.publishing.explaining import Explanation, choose, explain
+    from pymoo_anon.publishing.report.page import write_report
+
 __all__ = [
-    "Choice",
     "Explanation",
-    "Findings",
     "RecountError",
     "Release",
-    "Step",
     "choose",
     "codebook",
     "evidence",
     "explain",
+    "external_evidence",
     "neighbours",
     "read_evidence",
     "release",
-    "risk_at_most",
     "verify",
     "write_evidence",
     "write_report",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "explaining": ("Explanation", "choose", "explain"),
+        "report.page": ("write_report",),
+    },
+)

@@ -81,14 +81,14 @@ def _members(hierarchy: Hierarchy, places: Sequence[int] | np.ndarray[tuple[int]
     values = [hierarchy.domain[place] for place in places]
     numbers = [_whole(value) for value in values]
     if None in numbers:
-        return _BETWEEN.join(_MISSING if value is None else str(label_text(value)) for value in values)
+        return _BETWEEN.join(_MISSING if value is None else label_text(value) or _EMPTY for value in values)
     told = []
     for run in _runs(sorted(number for number in numbers if number is not None)):
         told += [f"{run[0]}–{run[-1]}"] if len(run) >= _RUN else [str(number) for number in run]
     return _BETWEEN.join(told)
 
 
-_MISSING = "(missing)"
+_MISSING, _EMPTY = "(missing)", "(empty)"
 
 
 def _whole(value: Hashable) -> int | None:

@@ -1,25 +1,25 @@
-"""What a choice means: its levels in words, who is suppressed, what the people say, what the next better ones cost."""
+"""The choice of a point, and what it means: levels in words, who is suppressed, what the next better ones cost."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import label_words, listed, number, plain, share
 from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.compare import Comparison, compare
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.choosing import Choice
-from pymoo_anon.publishing.members import Members
-from pymoo_anon.publishing.tradeoffs import Step, next_steps
-from pymoo_anon.publishing.wording import label_words, listed, measure_names, number, share
+from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -65,12 +65,51 @@ class Explanation:
         )
 
 
+def choose(
+    problem: AnonymizationProblem,
+    res: Any,
+    *,
+    require: Sequence[Constraint] = (),
+    risk: float | None = None,
+    best: Objective | None = None,
+    row: int | None = None,
+    knee: bool = False,
+    weights: Mapping[Objective, float] | None = None,
+) -> Choice:
+    """Choose one point of a front, as `Front.choose` does.
+
+    Args:
+        problem: The problem.
+        res: What `minimize` returned, an (n, n_var) array of points, or a Front. Points that break a constraint of the
+            problem do not count.
+        require: As in `Front.choose`.
+        risk: As in `Front.choose`.
+        best: As in `Front.choose`.
+        row: As in `Front.choose`.
+        knee: As in `Front.choose`.
+        weights: As in `Front.choose`.
+
+    Raises:
+        TypeError: An argument is of another kind.
+        ValueError: An argument is out of range, several say which point to take, or no point is left; the nearest is
+            named then.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
+    >>> choice = choose(problem, problem.pareto_set(), require=[KAnonymity() >= 5], best=GeneralLossMetric())
+    >>> choice.values["k"], choice.reason
+    (5, 'the least GLM of the 11 points with k >= 5, of 15')
+    """
+    return problem.front(res).choose(require=require, risk=risk, best=best, row=row, knee=knee, weights=weights)
+
+
 def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanation:
     """Say what a choice means.
 
     Args:
         problem: The problem.
-        res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from.
+        res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from, or a Front.
         choice: What `choose` returned.
 
     Raises:
@@ -83,18 +122,15 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanat
     >>> front = problem.pareto_set()
     >>> explanation = explain(problem, front, choose(problem, front, require=[KAnonymity() >= 5]))
     >>> explanation.levels[5], str(explanation.steps[0])
-    ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM')
+    ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM (0.4 %)')
     """
-    members = Members(problem, res)
-    place = members.place_of(choice.row, choice.x)
-    names = list(measure_names(problem.objectives).values())
-    found = next_steps(names, members.objectives, members.maximize, place)
-    steps = [replace(step, row=int(members.rows[step.row])) for step in found]
+    front = problem.front(res)
+    steps = front.steps(front.place_of(choice))
     return Explanation(
         tuple(_levels(problem, choice)),
         share(choice.n_suppressed, problem.table.n_rows, _rows(problem.table)),
         tuple(steps),
-        tuple(_people(problem, members, choice, steps)),
+        tuple(_people(problem, front, choice, steps)),
     )
 
 
@@ -117,10 +153,12 @@ def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     return lines
 
 
-def _people(problem: AnonymizationProblem, members: Members, choice: Choice, steps: Sequence[Step]) -> list[str]:
+def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
     """What the people say: who is worst off, and who would gain or lose by the next better points."""
     table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
-    generalizations: dict[Hashable, Generalization] = {row: problem.decode(members.X[row]) for row in rows}
+    generalizations: dict[Hashable, Generalization] = {
+        row: problem.decode(front.X[front.place_of(row)]) for row in rows
+    }
     worst = worst_off(table, generalizations[choice.row], _SIZE, problem.suppression, problem.constraints)
     lines = [_worst(table, worst, choice)]
     if len(rows) == 1:

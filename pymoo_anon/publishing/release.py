@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from pymoo.core.result import Result
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import examples, listed, number, repeated, share
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.publishing.frames import Frame, Renamed, renamed
-from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.verify import at_least_as_good, is_known, name_of, object_frame, recounted
+from pymoo_anon.problems.front import Choice
+from pymoo_anon.publishing.recoding import FLAG, Frame, Renamed, complete_rows, marked, missing, recoded, renamed
+from pymoo_anon.publishing.verify import at_least_as_good, object_frame, recounted
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.microdata import names_of
+from pymoo_anon.table.frames import opened
+from pymoo_anon.table.generalization import SUPPRESSED
+from pymoo_anon.table.guesses import guess_of, profiles_of
+from pymoo_anon.table.microdata import Microdata, names_of
+from pymoo_anon.table.suppression import Violating
 
 
 class RecountError(ValueError):
@@ -32,27 +40,45 @@ class Release:
 
     Attributes:
         frame: The table: of the kind of frame that was given, quasi-identifiers as text, rows sorted by all values.
-        claims: A row per measure: `measure`, its name; `promised`, what the search found; `recounted`, what the release
-            holds; `holds`. The last two are None for a measure that cannot be counted again: it defines no
-            `recount`, or reads a quasi-identifier.
+        claims: A row per measure of the problem, then one per requirement of the choice: `measure`, its name or the
+            requirement; `promised`, what the search found or what is required; `recounted`, what the release holds;
+            `holds`. The last two are None for a measure that cannot be counted again: it defines no `recount`, or
+            reads a quasi-identifier.
+        columns: A row per column of the table, in its order: `column`, `role` ("quasi-identifier", "sensitive",
+            "label", "keep") and `reason`, why it is kept, or None.
+        uniqueness: How many rows no other row agrees with: `columns`, by what, the kept columns alone and these with
+            the quasi-identifiers; `unique`, so many rows; `rows`, of so many.
         n_suppressed: Number of rows that are suppressed.
         suppressed: What became of them, "mark" or "drop".
+        exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
+            not met.
     """
 
     frame: Any
     claims: pd.DataFrame
+    columns: pd.DataFrame
+    uniqueness: pd.DataFrame
     n_suppressed: int
     suppressed: str
+    exceptions: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """What the recount found, in words, and what it does not speak of."""
+        said = ["What was promised holds.", *(f"Released all the same: {one}." for one in self.exceptions)]
+        return " ".join([*said, *filter(None, [said_of(self.columns, self.uniqueness)])])
 
 
 def release(
     frame: Any,
     problem: AnonymizationProblem,
-    x: ArrayLike,
+    x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
+    k_of_one: bool = False,
+    below_requirements: bool = False,
 ) -> Release:
     """Recode a table by one point of a search space, and count the result again before it is given out.
 
@@ -62,11 +88,14 @@ def release(
     Args:
         frame: The table that the problem's Microdata was read from, of any kind.
         problem: The problem.
-        x: (n_var,) array, one row of `res.X`.
+        x: What `choose` returned, whose requirements are promised, too; or an (n_var,) array, one row of `res.X`.
         drop: Columns that are left out. The person column always is.
-        keep: Columns without a role that are released as they are. Every column has to have a role, or stand in `drop`
-            or `keep`.
+        keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
+            reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
+            coordinates. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
+        k_of_one: Release a table in which somebody is alone in a class.
+        below_requirements: Release a point that misses a constraint of the problem or a requirement of the choice.
 
     Returns:
         The release, and what was promised and recounted.
@@ -74,11 +103,31 @@ def release(
     Raises:
         TypeError: `frame` is no frame.
         KeyError: The frame lacks a column.
-        ValueError: A column is neither released nor dropped, the frame is not the one that the problem's table was read
-            from, or nothing is left to release. As `RecountError`: the recount does not hold what was promised.
+        ValueError: A column is neither released nor dropped, or is kept without a reason although it may name a
+            person; the frame is not the one that the problem's table was read from; somebody is alone in a class; the
+            point does not meet what is required; or nothing is left to release.
+            As `RecountError`: the recount does not hold what was promised.
     """
-    recoded_table = recode(frame, problem, x, drop=drop, keep=keep, suppressed=suppressed)
+    recoded_table = recode(
+        frame,
+        problem,
+        x,
+        drop=drop,
+        keep=keep,
+        suppressed=suppressed,
+        k_of_one=k_of_one,
+        below_requirements=below_requirements,
+    )
     return recoded_table.counted_again(recoded_table.frame)
+
+
+class _Promise(NamedTuple):
+    """What is promised of a measure: in words, the value, and whether higher is better."""
+
+    measure: Objective
+    words: str
+    value: float
+    higher: bool
 
 
 @dataclass(frozen=True)
@@ -89,79 +138,155 @@ class Recoded:
         frame: The table, as `Release` has it.
         problem: The problem.
         x: The point.
-        n_suppressed: Number of rows that are suppressed.
-        suppressed: What becomes of them, "mark" or "drop".
+        requirements: What the choice asked for and the point meets.
+        classes: The equivalence classes of the point.
+        columns: The columns of the table, as `Release` has them.
+        suppressed: What becomes of suppressed rows, "mark" or "drop".
+        exceptions: What is released although it would be refused unasked.
     """
 
     frame: Any
     problem: AnonymizationProblem
     x: ArrayLike
-    n_suppressed: int
+    requirements: tuple[Constraint, ...]
+    classes: EquivalenceClasses
+    columns: pd.DataFrame
     suppressed: str
+    exceptions: tuple[str, ...]
+    _k_of_one: bool
     _source: Renamed
     _complete: Frame
     _rows: Frame
-    _released: tuple[Name, ...]
+
+    @property
+    def n_suppressed(self) -> int:
+        """Number of rows that are suppressed."""
+        return int(self.classes.n_suppressed[0])
 
     def counted_again(self, written: Any) -> Release:
-        """The release, where a recount holds what was promised."""
-        claims = self.claims(written)
-        broken = claims[[holds is False for holds in claims.holds]]
-        if len(broken):
-            listed = ", ".join(
-                f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised" for row in broken.itertuples()
-            )
-            text = f"nothing is released: counted again, {listed}"
-            if self.suppressed == "mark" and self.n_suppressed:
-                text += (
-                    f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
-                    "suppressed='drop' leaves them out"
-                )
-            raise RecountError(text)
-        return Release(written, claims, self.n_suppressed, self.suppressed)
+        """The release, where a recount of the table as it was written holds what was promised."""
+        claims, smallest = self._counted(written)
+        broken = [
+            f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised"
+            for row in claims.itertuples()
+            if row.holds is False
+        ]
+        if broken:
+            raise RecountError(self._refused(broken))
+        # A single row that is marked is alone, too.
+        if smallest == 1 and not self._k_of_one:
+            raise ValueError(ALONE)
+        uniqueness = uniqueness_of(written, self.columns)
+        n_suppressed, suppressed = self.n_suppressed, self.suppressed
+        return Release(written, claims, self.columns, uniqueness, n_suppressed, suppressed, self.exceptions)
 
     def claims(self, written: Any) -> pd.DataFrame:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
-        problem = self.problem
-        found = Result()
-        found.X = np.atleast_2d(self.x)
-        promised = problem.to_frame(found).iloc[0, problem.n_var :]
-        names = list(problem.table.quasi_identifiers)
-        columns = [o.column for o in problem.measured if o.column is not None and o.column not in names]
-        outside = [column for column in columns if column not in self._released]
-        roles = [name for name in problem.table.tuples.domains if name in self._source.names]
-        about: dict[str, Any] = {
-            "original": self._source.native(self._complete, roles),
-            "hierarchies": problem.table.quasi_identifiers,
-            "generalization": problem.decode(self.x),
-        }
-        own = beside = Recount(written, names, [column for column in columns if column not in outside], **about)
-        if own.n_rows != problem.table.n_rows:
-            raise ValueError(
-                f"frame must be the one that the problem's table was read from, with {problem.table.n_rows:,} complete "
-                f"rows, got {own.n_rows:,}"
-            )
+        return self._counted(written)[0]
+
+    def _counted(self, written: Any) -> tuple[pd.DataFrame, int]:
+        """The claims, and the size of the smallest class of the table."""
+        names = list(self.problem.table.quasi_identifiers)
+        promises = self._promises()
+        read = dict.fromkeys(one.measure.column for one in promises)
+        columns = [column for column in read if column not in (None, *names)]
+        outside = [column for column in columns if column not in self.columns.column.tolist()]
+        own = beside = self._recount(written, [column for column in columns if column not in outside])
+        self._check(own)
         if outside:
             # Columns that are not released are counted beside the release.
-            beside = Recount(self._source.native(self._rows, [*names, *outside]), names, outside, **about)
+            beside = Recount(self._source.native(self._rows, [*names, *outside]), names, outside, **self._about)
         rows = []
-        for measure, value in zip(problem.measured, promised, strict=False):
+        for measure, words, promised, higher in promises:
             again, holds = None, None
-            if is_known(measure) and measure.column not in names:
+            if measure.recountable and measure.column not in names:
                 again = recounted(beside if measure.column in outside else own, measure)
-                holds = at_least_as_good(again, value, measure.maximize)
-            rows.append((name_of(measure), int(value) if measure.whole else float(value), again, holds))
-        return object_frame(("measure", "promised", "recounted", "holds"), rows)
+                holds = at_least_as_good(again, promised, higher)
+            rows.append((words, promised, again, holds))
+        assert len(rows) == len(self.problem.measured) + len(self.requirements)
+        return object_frame(("measure", "promised", "recounted", "holds"), rows), int(own.sizes.min())
+
+    def _promises(self) -> list[_Promise]:
+        """What is promised: the value of every measure, and what the choice asked for."""
+        values = [float(measure.evaluate(self.classes)[0]) for measure in self.problem.measured]
+        measured = [
+            _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
+            for measure, value in zip(self.problem.measured, values, strict=True)
+        ]
+        asked = [(one, one.objective) for one in self.requirements]
+        return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        """What a recount of the release is told besides."""
+        table = self.problem.table
+        roles = [name for name in table.tuples.domains if name in self._source.names]
+        return {
+            "original": self._source.native(self._complete, roles),
+            "hierarchies": table.quasi_identifiers,
+            "generalization": self.problem.decode(self.x),
+        }
+
+    def _recount(self, written: Any, columns: Sequence[Name]) -> Recount:
+        """The recount of a table with the columns that were promised."""
+        known = written.columns.tolist() if isinstance(written, pd.DataFrame) else opened(written)[1]
+        promised = self.columns.column.tolist()
+        if list(map(str, known)) != list(map(str, promised)):
+            text = f"the columns are {examples(known)} where {examples(promised)} were promised"
+            raise RecountError(self._refused([text]))
+        return Recount(written, list(self.problem.table.quasi_identifiers), columns, **self._about)
+
+    def _check(self, own: Recount) -> None:
+        """Refuse a table with other rows or labels than those that were promised."""
+        n_rows, n_suppressed = self.problem.table.n_rows, self.n_suppressed
+        if own.n_rows != n_rows:
+            raise ValueError(
+                f"frame must be the one that the problem's table was read from, with {n_rows:,} complete rows, got "
+                f"{own.n_rows:,}"
+            )
+        n_marked = n_suppressed if self.suppressed == "mark" else 0
+        n_released = n_rows - (n_suppressed - n_marked)
+        whole = all(labels == [SUPPRESSED] for labels in own.texts.values())
+        counted = [("rows are there", own.n_released, n_released)]
+        if not whole:
+            counted.append(("rows are marked *", own.n_released - int(own.kept.sum()), n_marked))
+        broken = [f"{n:,} {words} where {wanted:,} were promised" for words, n, wanted in counted if n != wanted]
+        if broken:
+            raise RecountError(self._refused(broken))
+        try:
+            for name in self.problem.table.quasi_identifiers:
+                own.of_labels(name)
+        except ValueError as error:
+            raise RecountError(self._refused([str(error)])) from None
+
+    def _refused(self, broken: Sequence[str]) -> str:
+        """Why nothing is released."""
+        text = f"nothing is released: counted again, {', '.join(broken)}"
+        if self.suppressed == "mark" and self.n_suppressed:
+            text += (
+                f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
+                "suppressed='drop' leaves them out"
+            )
+        return text
+
+
+#: What is said of a table in which k is 1.
+ALONE = (
+    "x must be a point in which nobody is alone in a class, got a k of 1, which protects nobody from being found; "
+    "k_of_one releases it all the same"
+)
 
 
 def recode(
     frame: Any,
     problem: AnonymizationProblem,
-    x: ArrayLike,
+    x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
+    k_of_one: bool = False,
+    below_requirements: bool = False,
 ) -> Recoded:
     """Recode a table, and leave the recount to who writes it: what is counted should be the file. Else use `release`.
 
@@ -169,20 +294,76 @@ def recode(
     """
     if suppressed not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
-    source = renamed(frame)
+    requirements: tuple[Constraint, ...] = ()
+    if isinstance(x, Choice):
+        requirements, x = x.requirements, x.x
+    source, reasons = renamed(frame), reasons_of(keep)
     released = _released_columns(source, problem, names_of(drop), names_of(keep))
+    check_kept(source, reasons)
     classes = problem.equivalence_classes(x)
-    n_suppressed = int(classes.n_suppressed[0])
-    if suppressed == "drop" and n_suppressed == problem.table.n_rows:
+    if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
+    exceptions = _exceptions(problem, classes, requirements, k_of_one, below_requirements)
     complete = complete_rows(source.frame, source, problem.table)
     rows = recoded(complete, source, problem.table, problem.decode(x), classes)
     if suppressed == "drop":
         rows = rows.filter(~nw.col(FLAG))
     else:
         rows = marked(rows, source, list(problem.table.quasi_identifiers))
-    made = source.native(rows, released, in_order=True)
-    return Recoded(made, problem, x, n_suppressed, suppressed, source, complete, rows, tuple(released))
+    return Recoded(
+        source.native(rows, released, in_order=True),
+        problem,
+        x,
+        tuple(one for one in requirements if not _misses(one, classes)),
+        classes,
+        roles_table(problem.table, released, reasons),
+        suppressed,
+        exceptions,
+        k_of_one,
+        source,
+        complete,
+        rows,
+    )
+
+
+def _exceptions(
+    problem: AnonymizationProblem,
+    classes: EquivalenceClasses,
+    requirements: Sequence[Constraint],
+    k_of_one: bool,
+    below_requirements: bool,
+) -> tuple[str, ...]:
+    """What is refused unasked and was asked for, in words."""
+    unmet = _unmet(problem, classes, requirements)
+    if unmet and not below_requirements:
+        raise ValueError(
+            f"x must be a point that meets what is required, got one of which {listed(unmet)}; below_requirements "
+            "releases it all the same"
+        )
+    alone = KAnonymity(problem.table.person).evaluate(classes)[0] == 1
+    if alone and not k_of_one:
+        raise ValueError(ALONE)
+    return (*(["k is 1"] if alone else []), *unmet)
+
+
+def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
+    """Whether a point does not satisfy a constraint."""
+    return not constraint.keeps(constraint.objective.evaluate(classes))[0]
+
+
+def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:
+    """What is required of a point and not met, in words."""
+    found = [
+        f"{one.objective.full_name} is {number(float(one.objective.evaluate(classes)[0]))} where "
+        f"{'at least' if one.at_least else 'at most'} {number(one.bound)} is required"
+        for one in dict.fromkeys([*problem.constraints, *requirements])
+        if _misses(one, classes)
+    ]
+    rule, n = problem.suppression, int(classes.n_suppressed[0])
+    limit = rule.limit_of(problem.table.n_rows) if isinstance(rule, Violating) else None
+    if limit is not None and n > limit:
+        found.append(f"{n:,} rows are suppressed where at most {limit:,} may be")
+    return found
 
 
 def _released_columns(
@@ -211,3 +392,91 @@ def _released_columns(
         )
     wanted = {*table.quasi_identifiers, *others, *keep} - {*drop}
     return [name for name in source.names if name in wanted]
+
+
+# --- what stands in every column ----------------------------------------------------------------------------------
+
+
+#: By what rows are unique, in the order of `Release.uniqueness`.
+BY = ("kept columns", "kept columns and quasi-identifiers")
+
+
+def reasons_of(keep: Any) -> dict[Name, str | None]:
+    """The columns that are kept, and why; None where nobody said it."""
+    if not isinstance(keep, Mapping):
+        return dict.fromkeys(names_of(keep))
+    for name, reason in keep.items():
+        if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+            raise ValueError(f"keep[{name!r}] must be a text that says why it is kept, got {reason!r}")
+    return dict(keep)
+
+
+def check_kept(source: Renamed, reasons: Mapping[Name, str | None]) -> None:
+    """Refuse to keep what may name a person, unless somebody said why."""
+    unsaid = [name for name, reason in reasons.items() if reason is None]
+    if not unsaid:
+        return
+    profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
+    for name, profile in zip(unsaid, profiles, strict=True):
+        danger = guess_of(profile._replace(name=str(name))).danger
+        if danger is not None:
+            raise ValueError(
+                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it, "
+                'in a project file reason = "because ..." beside the role'
+            )
+
+
+def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:
+    """Every column of a release with its role, and the reason of one that is kept."""
+    roles = {
+        "quasi-identifier": table.quasi_identifiers,
+        "sensitive": table.sensitive,
+        "label": () if table.label is None else (table.label,),
+        "keep": reasons,
+    }
+    rows = [
+        (name, " and ".join(role for role, own in roles.items() if name in own), reasons.get(name)) for name in released
+    ]
+    return object_frame(("column", "role", "reason"), rows)
+
+
+def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
+    """How many rows of a release are unique by the columns that are kept, alone and with the quasi-identifiers."""
+    source = renamed(frame)
+    names = [source.alias(name) for name in source.names]
+    # What is missing is one value, whatever stands for it.
+    cells = [nw.when(~missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
+    table = source.frame.with_columns(cells)
+    n_rows = _number(table.select(nw.len().alias("n")))
+    kept = [name for name, role in zip(names, columns.role, strict=True) if role == "keep"]
+    quasi = [name for name, role in zip(names, columns.role, strict=True) if "quasi-identifier" in role]
+    found = (_unique(table, kept, n_rows), _unique(table, kept + quasi, n_rows))
+    rows = [(by, unique, n_rows) for by, unique in zip(BY, found, strict=True)]
+    return object_frame(("columns", "unique", "rows"), rows)
+
+
+def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
+    """Whom the kept columns give away, in words; no text where none is kept."""
+    kept = [column_name(name) for name in columns.column[columns.role == "keep"]]
+    if not kept:
+        return ""
+    alone, together = (share(unique, rows, "rows") for _, unique, rows in uniqueness.itertuples(index=False))
+    return (
+        f"Nothing is promised of kept columns ({listed(kept)}): by these alone {alone} are unique, by these and the "
+        f"quasi-identifiers together {together}."
+    )
+
+
+def _unique(table: Any, names: Sequence[str], n_rows: int) -> int:
+    """How many rows no other row agrees with in some columns, counted where the table lives."""
+    if not names:
+        return int(n_rows == 1)
+    groups = table.select([nw.col(name) for name in names]).group_by(list(names), drop_null_keys=False)
+    return _number(groups.agg(nw.len().alias("n")).filter(nw.col("n") == 1).select(nw.len().alias("n")))
+
+
+def _number(counted: Any) -> int:
+    """The number in the only cell of a frame."""
+    if isinstance(counted, nw.LazyFrame):
+        counted = counted.collect(None if counted.implementation.is_polars() else "pandas")
+    return int(counted["n"].to_list()[0])

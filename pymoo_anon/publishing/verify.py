@@ -17,9 +17,6 @@ from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import names_of
 
-# What a subclass may say anew of a measure without another value.
-_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
-
 # Sums of floats in another order differ in their last digits.
 _TOLERANCE = 1e-9
 
@@ -72,7 +69,7 @@ def verify(
         if isinstance(measure, Constraint):
             required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
             holds = at_least_as_good(value, measure.bound, measure.at_least)
-        rows.append((name_of(objective), value, required, holds))
+        rows.append((objective.full_name, value, required, holds))
     return object_frame(("measure", "recounted", "required", "holds"), rows)
 
 
@@ -89,21 +86,10 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
     for objective in objectives:
         if not isinstance(objective, Objective):
             raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
-    unknown = [objective for objective in objectives if not is_known(objective)]
+    unknown = [objective for objective in objectives if not objective.recountable]
     if unknown:
         raise ValueError(f"measures must define recount to be counted again, got {examples(unknown)}")
     return objectives
-
-
-def is_known(objective: Objective) -> bool:
-    """Whether an objective can be counted again: no class that derives from that with the recount changes the value."""
-    for kind in type(objective).__mro__:
-        if "recount" in vars(kind):
-            break
-        said = {name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))}
-        if said - _WORDS:
-            return False
-    return kind is not Objective
 
 
 def recounted(recount: Recount, objective: Objective) -> float:
@@ -116,8 +102,3 @@ def at_least_as_good(value: float, bound: float, higher: bool) -> bool:
     """Whether a value keeps a bound, but for the rounding of floats."""
     slack = _TOLERANCE * max(abs(bound), 1.0) if np.isfinite(bound) else 0.0
     return bool(value >= bound - slack if higher else value <= bound + slack)
-
-
-def name_of(objective: Objective) -> str:
-    """The name of a measure, with the column that it reads."""
-    return objective.name if objective.column is None else f"{objective.name} of {objective.column}"

@@ -1,13 +1,19 @@
 """Tables about persons: microdata, what its values generalize to, and what is suppressed."""
 
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
 from pymoo_anon.table.draft_levels import Draft
-from pymoo_anon.table.drafts import draft_hierarchy
-from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.guesses import Guess, guess_role, guesses_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from pymoo_anon.table.drafts import draft_hierarchy
+    from pymoo_anon.table.findings import Finding, check_hierarchy
 
 __all__ = [
     "AtMost",
@@ -15,6 +21,7 @@ __all__ = [
     "Draft",
     "Finding",
     "Generalization",
+    "Guess",
     "Hierarchy",
     "Microdata",
     "Suppression",
@@ -22,4 +29,14 @@ __all__ = [
     "Violating",
     "check_hierarchy",
     "draft_hierarchy",
+    "guess_role",
+    "guesses_of",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "drafts": ("draft_hierarchy",),
+        "findings": ("Finding", "check_hierarchy"),
+    },
+)

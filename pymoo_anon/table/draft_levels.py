@@ -20,7 +20,7 @@ class Draft:
 
     Attributes:
         hierarchy: The hierarchy. It holds every value of the column.
-        kind: What the values were taken for: "numbers", "dates", "codes" or "categories".
+        kind: What the values were taken for: "numbers", "dates", "ordered", "codes" or "categories".
         reason: Why, and what the levels are, in one line.
     """
 
@@ -48,6 +48,30 @@ def useful(
     if len(values) > 1:
         columns.append([ROOT] * len(values))
     return Hierarchy.from_levels(columns), names
+
+
+def one_node_each(
+    levels: Mapping[str, Sequence[tuple[Hashable, Hashable]]], rows: Sequence[Hashable]
+) -> dict[str, list[Hashable]]:
+    """The label of every row by the key of its group and a text, so that over all levels a label names one group."""
+    taken: dict[str, tuple[Hashable, ...]] = {ROOT: ()}
+    for row in rows:
+        taken.setdefault(str(row), (row,))
+    own: dict[str, list[Hashable]] = {}
+    for name, groups in levels.items():
+        members: dict[tuple[Hashable, Hashable], list[Hashable]] = {}
+        for row, group in zip(rows, groups, strict=True):
+            members.setdefault(group, []).append(row)
+        texts = {}
+        for group, held in members.items():
+            once = text = group[1]
+            number = 1
+            while taken.setdefault(str(text), tuple(held)) != tuple(held):
+                number += 1
+                text = f"{once} ({number})"
+            texts[group] = text
+        own[name] = [texts[group] for group in groups]
+    return own
 
 
 def fills(n_rows: int, n_distinct: int) -> bool:
@@ -177,9 +201,36 @@ def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> lis
 
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 _TWO_ORDERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
+_MONTH_ALONE = re.compile(r"([^\W\d_]{3,10})\.?[-. /]*(\d{4})|(\d{4})[-./](\d{2})")
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
 # Eight digits are a date only where they can be one of a person's life.
 _YEARS = range(1850, 2101)
+
+
+def steps_of(text: str) -> dict[str, int]:
+    """The place of every word in a scale: its steps are parted by semicolons, words for one step by strokes."""
+    steps = [step.split("|") for step in " ".join(text.split()).split(";")]
+    return {word.strip().replace("ß", "ss"): place for place, words in enumerate(steps) for word in words}
+
+
+#: The months by their names and what these are shortened to.
+MONTHS = steps_of("""
+    january|jan|januar|jänner|enero|janvier; february|feb|februar|febrero|février;
+    march|mar|märz|maerz|mär|mrz|marzo|mars;
+    april|apr|abril|avril; may|mai|mayo; june|jun|juni|junio|juin; july|jul|juli|julio|juillet; august|aug|agosto|août;
+    september|sep|sept|septiembre|septembre; october|oct|oktober|okt|octubre|octobre; november|nov|noviembre|novembre;
+    december|dec|dezember|dez|diciembre|décembre
+""")
+
+# How dates are written, and where year, month and day stand then.
+_ORDERS = {
+    "year, month, day": (_YEAR_FIRST, (1, 3, 4)),
+    "day, month, year": (_TWO_ORDERS, (4, 3, 1)),
+    "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
+}
+
+# What dates are called that name no day.
+_MONTHS_ALONE = "dates (month, year)"
 
 #: The levels above the days, from fine to general.
 LEVELS: dict[str, Callable[[date], str]] = {
@@ -193,6 +244,16 @@ LEVELS: dict[str, Callable[[date], str]] = {
 
 class AmbiguousDates(ValueError):  # noqa: N818
     """Dates of which it cannot be told whether the day or the month comes first."""
+
+
+def looks_like_a_date(value: Any) -> bool:
+    """Whether a value is a date or a moment, or a text or number that is written like one."""
+    if day_of(value) is not None:
+        return True
+    text = _text(value)
+    return _month(text) is not None or any(
+        _found(pattern, text, places) is not None for pattern, places in _ORDERS.values()
+    )
 
 
 def draft_dates(values: Sequence[Any]) -> Draft:
@@ -215,8 +276,11 @@ def draft_dates(values: Sequence[Any]) -> Draft:
         days, spelling = _read(values)
         held = filled = sorted(set(days))
         rows = sorted(zip(days, values, strict=True), key=lambda row: (row[0], str(row[1])))
-    levels = {name: [label(day) for day, _ in rows] for name, label in LEVELS.items()}
-    hierarchy, kept = useful([value for _, value in rows], levels)
+    domain = [value for _, value in rows]
+    # A month as it is written, 2011-12, may be a value and the label of a month that is written in two ways.
+    known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
+    levels = {name: [(label(day), label(day)) for day, _ in rows] for name, label in known.items()}
+    hierarchy, kept = useful(domain, one_node_each(levels, domain))
     words = f"{spelling} from {held[0]} to {held[-1]}"
     if len(filled) > len(held):
         words += f", a row for each day of {'these years' if held[0].year < held[-1].year else 'the year'}"
@@ -232,12 +296,9 @@ def _filled_years(days: list[date]) -> list[date]:
 
 def _read(values: Sequence[Any]) -> tuple[list[date], str]:
     """The days that values name, and what their spelling is called."""
-    texts = [f"{value:.0f}" if is_number(value) and value == value // 1 else str(value) for value in values]
-    orders = {
-        "year, month, day": [_found(_YEAR_FIRST, text, (1, 3, 4)) for text in texts],
-        "day, month, year": [_found(_TWO_ORDERS, text, (4, 3, 1)) for text in texts],
-        "month, day, year": [_found(_TWO_ORDERS, text, (4, 1, 3)) for text in texts],
-    }
+    texts = [_text(value) for value in values]
+    orders = {name: [_found(pattern, text, places) for text in texts] for name, (pattern, places) in _ORDERS.items()}
+    orders["month, year"] = [_month(text) for text in texts]
     whole = {name: [day for day in days if day is not None] for name, days in orders.items() if None not in days}
     if not whole:
         unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
@@ -250,6 +311,21 @@ def _read(values: Sequence[Any]) -> tuple[list[date], str]:
             "written like 2021-03-05 they would"
         )
     return days, f"dates ({name})"
+
+
+def _month(text: str) -> date | None:
+    """The first day of a month that is written like Dec-2011 or 2011-12; None if it is none."""
+    found = _MONTH_ALONE.fullmatch(text.strip())
+    if found is None:
+        return None
+    number = int(found[4]) if found[4] else MONTHS.get(found[1].casefold(), -1) + 1
+    year = int(found[2] or found[3])
+    return date(year, number, 1) if 1 <= number <= 12 and year in _YEARS else None
+
+
+def _text(value: Any) -> str:
+    """A value as text; a whole number has no places."""
+    return f"{value:.0f}" if is_number(value) and value == value // 1 else str(value)
 
 
 def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:

@@ -1,18 +1,22 @@
-"""Drafting a hierarchy from the values of a column: what kind they are, and groups of those without an order."""
+"""Drafting a hierarchy from the values of a column: their kind, categories in their order, and those without one."""
 
 from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from math import ceil, inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.table.domain_values import ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
+    MONTHS,
     AmbiguousDates,
     Draft,
     draft_codes,
@@ -21,14 +25,18 @@ from pymoo_anon.table.draft_levels import (
     has_leading_zero,
     looks_like_a_code,
     number_of,
+    one_node_each,
+    steps_of,
     useful,
 )
+from pymoo_anon.table.guesses import words_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: The kinds of values, by the name that `kind` has for them.
 KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "numbers": lambda values, counts: draft_numbers(values),
     "dates": lambda values, counts: draft_dates(values),
+    "ordered": lambda values, counts: draft_ordered(values),
     "codes": lambda values, counts: draft_codes(values),
     "categories": lambda values, counts: draft_categories(values, counts),
 }
@@ -37,6 +45,15 @@ KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
 _FEW = 3
 # Columns of digits that are codes even if none of them begins with 0.
 _CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
+
+# Columns whose numbers stand for things, and have no order: what their names say, digits aside.
+_NOMINAL = steps_of("""
+    id|ids|code|codes|cd|type|typ|status|source|concept|disposition|category|sex|gender|geschlecht|race|ethnicity|marital
+    |marriage|region|state|county|country|occupation|industry|citizenship|nationality|language|religion|st|mar|cit|rac|racp
+    |cow|esr|hisp|bpl|pobp|occp|indp|puma|marst|statefip|countyfip|sexo|estado|sexe|departement|bundesland
+""")
+# Numbers from here on are written like codes: they are redacted, and not put together by how frequent they are.
+_LONG_CODE = 1000
 
 
 def draft_hierarchy(
@@ -47,6 +64,8 @@ def draft_hierarchy(
     - numbers, also as text: nested intervals of round widths. Whole numbers that lie close together get a row for every
       number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
+    - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
+      ("low", "Bachelors", "strongly agree"): neighbours together.
     - codes, that is digits after a leading 0 or beside capital letters: redaction from the right.
     - categories, that is all else: rare values together, then groups of about the same number of rows.
 
@@ -56,7 +75,7 @@ def draft_hierarchy(
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
         counts: How many rows hold each. Without it, every value counts once for each time that it is given.
-        kind: "numbers", "dates", "codes", "categories", or "auto": the first of them that fits.
+        kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
         name: The column's name, if it may tell that digits are a code, as "zip" does.
 
     Returns:
@@ -79,8 +98,8 @@ def draft_hierarchy(
         if not missing:
             raise ValueError("values must hold at least one, got none")
         return Draft(Hierarchy.from_levels([[None]]), "categories", "no value at all")
-    distinct = ascending(list(held))
-    weights = [held[value] for value in distinct]
+    distinct = ascending([value for value, _ in held.values()])
+    weights = [held[same_as(value)][1] for value in distinct]
     draft = KINDS[kind](distinct, weights) if kind != "auto" else _chosen(distinct, weights, name)
     if not missing:
         return draft
@@ -88,8 +107,8 @@ def draft_hierarchy(
     return Draft(hierarchy.with_missing(), draft.kind, f"{draft.reason}; a row for what is missing")
 
 
-def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Any, int], bool]:
-    """The distinct values with the number of their rows, and whether some are missing."""
+def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
+    """Each distinct value with the number of its rows, and whether some are missing."""
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in values
@@ -100,15 +119,14 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
     bad = [count for count in given if count < 1]
     if bad:
         raise ValueError(f"counts must be positive, got {examples(bad)}")
-    held: dict[Any, int] = {}
-    firsts: dict[Any, Any] = {}
+    held: dict[Hashable, tuple[Any, int]] = {}
     missing = False
     for value, count in zip(listed, given, strict=True):
         if is_missing(value) or value == "":
             missing = True
             continue
-        first = firsts.setdefault(same_as(value), value)
-        held[first] = held.get(first, 0) + count
+        first, before = held.get(same_as(value), (value, 0))
+        held[same_as(value)] = first, before + count
     return held, missing
 
 
@@ -126,7 +144,19 @@ def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> D
     if len(spelled) == len(values) > _FEW and not leading:
         if name is not None and _CODE_NAMES.search(name) and all(number == int(number) for number in spelled):
             return _because(f"the column is called {name!r}, so ", draft_codes(values))
+        if (
+            name is not None
+            and all(number == int(number) for number in spelled)
+            and _NOMINAL.keys() & {*words_of(name)}
+        ):
+            codes = max(spelled) >= _LONG_CODE
+            draft = draft_codes(values) if codes else draft_categories(values, counts)
+            return _because(f"the column is called {name!r}, so its numbers are names of something; ", draft)
         return _because(note, draft_numbers(values))
+    try:
+        return _because(note, draft_ordered(values, name))
+    except ValueError:
+        pass
     if not leading:
         note = note or _almost("numbers", values, lambda value: number_of(value) is not None)
     if all(map(looks_like_a_code, values)) and (leading or not spelled):
@@ -168,7 +198,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     groups: list[_Group] = [(counts[i], [i]) for i in order]
     rare = _rare(counts, order)
     other = _other(values)
-    levels: dict[str, list[str]] = {}
+    levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
         levels["rare values together"] = _labels(values, groups, set(rare), other)
@@ -178,7 +208,8 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     # The rows of a group stand together, so that a person can move them.
     rows = [i for _, members in groups for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
-    hierarchy, kept = useful([values[i] for i in rows], ordered)
+    domain = [values[i] for i in rows]
+    hierarchy, kept = useful(domain, one_node_each(ordered, domain))
     return Draft(
         hierarchy,
         "categories",
@@ -222,24 +253,20 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
     return [(weight, members[number]) for weight, number in sorted(heap, key=lambda held: (-held[0], held[1]))]
 
 
-def _labels(values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str) -> list[str]:
-    """For every value a short label that says what is in its group, no two groups with the same."""
-    labels = [""] * len(values)
-    taken: set[str] = set()
-    for _, members in groups:
+def _labels(
+    values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
+) -> list[tuple[Hashable, Hashable]]:
+    """For every value the number of its group and its label: its members or, where they are many, how many."""
+    labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
+    for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
         if len(names) < len(members):
             names.append(other)
-        label = " | ".join(names)
-        if len(names) > 1 and len(label) > _LONGEST_LABEL:
-            label = f"{names[0][:_LONGEST_LABEL]} + {len(members) - 1:,} more"
-        once, number = label, 1
-        while label in taken:
-            number += 1
-            label = f"{once} ({number})"
-        taken.add(label)
+        label = values[members[0]] if len(members) == 1 else " | ".join(names)
+        if len(members) > 1 and len(label) > _LONGEST_LABEL:
+            label = f"group {number} of {len(groups)}: {len(members):,} values, most of all {names[0][:_LONGEST_LABEL]}"
         for i in members:
-            labels[i] = label
+            labels[i] = number, label
     return labels
 
 
@@ -247,3 +274,256 @@ def _other(values: Sequence[Any]) -> str:
     """What the rare values are called together: no name that a value has."""
     names = {str(value).strip().casefold() for value in values}
     return "other" if "other" not in names else "rare values"
+
+
+#: Finer than a pair nothing is to be put together.
+_FEWEST = 3
+
+# Words for an answer that is none: they stand apart from those that have an order.
+_NO_ANSWERS = steps_of("""
+    |unknown|missing|not stated|not available|refused|no answer|n/a|na|nan|?|-|unbekannt|keine angabe|desconocido
+    |inconnu
+""")
+
+# Scales from their lowest step to their highest: steps are parted by a semicolon, words for one step by a stroke.
+_SCALES = {
+    "weekdays": """
+        monday|mon|mo|montag|lunes|lundi; tuesday|tue|tues|tu|di|dienstag|martes|mardi;
+        wednesday|wed|we|mi|mittwoch|miercoles|miércoles|mercredi;
+        thursday|thu|thur|thurs|th|do|donnerstag|jueves|jeudi;
+        friday|fri|fr|freitag|viernes|vendredi; saturday|sat|sa|samstag|sonnabend|sabado|sábado|samedi;
+        sunday|sun|su|so|sonntag|domingo|dimanche
+    """,
+    "degrees": """
+        none|no|absent; very low|minimal; low|mild|light|slight; medium|moderate|mid|middle|average|normal;
+        high|strong|severe; very high|very strong|very severe|extreme
+    """,
+    "degrees (German)": """
+        kein|keine; sehr niedrig|sehr gering; niedrig|gering|leicht; mittel|mäßig|normal; hoch|stark|schwer;
+        sehr hoch|sehr stark|sehr schwer
+    """,
+    "sizes": """
+        xxxs|3xs; xxs|2xs; xs|extra small|very small; s|small; m|medium; l|large|big; xl|extra large|very large;
+        xxl|2xl; xxxl|3xl
+    """,
+    "sizes (German)": "sehr klein; klein; mittel|mittelgroß; groß; sehr groß",
+    "frequencies": """
+        never|nie|niemals; rarely|seldom|almost never|selten; sometimes|occasionally|manchmal|gelegentlich;
+        often|frequently|usually|oft|häufig; always|very often|almost always|immer|sehr oft
+    """,
+    "levels of agreement": """
+        strongly disagree|stimme gar nicht zu; disagree|somewhat disagree|stimme nicht zu;
+        neutral|neither|neither agree nor disagree|undecided|teils teils; agree|somewhat agree|stimme zu;
+        strongly agree|stimme voll zu
+    """,
+    "levels of satisfaction": """
+        very dissatisfied|sehr unzufrieden; dissatisfied|unsatisfied|unzufrieden; neutral|neither|teils teils;
+        satisfied|zufrieden; very satisfied|sehr zufrieden
+    """,
+    "marks": """
+        very poor|very bad|ungenügend|sehr schlecht; poor|bad|mangelhaft|schlecht;
+        fair|average|ok|okay|ausreichend|mittelmäßig; satisfactory|befriedigend; good|gut; very good|sehr gut;
+        excellent|outstanding
+    """,
+    "letters": "a+; a; a-; b+; b; b-; c+; c; c-; d+; d; d-; e; f",
+    "levels of education": """
+        no schooling|illiterate|preschool|kindergarten|ohne abschluss; 1st 4th|basic 4y;
+        primary|primary school|elementary|elementary school|primary education|grundschule|primaria; 5th 6th|basic 6y;
+        7th 8th|basic 9y|middle school|lower secondary|hauptschule|hauptschulabschluss; 9th;
+        10th|realschule|mittlere reife|realschulabschluss; 11th; 12th|some high school;
+        high school|hs grad|high school graduate|highschool|secondary|secondary school|secondary education|
+        upper secondary|ged|abitur|fachabitur|matura|secundaria; some college|incomplete higher;
+        vocational|assoc voc|professional course|ausbildung|apprenticeship;
+        associate|associates|assoc|assoc acdm|associate degree|associates degree;
+        bachelor|bachelors|bachelor degree|bachelors degree|college|college graduate|undergraduate|university|
+        university degree|higher education|tertiary|superior|licence;
+        master|masters|master degree|masters degree|graduate|graduate school|diplom|magister;
+        prof school|professional|professional degree|staatsexamen|jd|md;
+        doctorate|phd|doctor|doctoral|doctoral degree|doctorate degree|academic degree|promotion
+    """,
+}
+_STEPS = {"months": MONTHS, **{name: steps_of(text) for name, text in _SCALES.items()}}
+
+# Where groups end by themselves: quarters and half-years, work days and the weekend.
+_BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
+
+_NUMBER = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
+_UNIT = r"(?: ?[a-zäöüß.]{1,8})?"
+_RANGE = re.compile(
+    rf"([\[\](]?) ?({_NUMBER}){_UNIT}( ?[-–,;] ?| to | bis | and | a )({_NUMBER}){_UNIT} ?([\])\[]?)", re.I
+)
+_BELOW = re.compile(
+    rf"(<=|≤|<|up to |bis |under |below |less than |unter |jünger als |menos de )({_NUMBER}){_UNIT}", re.I
+)
+_ABOVE = re.compile(
+    rf"(>=|≥|>|over |above |more than |greater than |über |älter als |ab |from |más de )({_NUMBER}){_UNIT}", re.I
+)
+_PLUS = re.compile(
+    rf"({_NUMBER})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:over|older|more|above|up|älter|mehr){_UNIT})", re.I
+)
+_INCLUSIVE = ("<=", "≤", ">=", "≥", "up to ", "bis ", "ab ", "from ")
+_NUMBERED = re.compile(
+    r"(?:(grade|class|klasse|level|stage|stufe|year|tier|step|phase|stadium) ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|th|\.)"
+    r" ?(?:grade|class|klasse|year)?)"
+)
+
+
+# What a column of marks in single letters is called.
+_MARKS = re.compile("grade|mark|note|rating|score|schul", re.I)
+
+
+class _Range(NamedTuple):
+    """An interval that is written as text; an end that is open is infinite.
+
+    Attributes:
+        low: Where it begins.
+        high: Where it ends.
+        starts: How a text begins that begins with it, such as "[50".
+        ends: How a text ends that ends with it, such as "60)".
+        joint: What stands in between.
+    """
+
+    low: float
+    high: float
+    starts: str
+    ends: str
+    joint: str
+
+
+def draft_ordered(values: Sequence[Any], name: str | None = None) -> Draft:
+    """Neighbours in their order: intervals written as text, months, weekdays, and words of known scales.
+
+    >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"]).hierarchy.labels[1]
+    ('[40-60)', '[60-80)')
+    >>> draft_ordered(["high", "low", "very high", "medium"]).hierarchy.labels[1]
+    ('low–medium', 'high – very high')
+    """
+    words = [_normal(value) for value in values]
+    apart = [i for i, word in enumerate(words) if word in _NO_ANSWERS]
+    known = [i for i in range(len(values)) if i not in apart]
+    texts = [_plain(value) for value in values]
+    found = _ranges(texts, known) or _scale(words, known, name) or _numbered(words, known)
+    if found is None:
+        raise ValueError(
+            "ordered categories must be intervals written as text, months, weekdays or words of one known scale, got "
+            f"{examples(values)}"
+        )
+    kind, places, label = found
+    rows = sorted(known, key=lambda i: (places[i], str(values[i])))
+    levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
+    for level, blocks in _levels(kind, [places[i] for i in rows]).items():
+        ends: dict[int, list[int]] = {}
+        for i, block in zip(rows, blocks, strict=True):
+            ends.setdefault(block, []).append(i)
+        called = {
+            block: values[own[0]] if len(own) == 1 else label(str(values[own[0]]), str(values[own[-1]]))
+            for block, own in ends.items()
+        }
+        levels[level] = [*((block, called[block]) for block in blocks), *((-1 - i, values[i]) for i in apart)]
+    hierarchy, kept = useful([values[i] for i in [*rows, *apart]], one_node_each(levels, [*rows, *apart]))
+    aside = f", {len(apart)} without an order" if apart else ""
+    return Draft(hierarchy, "ordered", "; ".join([f"{len(rows):,} {kind} in their order{aside}", *kept]))
+
+
+def _plain(value: Any) -> str:
+    """A text with single blanks between its words."""
+    return " ".join(unicodedata.normalize("NFC", str(value)).split())
+
+
+def _normal(value: Any) -> str:
+    """A text as scales have it: in small letters, with blanks for underscores."""
+    return _plain(str(value).replace("_", " ")).casefold().replace("ß", "ss")
+
+
+#: What an order is: what its values are called, the place of each, and the label of a first and a last one.
+_Order = tuple[str, dict[int, float], Callable[[str, str], str]]
+
+
+def _ranges(texts: Sequence[str], known: Sequence[int]) -> _Order | None:
+    """The order of intervals; None where a text is none, or two of them overlap."""
+    ranges = {i: _range_of(texts[i]) for i in known}
+    read = {i: one for i, one in ranges.items() if one is not None}
+    order = sorted(read.values(), key=lambda one: (one.low, one.high))
+    if len(read) < max(len(ranges), _FEWEST) or any(left.high > right.low for left, right in pairwise(order)):
+        return None
+
+    def label(first: str, last: str) -> str:
+        low, high = _range_of(_plain(first)), _range_of(_plain(last))
+        assert low is not None
+        assert high is not None
+        if low.low == -inf:
+            return ("<" if high.ends.endswith((")", "[")) else "≤") + high.ends.rstrip(")[]")
+        if high.high == inf:
+            return (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
+        return low.starts + low.joint + high.ends
+
+    return "intervals", {i: one.low for i, one in read.items()}, label
+
+
+def _range_of(text: str) -> _Range | None:
+    """The interval that a text is."""
+    found = _RANGE.fullmatch(text)
+    if found:
+        opening, low, joint, high, closing = found.groups()
+        ends = _number(low), _number(high)
+        return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
+    below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
+    if below:
+        return _Range(
+            -inf, _number(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
+        )
+    if above or plus:
+        low = above[2] if above else plus[1]  # type: ignore[index]
+        opening = "(" if above and above[1].lower() not in _INCLUSIVE else ""
+        return _Range(_number(low), inf, opening + low.strip(), "", "")
+    return None
+
+
+def _number(text: str) -> float:
+    """The number that a text spells, thousands parted by commas."""
+    return float(re.sub(r"[^\d.-]", "", text)) * (1000 if text.lower().endswith("k") else 1)
+
+
+def _scale(words: Sequence[str], known: Sequence[int], called: str | None) -> _Order | None:
+    """The order of a scale that has a step for every word; None where none has."""
+    plain = {
+        i: " ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", words[i]).replace(" s ", "s ").split()) for i in known
+    }
+    for name, steps in _STEPS.items():
+        if name == "letters" and all(len(words[i]) == 1 for i in known) and not _MARKS.search(called or ""):
+            # They may be names of anything.
+            continue
+        places = {i: steps.get(words[i], steps.get(plain[i])) for i in known}
+        held = {i: float(place) for i, place in places.items() if place is not None}
+        if len(held) == len(places) >= _FEWEST and len(set(held.values())) >= _FEWEST:
+            return name.removesuffix(" (German)"), held, _between
+    return None
+
+
+def _numbered(words: Sequence[str], known: Sequence[int]) -> _Order | None:
+    """The order of what is numbered, such as "9th" or "grade 3"; None where a text is not."""
+    found = {i: _NUMBERED.fullmatch(words[i]) for i in known}
+    places = {i: float(match[2] or match[3]) for i, match in found.items() if match}
+    if len(places) < max(len(found), _FEWEST) or len({match[1] for match in found.values() if match}) > 1:
+        return None
+    return "grades", places, _between
+
+
+def _between(first: str, last: str) -> str:
+    """The label of the values from one to another."""
+    dash = " – " if re.search(r"[\s–-]", first + last) else "–"
+    return f"{first}{dash}{last}"
+
+
+def _levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
+    """Per level the block of every value, by its place in the order."""
+    if kind in _BLOCKS:
+        return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
+    levels: dict[str, list[int]] = {}
+    # At most four levels, each of so many groups of the one below.
+    step = max(2, ceil(len(places) ** 0.25))
+    size = step
+    while len(places) > size:
+        levels[f"{size} together"] = [rank // size for rank in range(len(places))]
+        size *= step
+    return levels

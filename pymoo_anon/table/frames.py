@@ -73,9 +73,10 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
     """Group a frame by some of its columns, where it lives, and fetch the groups."""
     # Narwhals speaks of columns by text alone, so they travel under names of their own.
     aliases = [f"column {i}" for i in range(len(names))]
+    objects: dict[str, list[Any]] = {}
     if isinstance(frame, pd.DataFrame):
         places = _places(frame.columns.tolist(), names)
-        table = nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns"))
+        table, objects = _without_objects(frame.iloc[:, places].set_axis(aliases, axis="columns"))
     else:
         table, known = opened(frame)
         _places(known, names)
@@ -88,7 +89,12 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         # polars collects into itself; for the others pandas is what is surely installed.
         grouped = grouped.collect(None if grouped.implementation.is_polars() else "pandas")
     dtypes = table.collect_schema()
-    columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
+    columns = {
+        name: pd.Series([objects[alias][code] for code in grouped[alias].to_list()], dtype=object)
+        if alias in objects
+        else _python_values(grouped[alias], dtypes[alias])
+        for name, alias in zip(names, aliases, strict=True)
+    }
     return Combinations(columns, grouped[_COUNT].to_numpy().astype(np.int64))
 
 
@@ -98,10 +104,9 @@ def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     Returns:
         (n,) int64 array of codes, and the values that they stand for; None stands for what is missing.
     """
-    codes, known = pd.factorize(column, use_na_sentinel=True)
-    values = known.tolist()
-    place = {value: i for i, value in enumerate(values)}
-    order = [place[value] for value in ascending(values)]
+    codes, values = _factorized(column)
+    place = {(value, isinstance(value, bool)): i for i, value in enumerate(values)}
+    order = [place[value, isinstance(value, bool)] for value in ascending(values)]
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
     # factorize gives -1 for what is missing, which is the last place of `rank`.
@@ -120,14 +125,46 @@ def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     return [known.index(name) for name in wanted]
 
 
+def _without_objects(frame: pd.DataFrame) -> tuple[Any, dict[str, list[Any]]]:
+    """A frame of pandas with codes in place of Python objects, and what they stand for; -1 is what is missing.
+
+    Grouped as they are, whole numbers beside a gap would become floats, which are the same for 2^53 and 2^53 + 1.
+    """
+    objects: dict[str, list[Any]] = {}
+    own: dict[Any, Any] = {}
+    for alias, column in frame.items():
+        if column.dtype == object:
+            own[alias], known = _factorized(column)
+            objects[str(alias)] = [*known, None]
+        else:
+            own[alias] = column
+    return nw.from_native(pd.DataFrame(own, index=frame.index)), objects
+
+
+def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
+    """Codes of the values of a column, -1 for what is missing, and the values; True is not 1."""
+    keys = column
+    if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):
+        keys = column.map(lambda value: (bool, value) if isinstance(value, bool | np.bool_) else value)
+    try:
+        codes, _ = pd.factorize(keys, use_na_sentinel=True)
+    except TypeError as error:
+        raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
+    known, firsts = np.unique(codes, return_index=True)
+    return codes, column.iloc[firsts[known >= 0]].tolist()
+
+
 def _python_values(column: Any, dtype: Any) -> pd.Series:
-    """A column as pandas, whole numbers not as floats and days not as times."""
+    """A column as pandas, whole numbers not as floats, days not as times, and moments in the column's time zone."""
     native = column.to_native()
     if dtype == nw.Date:
         days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
     if isinstance(native, pd.Series):
         return native.reset_index(drop=True)
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        # As numpy has them, moments are in UTC, and may be on another day there.
+        return pd.Series(column.to_numpy()).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)
     if column.is_null().any():
         return pd.Series(column.to_list(), dtype=object)
     return pd.Series(column.to_numpy())

@@ -16,15 +16,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.table.bins import Bins, nested_bins
 from pymoo_anon.table.domain_values import (
     ROOT,
+    Bins,
     Kind,
     Name,
     ascending,
     day_of,
     is_day,
     is_whole,
+    nested_bins,
     numbered,
     same_as,
     spelled,

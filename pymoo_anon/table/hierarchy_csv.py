@@ -11,9 +11,9 @@ import io
 import os
 import re
 from collections.abc import Hashable, Sequence
-from pathlib import Path
 from typing import Any
 
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples
 from pymoo_anon.table.delimited import decoded, rows_of
 from pymoo_anon.table.domain_values import ROOT
@@ -77,13 +77,8 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
         )
     if path is None:
         return text
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
     return None
 
 
@@ -98,7 +93,7 @@ def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
     name = name or os.fspath(source)
-    return name, decoded(Path(source).read_bytes(), name)
+    return name, decoded(content_of(source), name)
 
 
 def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,7 +17,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -119,7 +121,7 @@ class Microdata:
         missing: str = "raise",
         person: Name | None = None,
     ) -> Microdata:
-        """Read a table. The frame stays as it is; columns without a role are left out.
+        """Read a table. The frame stays as it is; other columns are left out. Texts that look alike give a warning.
 
         Args:
             frame: pandas, polars, pyarrow, DuckDB, Dask or Spark. A lazy frame is grouped where it lives, and only its
@@ -137,7 +139,7 @@ class Microdata:
             TypeError: `frame` is no frame, a name is not hashable, or a quasi-identifier has no `Hierarchy`.
             KeyError: The frame lacks a column.
             ValueError: No quasi-identifier, no rows, a column twice, roles that exclude each other, a value that its
-                hierarchy lacks, or missing values.
+                hierarchy lacks or that is `*`, or missing values.
         """
         if missing not in ("raise", "drop", "keep"):
             raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
@@ -150,11 +152,13 @@ class Microdata:
         hierarchies, codes = {}, []
         for name, hierarchy in quasi_identifiers.items():
             positions, values = coded(combinations.columns[name])
+            _check_texts(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
             codes.append(places[positions])
         columns, domains = {}, {}
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
+            _check_texts(name, domains[name], released_as_labels=False)
         return cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
 
     @classmethod
@@ -350,3 +354,24 @@ def _other_columns(
                 raise ValueError(f"column {person!r} must not be both the person and {role}")
     others = dict.fromkeys([*sensitive, label, person])
     return [name for name in others if name is not None and name not in quasi_identifiers]
+
+
+def _check_texts(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
+    """Refuse a value that reads as the label of what is suppressed, and warn of texts that a person takes for one."""
+    if released_as_labels and any(isinstance(value, str) and value == ROOT for value in values):
+        raise ValueError(
+            f"column {name!r} must not hold the text {ROOT!r}, which stands for what is suppressed in a release; write "
+            f'another text in its place, or nothing where no value is known (in a project file: empty = ["{ROOT}"])'
+        )
+    forms: dict[str, str] = {}
+    for value in values:
+        if isinstance(value, str) and not value.isascii():
+            other = forms.setdefault(unicodedata.normalize("NFC", value), value)
+            if other != value:
+                warnings.warn(
+                    f"column {name!r} holds texts that look the same and count as two: {other!a} and "
+                    f"{value!a}; unicodedata.normalize('NFC', text) makes them one",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return

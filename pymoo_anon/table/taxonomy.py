@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
-from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.compiled import njit
 
@@ -119,7 +119,7 @@ class Taxonomy:
                 key of a node twice, or as the class.
             OSError: The file cannot be read.
         """
-        name, data = os.fspath(path), Path(path).read_bytes()
+        name, data = os.fspath(path), content_of(path)
         try:
             tree = json.loads(data, object_pairs_hook=_mapping)
         except RecursionError:

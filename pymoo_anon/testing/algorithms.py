@@ -1,18 +1,29 @@
-"""The contract of algorithms."""
+"""The contract of algorithms, and the runs that it looks at: in one go, by ask and tell, from copies, with options."""
 
 from __future__ import annotations
 
+import copy
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
+from alive_progress import config_handler
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.callback import Callback
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.result import Result
 from pymoo.core.termination import NoTermination, Termination
 from pymoo.indicators.igd import IGD
+from pymoo.optimize import minimize
 from pymoo.termination.collection import TerminationCollection
 from pymoo.termination.cv import ConstraintViolationTermination, UntilFeasibleTermination
 from pymoo.termination.default import DefaultMultiObjectiveTermination, DefaultSingleObjectiveTermination
@@ -25,9 +36,8 @@ from pymoo.termination.robust import RobustTermination
 from pymoo.termination.xtol import DesignSpaceTermination
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.testing.points import check_points
-from pymoo_anon.testing.runs import COPIES, Counting, Everything, Trial, Watching, printed
-from pymoo_anon.testing.telling import ContractError, called, shown
+from pymoo_anon.testing.tables import check_points
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
 
 Matrix = NDArray[Any]
 
@@ -36,6 +46,160 @@ _TOLERANCE = 0.1
 
 # Runs that wait in vain end after so many generations.
 _LAST = 5
+
+#: What changes an algorithm between two generations into one that has to go on as if nothing had been.
+COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {
+    "a deep copy": copy.deepcopy,
+    "a pickle": pickled,
+}
+
+
+@dataclass
+class Trial:
+    """An algorithm on a problem, as often as one likes.
+
+    Attributes:
+        algorithm: The algorithm, which is never set up itself.
+        problem: The problem.
+        n_gen: How many generations a run has, unless the algorithm ends it.
+        seed: Of every run.
+    """
+
+    algorithm: Algorithm
+    problem: Problem
+    n_gen: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name of the algorithm, for a sentence."""
+        return type(self.algorithm).__name__
+
+    def run(self, termination: Termination | tuple[Any, ...] | None = None, **options: Any) -> Result:
+        """One run by `minimize`; None ends it after `n_gen` generations."""
+        termination = ("n_gen", self.n_gen) if termination is None else termination
+        return minimize(self.problem, self.algorithm, termination, **{"seed": self.seed, **options})
+
+    def started(self, **options: Any) -> Algorithm:
+        """A copy of the algorithm that is set up and has done nothing."""
+        algorithm = copy.deepcopy(self.algorithm)
+        algorithm.setup(self.problem, termination=("n_gen", self.n_gen), **{"seed": self.seed, **options})
+        return algorithm
+
+    def by_ask_and_tell(self) -> Result | None:
+        """One run by ask and tell, evaluated outside; None where the algorithm says that it does not do this."""
+        algorithm = self.started()
+        while algorithm.has_next():
+            try:
+                infills = algorithm.ask()
+            except NotImplementedError:
+                return None
+            if infills is None:
+                algorithm.tell()
+                continue
+            Evaluator().eval(self.problem, infills)
+            algorithm.tell(infills=infills)
+        return algorithm.result()
+
+    def copied_after(self, n_gen: int, made: Callable[[Algorithm], Algorithm]) -> Result:
+        """One run that goes on from a copy after so many generations; the original goes on beside it for one more."""
+        algorithm = self.started()
+        while algorithm.has_next() and (algorithm.n_gen or 1) <= n_gen:
+            algorithm.next()
+        other = made(algorithm)
+        if algorithm.has_next():
+            # What the original does must not reach its copy.
+            algorithm.next()
+        return finished(other)
+
+    def same(self, expected: Result, found: Result, way: str) -> None:
+        """Check that two runs found the same."""
+        for key in ("X", "F"):
+            ours, theirs = getattr(expected, key), getattr(found, key)
+            if ours is None or theirs is None:
+                if ours is not theirs:
+                    raise ContractError(
+                        f"{self.name} must find the same {way}, got {key} = {_short(theirs)} and not {_short(ours)}"
+                    )
+                continue
+            ours, theirs = np.atleast_2d(ours), np.atleast_2d(theirs)
+            row = first_difference(ours, theirs) if ours.shape == theirs.shape else 0
+            if row is not None:
+                raise ContractError(
+                    f"{self.name} must find the same {way}, got {len(theirs)} rows with {key}[{row}] = "
+                    f"{typed(theirs[row])} and not {len(ours)} with {typed(ours[row])}"
+                )
+
+
+def _short(values: Any) -> str:
+    return "None" if values is None else f"{len(np.atleast_2d(values))} rows"
+
+
+def finished(algorithm: Algorithm) -> Result:
+    """The result of an algorithm that goes on to its end."""
+    while algorithm.has_next():
+        algorithm.next()
+    return algorithm.result()
+
+
+def printed(run: Callable[[], Result]) -> tuple[Result, str]:
+    """A result, and what its run printed."""
+    text = StringIO()
+    with redirect_stdout(text):
+        # pymoo's progress bars keep the standard output that was there when they were first imported.
+        config_handler.set_global(file=text)
+        try:
+            res = run()
+        finally:
+            config_handler.set_global(file=sys.__stdout__ or sys.stdout)
+    return res, text.getvalue()
+
+
+class Watching(Evaluator):  # type: ignore[misc]
+    """An evaluator that notes all that it evaluates.
+
+    Attributes:
+        seen: Individuals, with X and F as they were when they were evaluated.
+        rows: Their X, an array for each call.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[Any, Matrix, Matrix]] = []
+        self.rows: list[Matrix] = []
+
+    def _eval(self, problem: Problem, pop: Population, *args: Any, **kwargs: Any) -> None:
+        before = pop.get("X").copy()
+        super()._eval(problem, pop, *args, **kwargs)
+        self.rows.append(before)
+        self.seen += [(one, x, np.copy(one.F)) for one, x in zip(pop, before, strict=True)]
+
+
+class Counting(Callback):  # type: ignore[misc]
+    """A callback that notes the generation of every call, and whether there was something to look at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generations: list[int] = []
+        self.empty: list[int] = []
+
+    def notify(self, algorithm: Algorithm) -> None:
+        """Note a generation."""
+        self.generations.append(int(algorithm.n_gen))
+        if algorithm.pop is None or algorithm.opt is None or not len(algorithm.opt):
+            self.empty.append(int(algorithm.n_gen))
+
+
+@dataclass
+class Everything:
+    """An archive that keeps all that it is given."""
+
+    members: list[Any] = field(default_factory=list)
+
+    def add(self, pop: Population) -> Everything:
+        """Itself, with a population more."""
+        self.members += list(pop)
+        return self
 
 
 def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, seed: int = 1) -> None:
@@ -102,21 +266,21 @@ def _check_result(trial: Trial, res: Result) -> None:
         wrong = np.flatnonzero(~(found == out[key]).all(axis=1)) if found.shape == out[key].shape else [0]
         if len(wrong):
             raise ContractError(
-                f"{name} must give {key} as the problem has it for X, got {shown(found[wrong[0]])} and not "
-                f"{shown(out[key][wrong[0]])} for x = {shown(X[wrong[0]])}"
+                f"{name} must give {key} as the problem has it for X, got {typed(found[wrong[0]])} and not "
+                f"{typed(out[key][wrong[0]])} for x = {typed(X[wrong[0]])}"
             )
     broken = np.flatnonzero((np.concatenate([G, np.abs(H) - 1e-4], axis=1) > 0).any(axis=1))
     if len(broken):
         raise ContractError(
-            f"{name} must find rows that satisfy all constraints, got G = {shown(G[broken[0]])} for "
-            f"x = {shown(X[broken[0]])}"
+            f"{name} must find rows that satisfy all constraints, got G = {typed(G[broken[0]])} for "
+            f"x = {typed(X[broken[0]])}"
         )
     for row, f in enumerate(F):
         worse = np.flatnonzero((f <= F).all(axis=1) & (f < F).any(axis=1))
         if len(worse):
             raise ContractError(
-                f"{name} must find rows that do not dominate each other, got F = {shown(F[worse[0]])} beside "
-                f"{shown(f)}, rows {worse[0]} and {row}"
+                f"{name} must find rows that do not dominate each other, got F = {typed(F[worse[0]])} beside "
+                f"{typed(f)}, rows {worse[0]} and {row}"
             )
 
 
@@ -129,7 +293,7 @@ def _check_least_infeasible(trial: Trial, expected: Result) -> None:
         return
     least = min(float(one.cv) for one, _, _ in watching.seen)
     if res.X is None or not (np.atleast_2d(res.CV) <= least).all():
-        got = "None" if res.X is None else f"violations of {shown(np.ravel(res.CV))}"
+        got = "None" if res.X is None else f"violations of {typed(np.ravel(res.CV))}"
         raise ContractError(
             f"{trial.name} must give the least infeasible point that it evaluated with return_least_infeasible=True, "
             f"with a violation of {least}, got {got}"
@@ -149,8 +313,8 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
     for one, x, f in watching.seen:
         if not np.array_equal(one.X, x) or not np.array_equal(one.F, f):
             raise ContractError(
-                f"{name} must not change individuals that are evaluated, got x = {shown(one.X)} with F = {shown(one.F)}"
-                f" where {shown(x)} with {shown(f)} was"
+                f"{name} must not change individuals that are evaluated, got x = {typed(one.X)} with F = {typed(one.F)}"
+                f" where {typed(x)} with {typed(f)} was"
             )
     for who, counted in (("its own", expected.algorithm.evaluator), ("a given", watching)):
         if counted.n_eval != len(X):
@@ -227,13 +391,13 @@ def _check_watched(trial: Trial, expected: Result) -> None:
         )
     last = [one.F for one in history[-1].opt]
     if not np.array_equal(last, [one.F for one in expected.algorithm.opt]):
-        raise ContractError(f"{name} must end its history with its result, got F = {shown(last)}")
+        raise ContractError(f"{name} must end its history with its result, got F = {typed(last)}")
     res = found["with an archive"][0]
     kept = {one.X.tobytes() for one in res.archive.members} if res.archive is not None else set()
     missing = [one for one in res.algorithm.opt if one.X.tobytes() not in kept]
     if missing:
         raise ContractError(
-            f"{name} must show all that is evaluated to the archive, got none of x = {shown(missing[0].X)}"
+            f"{name} must show all that is evaluated to the archive, got none of x = {typed(missing[0].X)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""The contract of bounds: what a family says of a node holds of every node that generalizes or specializes it."""
+"""The contracts of what a measure tells proofs: bounds of nodes, and what every kept class saves."""
 
 from __future__ import annotations
 
@@ -15,20 +15,52 @@ from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Kind, suppressible
+from pymoo_anon.objectives.bounds.sums import ClassGains
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.suppression import Violating
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import AtMost, Below, Violating
 from pymoo_anon.testing.tables import quiet_lattice
-from pymoo_anon.testing.telling import ContractError, called, shown, slack
+from pymoo_anon.testing.telling import ContractError, called, first_difference, slack, typed
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Values = NDArray[np.float64]
 
-
 # The front of a larger lattice takes long to find without bounds.
 _MOST_PROVEN = 1000
+
+# So many strings are looked at, beside the two ends.
+_STRINGS = 8
+
+
+@dataclass
+class Case:
+    """Some nodes of one lattice, and what they are worth.
+
+    Attributes:
+        problem: The lattice.
+        X: (n, n_var) int64 array of nodes.
+        batches: The classes of all nodes, some at a time, with their rows in X.
+        classes: (n,) list, the classes of each node alone.
+        values: (n,) float array, the objective with its natural sign.
+    """
+
+    problem: LatticeProblem
+    X: NDArray[np.int64]
+    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]]
+    classes: list[EquivalenceClasses]
+    values: Values
+
+    def at(self, row: int) -> str:
+        """Where something was found, for a person to follow."""
+        own = self.classes[row]
+        return (
+            f"at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {typed(own.sizes)} "
+            f"and kept {typed(own.kept)}"
+        )
 
 
 @dataclass
@@ -38,57 +70,42 @@ class Known:
     Attributes:
         objective: The objective.
         family: Its bounding family.
-        problem: A lattice with this objective alone.
-        X: (n, n_var) int64 array of nodes.
-        classes: (n,) list, the classes of each node.
-        values: (n,) float array, natural signs.
+        case: Some nodes of a lattice with this objective alone.
         minimised: (n,) float array, as in F.
         maps: (n, n_codes) int64 array, the group maps of the nodes.
         counts: (n,) int64 array, how many tuples each node suppresses.
         suppressed: (n, n_distinct) Boolean array, which distinct tuples these are.
         class_of: (n, n_distinct) int64 array, the class of every distinct tuple.
         below: (n, n) Boolean array: whether the node of a row specializes the node of a column.
-        at: Tells where a node was found.
     """
 
     objective: Objective
     family: Any
-    problem: LatticeProblem
-    X: Ints
-    classes: list[EquivalenceClasses]
-    values: Values
+    case: Case
     minimised: Values
     maps: Ints
     counts: Ints
     suppressed: Flags
     class_of: Ints
     below: Flags
-    at: Callable[[int], str]
 
     def demand(self, holds: Flags, what: str, bounds: Values, of: Values, node: int | None = None) -> None:
         """Refuse a bound that does not hold."""
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])
-            source = "" if node is None else f"; the bound is from x = {shown(self.X[node])}"
+            source = "" if node is None else f"; the bound is from x = {typed(self.case.X[node])}"
             raise ContractError(
                 f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
-                f"{bounds[row]}, {self.at(row)}{source}"
+                f"{bounds[row]}, {self.case.at(row)}{source}"
             )
 
 
-def check_bounds(
-    objective: Objective,
-    problem: LatticeProblem,
-    X: Ints,
-    classes: list[EquivalenceClasses],
-    values: Values,
-    at: Callable[[int], str],
-) -> None:
+def check_bounds(objective: Objective, case: Case) -> None:
     """Check the bounds that an objective states; nothing where it states none."""
     if objective.bounding is None:
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
-    known = _known(objective, family, problem, X, classes, values, at)
+    known = _known(objective, family, case)
     checks: list[Callable[[Known, Values], None]] = [_check_floors, _check_rising, _check_surely_suppressed]
     checks += [_check_specializations]
     checks += {
@@ -101,26 +118,13 @@ def check_bounds(
     duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
     floors = called(duty, _floors, known)
     for check in checks:
-        called(
-            duty,
-            check,
-            known,
-            floors,
-        )
+        called(duty, check, known, floors)
 
 
-def _known(
-    objective: Objective,
-    family: Any,
-    problem: LatticeProblem,
-    X: Ints,
-    classes: list[EquivalenceClasses],
-    values: Values,
-    at: Callable[[int], str],
-) -> Known:
+def _known(objective: Objective, family: Any, case: Case) -> Known:
     """What bounds are compared with."""
-    tuples = problem.table.tuples
-    maps, _ = problem.group_maps(X)
+    tuples, X, classes = case.problem.table.tuples, case.X, case.classes
+    maps, _ = case.problem.group_maps(X)
     class_of = np.empty((len(X), len(tuples)), dtype=np.int64)
     for row, one in enumerate(classes):
         # The groups of every tuple; those of a class are equal, and its representative tells which class it is.
@@ -134,29 +138,25 @@ def _known(
     return Known(
         objective,
         family,
-        problem,
-        X,
-        classes,
-        values,
-        -values + 0.0 if objective.maximize else values,
+        case,
+        -case.values + 0.0 if objective.maximize else case.values,
         maps,
         np.array([int(one.n_suppressed[0]) for one in classes]),
         suppressed,
         class_of,
         np.all(X[:, np.newaxis] <= X[np.newaxis], axis=2),
-        at,
     )
 
 
 def _floors(known: Known) -> Values:
     """(n,) float array: the own floor of every node."""
-    floors = np.full(len(known.X), -np.inf)
+    floors = np.full(len(known.case.X), -np.inf)
     if known.family.has_floor:
-        terms = known.family.attribute_floors(known.problem.table.tuples, known.maps)
+        terms = known.family.attribute_floors(known.case.problem.table.tuples, known.maps)
         if terms is not None:
             floors = np.asarray(terms, dtype=float).sum(axis=1)
         if known.family.floor_rises:
-            own = [known.family.floor_of_generalizations(one) for one in known.classes]
+            own = [known.family.floor_of_generalizations(one) for one in known.case.classes]
             floors = np.maximum(floors, np.array([-np.inf if one is None else one for one in own], dtype=float))
     return floors
 
@@ -173,7 +173,7 @@ def _check_floors(known: Known, floors: Values) -> None:
 
 def _check_rising(known: Known, floors: Values) -> None:
     """Check what evaluated nodes say of their generalizations."""
-    for node, one in enumerate(known.classes):
+    for node, one in enumerate(known.case.classes):
         floor = known.family.floor_of_generalizations(one)
         if floor is not None:
             bounds = np.where(known.below[node], float(floor), -np.inf)
@@ -183,12 +183,14 @@ def _check_rising(known: Known, floors: Values) -> None:
 
 def _check_specializations(known: Known, floors: Values) -> None:
     """Check what evaluated nodes say of their specializations, in the case that is true of each."""
-    problem = known.problem
+    problem = known.case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
     # What is over the limit is infeasible, whatever it is worth.
     possible = known.counts <= (problem.table.n_rows if limit is None else limit)
-    k = np.array([int(one.sizes[one.kept].min()) if one.kept.any() else problem.table.n_rows for one in known.classes])
-    for node, one in enumerate(known.classes):
+    k = np.array(
+        [int(one.sizes[one.kept].min()) if one.kept.any() else problem.table.n_rows for one in known.case.classes]
+    )
+    for node, one in enumerate(known.case.classes):
         for by_k in (False, True):
             below = suppressible(one, problem.suppression, problem.constraints, by_k)
             # Where every specialization is over the limit, `surely_suppressed` says so.
@@ -211,14 +213,14 @@ def _check_specializations(known: Known, floors: Values) -> None:
 
 def _check_left_by_value(known: Known, floors: Values) -> None:
     """Check what suppressed tuples lose beyond the floor of their node: no less where it is special."""
-    tuples = known.problem.table.tuples
+    tuples = known.case.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
     lost = (of_tuples * known.suppressed) @ tuples.counts
     bounds = floors + lost
     what = "no node is below its floor and what its suppressed tuples lose"
     known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
-    for node in range(len(known.X)):
+    for node in range(len(known.case.X)):
         least = np.where(known.below[:, node, np.newaxis], of_tuples[node], -np.inf)
         off = (least - of_tuples).max(axis=1)
         what = "a suppressed tuple has no less left to lose in a specialization"
@@ -227,7 +229,7 @@ def _check_left_by_value(known: Known, floors: Values) -> None:
 
 def _check_labels(known: Known, floors: Values) -> None:
     """Check that the most frequent label of the suppressed tuples comes on top of the floor."""
-    labels = known.family.labels(known.problem.table.tuples)
+    labels = known.family.labels(known.case.problem.table.tuples)
     bounds = floors + (known.suppressed.astype(np.int64) @ labels).max(axis=1)
     what = "no node is below its floor and the most frequent label of its suppressed tuples"
     known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
@@ -235,16 +237,18 @@ def _check_labels(known: Known, floors: Values) -> None:
 
 def _check_thresholds(known: Known, floors: Values) -> None:
     """Check that no part of a class has more than the class, and that the least of kept classes bounds values."""
-    of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.classes]
+    of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
     of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
-    for node in range(len(known.X)):
+    for node in range(len(known.case.X)):
         most = np.where(known.below[:, node, np.newaxis], of_tuples[node], np.inf)
         row, of = np.unravel_index(int((of_tuples - most).argmax()), most.shape)
         holds = np.arange(len(most)) != row if of_tuples[row, of] > most[row, of] else np.ones(len(most), dtype=bool)
         what = "no part of a class has a greater value than the class"
         known.demand(holds, what, most[:, of], of_tuples[:, of], node)
-    some = np.array([bool(one.kept.any()) for one in known.classes])
-    least = np.array([own[one.kept].min(initial=np.inf) for own, one in zip(of_classes, known.classes, strict=True)])
+    some = np.array([bool(one.kept.any()) for one in known.case.classes])
+    least = np.array(
+        [own[one.kept].min(initial=np.inf) for own, one in zip(of_classes, known.case.classes, strict=True)]
+    )
     bounds = np.full(len(least), -np.inf)
     bounds[some] = known.family.at(least[some])
     what = "no node is better than the least value of its kept classes"
@@ -253,10 +257,10 @@ def _check_thresholds(known: Known, floors: Values) -> None:
 
 def _check_reach(known: Known, floors: Values) -> None:
     """Check that `reach` is the other direction of `at`."""
-    values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.classes]))
+    values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.case.classes]))
     at = np.asarray(known.family.at(values), dtype=float)
     for need in np.unique(at):
-        (reached,) = known.family.reach(np.array([need]), known.problem.table.n_rows)
+        (reached,) = known.family.reach(np.array([need]), known.case.problem.table.n_rows)
         wrong = np.flatnonzero((at >= need) != (values <= reached))
         if len(wrong):
             value = values[wrong[0]]
@@ -269,13 +273,13 @@ def _check_reach(known: Known, floors: Values) -> None:
 def _check_squares(known: Known, floors: Values) -> None:
     """Check what kept classes of specializations add up to, and that the entries are those of the sum."""
     n_suppressed = known.counts.astype(float)
-    for node, one in enumerate(known.classes):
+    for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[:, node], -known.family.most_of_specializations(one) - n_suppressed**2, -np.inf)
         what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
         known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
-    owners, values, rows = known.family.entries(known.problem.table.tuples)
+    owners, values, rows = known.family.entries(known.case.problem.table.tuples)
     class_of = np.where(known.suppressed, -1, known.class_of)
-    bounds = np.empty(len(known.X))
+    bounds = np.empty(len(known.case.X))
     for node, own in enumerate(class_of):
         _, ids = np.unique(np.stack([own[owners], values]), axis=1, return_inverse=True)
         totals = np.bincount(ids.reshape(-1), rows)
@@ -286,13 +290,13 @@ def _check_squares(known: Known, floors: Values) -> None:
 
 def _check_surely_suppressed(known: Known, floors: Values) -> None:
     """Check that specializations suppress what is surely suppressed under `Violating`."""
-    tuples = known.problem.table.tuples
-    if not isinstance(known.problem.suppression, Violating):
+    tuples = known.case.problem.table.tuples
+    if not isinstance(known.case.problem.suppression, Violating):
         return
-    for constraint in known.problem.constraints:
+    for constraint in known.case.problem.constraints:
         if constraint.objective != known.objective or not constraint.speaks_of_classes:
             continue
-        for node, one in enumerate(known.classes):
+        for node, one in enumerate(known.case.classes):
             sure = np.asarray(known.family.surely_suppressed(one, constraint), dtype=np.int64)
             for row in np.flatnonzero(known.below[:, node]):
                 gone = np.bincount(
@@ -303,7 +307,7 @@ def _check_surely_suppressed(known: Known, floors: Values) -> None:
                     raise ContractError(
                         f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
                         f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
-                        f"at x = {shown(known.X[node])}, got {int(gone[of])}, {known.at(int(row))}"
+                        f"at x = {typed(known.case.X[node])}, got {int(gone[of])}, {known.case.at(int(row))}"
                     )
 
 
@@ -323,7 +327,7 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
         if not np.array_equal(found, exact):
             raise ContractError(
                 f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "
-                f"got {shown(found)} and not {shown(exact)}"
+                f"got {typed(found)} and not {typed(exact)}"
             )
 
 
@@ -332,3 +336,50 @@ def _partners(objective: Objective) -> Iterator[Objective]:
     for partner, unlike in ((GeneralLossMetric(), NormalizedWeightedPenalty), (KAnonymity(), KAnonymity)):
         if partner != objective and not isinstance(objective, unlike):
             yield partner
+
+
+def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:
+    """Check that a loss is that of suppressing everything less what the kept classes gain, where it says so."""
+    if all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
+        return
+    for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
+        problem = BitStringProblem(table, [objective], rule)
+        X = np.concatenate([problem.sample(_STRINGS, rng), np.array([[False], [True]]).repeat(problem.n_var, axis=1)])
+        F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
+        for x, (f,) in zip(X, F, strict=True):
+            expected = called(
+                f"class_gains of {objective!r} must tell what classes save",
+                _loss,
+                objective,
+                problem,
+                x,
+            )
+            if expected is not None and first_difference([expected], [f], exact=False) is not None:
+                raise ContractError(
+                    f"class_gains of {objective!r} must add up to the minimised value {f}, got {expected}, under "
+                    f"{rule!r} at x = {typed(x)}"
+                )
+
+
+def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> float | None:
+    """The minimised loss of one string as its gains have it, or None where there are none."""
+    tuples = problem.table.tuples
+    (maps,), _ = problem.group_maps(x[np.newaxis])
+    spans = []
+    for a, b in zip(tuples.offsets[:-1], tuples.offsets[1:], strict=True):
+        firsts = np.flatnonzero(np.diff(maps[a:b], prepend=-1))
+        spans.append(np.stack([firsts, np.append(firsts[1:], b - a)], axis=1).astype(np.int64))
+    gains: ClassGains | None = objective.class_gains(tuples, spans)
+    if gains is None:
+        return None
+    classes = problem.equivalence_classes(x)
+    groups = maps[tuples.offsets[:-1] + tuples.codes[classes.representatives]]
+    mass = classes.sizes.astype(float)
+    if gains.labels is not None:
+        labels = np.zeros((len(mass), gains.labels.shape[1]))
+        assert classes.class_of is not None
+        np.add.at(labels, classes.class_of[0], gains.labels)
+        mass = labels.max(axis=1)
+    worths = sum(own[groups[:, a]] for a, own in enumerate(gains.worths))
+    saved = mass * (gains.flat + worths) - gains.square * classes.sizes.astype(float) ** 2
+    return float(gains.most - saved[classes.kept].sum())

@@ -5,56 +5,30 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.generalization import label_texts
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.testing.bounds import check_bounds, check_proof
-from pymoo_anon.testing.gains import check_gains
-from pymoo_anon.testing.tables import parts_of, quiet_lattice, random_tables, shuffled, some_nodes, some_rules
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, shown, slack
+from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
+from pymoo_anon.testing.tables import quiet_lattice, random_tables, shuffled, small_parts, some_nodes, some_rules
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
 Values = NDArray[np.float64]
 
 # So many tables, each under four rules of suppression.
 _TABLES = 6
-
-
-@dataclass
-class Case:
-    """Some nodes of one lattice, and what they are worth.
-
-    Attributes:
-        problem: The lattice.
-        X: (n, n_var) int64 array of nodes.
-        batches: The classes of all nodes, some at a time, with their rows in X.
-        classes: (n,) list, the classes of each node alone.
-        values: (n,) float array, the objective with its natural sign.
-    """
-
-    problem: LatticeProblem
-    X: NDArray[np.int64]
-    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]]
-    classes: list[EquivalenceClasses]
-    values: Values
-
-    def at(self, row: int) -> str:
-        """Where something was found, for a person to follow."""
-        own = self.classes[row]
-        return (
-            f"at x = {shown(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {shown(own.sizes)} "
-            f"and kept {shown(own.kept)}"
-        )
 
 
 def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
@@ -64,8 +38,8 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     whatever is suppressed: the same one again, alone or with others, in any order of classes, values and tuples, in
     several threads, and after other tables. It changes no array. Values are whole and in `value_range` where the
     objective says so, that of the worst kept class where `worst_class` says so, and their natural sign survives pymoo's
-    F. Bounds that it states hold of every pair of nodes where one generalizes the other, and a proof with them finds
-    the exact front.
+    F. A recount finds the value of a release. Bounds that it states hold of every pair of nodes where one generalizes
+    the other, and a proof with them finds the exact front.
 
     Args:
         objective: The objective.
@@ -110,7 +84,8 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
         _check_values(objective, case)
         _check_order(objective, case, rng)
         _check_worst(objective, case)
-        check_bounds(objective, case.problem, case.X, case.classes, case.values, case.at)
+        _check_recount(objective, case, rng)
+        check_bounds(objective, case)
         cases.append(case)
     # Proofs take as long as all the rest: one rule after the other.
     check_proof(objective, problems[number % len(problems)])
@@ -120,7 +95,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
     """The tables, of which the objective can measure the first."""
-    tables = parts_of(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
+    tables = small_parts(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
     one = next(tables)
     try:
         objective.check(one)
@@ -167,15 +142,19 @@ def _check_copies(objective: Objective) -> None:
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
     """Some nodes of a lattice as a search sees them."""
     X = some_nodes(problem, rng)
-    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]] = []
-    F, _ = called(
-        f"{objective!r} must measure every generalization of a table",
-        problem.recall,
-        X,
-        lambda rows, classes: batches.append((rows.copy(), classes.copy())),
-    )
-    singles = {row: one.copy() for rows, batch in batches for row, one in zip(rows.tolist(), batch, strict=True)}
-    case = Case(problem, X, batches, [singles[row] for row in range(len(X))], np.empty(len(X)))
+    grouped: list[EquivalenceClasses] = []
+
+    def lessons(classes: EquivalenceClasses) -> list[tuple[int, int, EquivalenceClasses]]:
+        grouped.append(classes.copy())
+        return [(len(grouped), place, one.copy()) for place, one in enumerate(classes)]
+
+    told = called(f"{objective!r} must measure every generalization of a table", problem.study, X, lessons)
+    F = problem.compute(X)
+    # The rows of each batch, in its order.
+    order = np.array(sorted(range(len(X)), key=lambda row: told[row][:2]))
+    rows_of = np.split(order, np.cumsum([len(batch) for batch in grouped])[:-1])
+    batches = list(zip(rows_of, grouped, strict=True))
+    case = Case(problem, X, batches, [one for _, _, one in told], np.empty(len(X)))
     for rows, batch in batches:
         values = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
         case.values[rows] = values
@@ -205,13 +184,13 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
     for array, earlier in zip(arrays, before, strict=True):
         if not np.array_equal(array, earlier):
             raise ContractError(
-                f"evaluate of {objective!r} must not change the arrays of its classes, got {shown(array)} where "
-                f"{shown(earlier)} was"
+                f"evaluate of {objective!r} must not change the arrays of its classes, got {typed(array)} where "
+                f"{typed(earlier)} was"
             )
     if np.isnan(values).any():
         raise ContractError(
             f"evaluate of {objective!r} must give a number, got nan for classes of sizes "
-            f"{shown(classes[int(np.flatnonzero(np.isnan(values))[0])].sizes)}"
+            f"{typed(classes[int(np.flatnonzero(np.isnan(values))[0])].sizes)}"
         )
     return values
 
@@ -294,6 +273,45 @@ def _check_worst(objective: Objective, case: Case) -> None:
                 f"{objective!r} says that its value is that of the worst kept class, {worst}, got {case.values[row]}, "
                 f"{case.at(row)}"
             )
+
+
+def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
+    """Check that the recount of a release finds the value, where a measure has one; suppressed rows are left out."""
+    table = case.problem.table
+    if not objective.recountable or objective.column in table.quasi_identifiers:
+        return
+    tuples, names = table.tuples, list(table.quasi_identifiers)
+    of_rows, columns = np.repeat(np.arange(len(tuples)), tuples.counts), {}
+    if objective.column is not None:
+        own = tuples.columns[objective.column]
+        of_rows = np.repeat(np.repeat(np.arange(len(tuples)), np.diff(own.starts)), own.counts)
+        domain = tuples.domains[objective.column]
+        columns[objective.column] = [domain[value] for value in np.repeat(own.values, own.counts)]
+    codes = tuples.codes[of_rows]
+    original = pd.DataFrame(
+        {name: [table.quasi_identifiers[name].domain[code] for code in codes[:, j]] for j, name in enumerate(names)}
+        | columns,
+        dtype=object,
+    )
+    for row in rng.choice(len(case.X), 2):
+        generalization, classes = case.problem.decode(case.X[row]), case.problem.equivalence_classes(case.X[row])
+        assert classes.class_of is not None
+        texts = label_texts(generalization)
+        labels = {
+            name: [texts[name][group] for group in generalization.groups[name][codes[:, j]]]
+            for j, name in enumerate(names)
+        }
+        released = pd.DataFrame(labels | columns, dtype=object)[classes.kept[classes.class_of[0][of_rows]]]
+        if len(released):
+            given = (names, list(columns), original, table.quasi_identifiers, generalization)
+            again = called(
+                f"recount of {objective!r} must count any release", objective.recount, Recount(released, *given)
+            )
+            if first_difference([case.values[row]], [float(again)], exact=False) is not None:
+                raise ContractError(
+                    f"recount of {objective!r} must find the value of a release, got {again} and not "
+                    f"{case.values[row]}, {case.at(row)}"
+                )
 
 
 def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> EquivalenceClasses:

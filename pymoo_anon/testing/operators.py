@@ -21,8 +21,8 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.points import check_points, points_of
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, shown
+from pymoo_anon.testing.tables import check_points, valid_points
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
 
 Points = NDArray[Any]
 
@@ -70,7 +70,7 @@ def check_operator(
     use = _use_of(operator)
     before = copy.deepcopy(problem.bounds())
     for n in _SIZES:
-        X = points_of(problem, n, sampling, seed)
+        X = valid_points(problem, n, sampling, seed)
         act = partial(use, problem=problem, X=X, n=n, seed=seed)
         made = called(f"{_name(operator)} must serve {n} individuals", act, operator)
         _check_made(operator, problem, made, repair, seed)
@@ -78,8 +78,8 @@ def check_operator(
     if isinstance(operator, Repair):
         _check_repaired(operator, problem, seed)
     if not np.array_equal(problem.bounds(), before):
-        after = shown(problem.bounds())
-        raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {shown(before)}")
+        after = typed(problem.bounds())
+        raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {typed(before)}")
 
 
 def _use_of(operator: Operator) -> Callable[..., Points]:
@@ -121,7 +121,7 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Po
             if row is not None:
                 raise ContractError(
                     f"{_name(operator)} must make the same of the same random_state {way}, got "
-                    f"{shown(found[row : row + 1])} and not {shown(made[row : row + 1])}, row {row} of {n} individuals"
+                    f"{typed(found[row : row + 1])} and not {typed(made[row : row + 1])}, row {row} of {n} individuals"
                 )
     finally:
         np.random.set_state(own)  # noqa: NPY002
@@ -134,7 +134,7 @@ def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
     row = first_difference(once, twice)
     if row is not None:
         raise ContractError(
-            f"{_name(operator)} must leave valid points as they are, got {shown(twice[row])} of {shown(once[row])}"
+            f"{_name(operator)} must leave valid points as they are, got {typed(twice[row])} of {typed(once[row])}"
         )
 
 
@@ -190,7 +190,7 @@ def _neighbors(operator: Neighborhood, *, problem: Problem, X: Points, n: int, s
             if np.ndim(ring) != 2 or np.shape(ring)[1] != problem.n_var:
                 raise ContractError(
                     f"{_name(operator)} must give an (n, {problem.n_var}) array of points at distance {distance} of "
-                    f"{shown(x)}, got shape {np.shape(ring)}"
+                    f"{typed(x)}, got shape {np.shape(ring)}"
                 )
             found.append(ring)
     _check_unchanged(operator, given, X)
@@ -232,7 +232,7 @@ def _check_unchanged(operator: Operator, given: Points, X: Points) -> None:
     row = first_difference(X, given)
     if row is not None:
         raise ContractError(
-            f"{_name(operator)} must not change what it is given, got {shown(given[row])} where {shown(X[row])} was"
+            f"{_name(operator)} must not change what it is given, got {typed(given[row])} where {typed(X[row])} was"
         )
 
 

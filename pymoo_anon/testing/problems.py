@@ -12,8 +12,8 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.testing.points import points_of
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, shown, slack
+from pymoo_anon.testing.tables import valid_points
+from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
 Points = NDArray[Any]
 Values = dict[str, NDArray[np.float64]]
@@ -47,12 +47,12 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {problem!r}")
     name = type(problem).__name__
-    X = points_of(problem, _N_POINTS, sampling, seed)
+    X = valid_points(problem, _N_POINTS, sampling, seed)
     before = X.copy()
     values = called(f"{name} must evaluate any valid points", _evaluated, problem, X)
     row = first_difference(before, X)
     if row is not None:
-        raise ContractError(f"{name} must not change X, got {shown(X[row])} where {shown(before[row])} was")
+        raise ContractError(f"{name} must not change X, got {typed(X[row])} where {typed(before[row])} was")
     _check_filled(problem, X)
     _check_numbers(problem, X, values)
     _check_same(problem, X, values, seed)
@@ -98,8 +98,8 @@ def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
         wrong = np.flatnonzero(np.isnan(own).any(axis=1))
         if len(wrong):
             raise ContractError(
-                f"{name} of {type(problem).__name__} must be numbers, got {shown(own[wrong[0]])} for "
-                f"x = {shown(X[wrong[0]])}"
+                f"{name} of {type(problem).__name__} must be numbers, got {typed(own[wrong[0]])} for "
+                f"x = {typed(X[wrong[0]])}"
             )
 
 
@@ -135,8 +135,8 @@ def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
             row = first_difference(own[rows], found[key], exact=False)
             if row is not None:
                 raise ContractError(
-                    f"{name} must give a point the same {key} {way}, got {shown(found[key][row])} and not "
-                    f"{shown(own[rows[row]])} for x = {shown(X[rows[row]])}"
+                    f"{name} must give a point the same {key} {way}, got {typed(found[key][row])} and not "
+                    f"{typed(own[rows[row]])} for x = {typed(X[rows[row]])}"
                 )
 
 
@@ -154,13 +154,13 @@ def _check_front(problem: Problem, X: Points, values: Values) -> None:
         worse = front[(f < front - slack(front)).all(axis=1)]
         if len(worse):
             raise ContractError(
-                f"pareto_front of {name} must be no worse than any point, got {shown(worse[0])}, and F = {shown(f)} "
-                f"for x = {shown(x)}"
+                f"pareto_front of {name} must be no worse than any point, got {typed(worse[0])}, and F = {typed(f)} "
+                f"for x = {typed(x)}"
             )
         if isinstance(problem, AnonymizationProblem) and not (front <= f + slack(f)).all(axis=1).any():
             raise ContractError(
-                f"pareto_front of {name} must be complete, got no member that is as good as F = {shown(f)} of "
-                f"x = {shown(x)}"
+                f"pareto_front of {name} must be complete, got no member that is as good as F = {typed(f)} of "
+                f"x = {typed(x)}"
             )
 
 
@@ -173,8 +173,8 @@ def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
         decoded = np.concatenate(list(made.groups.values()))
         if not np.array_equal(decoded, groups) or list(numbers) != list(made.n_groups):
             raise ContractError(
-                f"{name} must evaluate x = {shown(x)} with the groups that decode gives, {shown(decoded)}, got "
-                f"{shown(groups)} and {shown(numbers)} groups"
+                f"{name} must evaluate x = {typed(x)} with the groups that decode gives, {typed(decoded)}, got "
+                f"{typed(groups)} and {typed(numbers)} groups"
             )
 
 
@@ -189,12 +189,12 @@ def _check_natural(problem: AnonymizationProblem, X: Points, values: Values) -> 
             if first_difference([value], natural[row, [column]], exact=False) is not None:
                 raise ContractError(
                     f"natural of {name} must give F the value of {objective!r}, {value}, got {natural[row, column]} "
-                    f"for x = {shown(x)}"
+                    f"for x = {typed(x)}"
                 )
         for column, constraint in enumerate(problem.constraints):
             expected = constraint.violation(constraint.objective.evaluate(classes))
             if first_difference(expected, values["G"][row, [column]], exact=False) is not None:
                 raise ContractError(
-                    f"G of {name} must tell by how much x = {shown(x)} breaks {constraint!r}, {expected[0]}, got "
+                    f"G of {name} must tell by how much x = {typed(x)} breaks {constraint!r}, {expected[0]}, got "
                     f"{values['G'][row, column]}"
                 )

@@ -1,4 +1,4 @@
-"""Small tables for contracts: random ones, parts of a user's own, and problems of either search space."""
+"""Small tables and problems for contracts, parts of a user's own table, and valid points of any problem."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.core.sampling import Sampling
+from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
+from pymoo_anon.operators.sampling import BitStringSampling, LatticeSampling
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -23,8 +28,10 @@ from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
+from pymoo_anon.testing.telling import ContractError, called, typed
 
 Ints = NDArray[np.int64]
+Points = NDArray[Any]
 
 # Pairs of nodes are compared one by one: so many nodes of a lattice are looked at.
 _MOST_NODES = 24
@@ -64,7 +71,7 @@ def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
     return Hierarchy([*levels, ["*"] * n_values])
 
 
-def parts_of(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
+def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
     """Tables of a few rows each, drawn from one table; the first has one row.
 
     A drawn row has the quasi-identifiers of some row. Its other values are drawn from those that rows of these
@@ -212,3 +219,43 @@ def _invented(names: list[str]) -> Microdata:
     columns["s"], columns["t"] = rng.choice(list("pqrs"), 40, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 2, 40)
     frame = pd.DataFrame({name: columns[name] for name in (*names, "s", "t")})
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in names}, sensitive=["s", "t"])
+
+
+def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, seed: int = 0) -> Points:
+    """(n, n_var) array of valid points."""
+    chosen = sampling_of(problem) if sampling is None else sampling
+    pop: Population = chosen(problem, n, random_state=np.random.default_rng(seed))
+    X: Points = pop.get("X")
+    return X
+
+
+def sampling_of(problem: Problem) -> Sampling:
+    """A sampling for the variables of a problem."""
+    if isinstance(problem, BitStringProblem):
+        return BitStringSampling()
+    if problem.vtype is bool:
+        return BinaryRandomSampling()
+    if problem.vtype is int:
+        return LatticeSampling() if problem.has_bounds() else IntegerRandomSampling()
+    return FloatRandomSampling()
+
+
+def check_points(duty: str, problem: Problem, X: Points) -> None:
+    """Check that points are valid: of the type of the variables, between the bounds, and taken by the problem."""
+    if X.ndim != 2 or X.shape[1] != problem.n_var:
+        raise ContractError(f"{duty} points of {problem.n_var} variables, got shape {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise ContractError(f"{duty} points of numbers or truth values, got {X.dtype}")
+    if problem.vtype is bool and X.dtype != bool:
+        raise ContractError(f"{duty} Boolean points, got {X.dtype} such as {typed(X[0])}")
+    if problem.vtype is int and X.dtype.kind not in "iu":
+        raise ContractError(f"{duty} points of integers, got {X.dtype} such as {typed(X[0])}")
+    if problem.has_bounds():
+        low, high = problem.bounds()
+        outside = ((low > X) | (high < X)).any(axis=1)
+        if outside.any():
+            raise ContractError(
+                f"{duty} points between the bounds {typed(low)} and {typed(high)}, got "
+                f"{typed(X[int(np.flatnonzero(outside)[0])])}"
+            )
+    called(f"{duty} points that {type(problem).__name__} takes", problem.evaluate, X)

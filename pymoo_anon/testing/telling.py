@@ -19,16 +19,16 @@ class ContractError(AssertionError):
     """What a contract found, told in one sentence."""
 
 
-def shown(values: Any) -> str:
+def typed(values: Any) -> str:
     """Values in one line, as a person types them; of more than eight the first eight.
 
-    >>> shown(np.array([[1, 2], [3, 4]]))
+    >>> typed(np.array([[1, 2], [3, 4]]))
     '[[1, 2], [3, 4]]'
     """
     given = np.asarray(values)
     if given.ndim == 0:
         return repr(given.item())
-    rows = ", ".join(shown(one) for one in given[:8])
+    rows = ", ".join(typed(one) for one in given[:8])
     return f"[{rows}, ...]" if len(given) > 8 else f"[{rows}]"
 
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from pymoo_anon.comparison.alignment import align
-from pymoo_anon.comparison.vectors import PropertyVector
+from pymoo_anon.comparison.vectors import PropertyVector, align
+from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
 
 Values = NDArray[np.float64]
@@ -168,8 +168,7 @@ def _picture(
     first = next(iter(vectors.values()))
     values = np.concatenate([points[:, 1] for points in curves.values()])
     label = f"{first.words} ({'higher' if first.maximize else 'lower'} is better)"
-    log = bool(values.min() > 0 and values.max() > 100 * values.min())
-    return VectorPicture(label, log, bool((values == np.floor(values)).all()), curves, ticks)
+    return VectorPicture(label, logarithmic(values), bool((values == np.floor(values)).all()), curves, ticks)
 
 
 def _finish(ax: Axes, picture: VectorPicture) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -14,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from pymoo_anon._files import replaced
 from pymoo_anon._messages import plain
 
 # Okabe and Ito's colours, which the colour-blind tell apart.
@@ -44,13 +44,8 @@ def save(figure: Figure, path: str | os.PathLike[str] | None) -> None:
     """Write a figure as PNG; the file appears whole or not at all. None writes nothing."""
     if path is None:
         return
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with replaced(path) as temporary:
         figure.savefig(temporary, format="png", dpi=150)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:

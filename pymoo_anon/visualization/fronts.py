@@ -1,9 +1,9 @@
-"""Pictures of trade-off fronts."""
+"""Pictures of trade-off fronts, and of how searches come near to them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +14,22 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from pymoo.core.result import Result
+from pymoo.core.algorithm import Algorithm
 
+from pymoo_anon._messages import examples, number
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import axes_of
+from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
 
 Matrix = NDArray[np.float64]
 
 # The first front is of dots, the others are hollow and larger, so that where fronts agree all of them stay visible.
 _SIZES = (22, 80, 140, 200, 320, 400)
+
+_STYLES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class Axis:
         whole: Whether all values are whole numbers.
         log: Whether the scale is logarithmic: values are positive and span more than two decades.
         greatest: The greatest value.
+        loss: The least and the most that can be lost, of a loss that is no share already; or None.
     """
 
     label: str
@@ -44,6 +52,7 @@ class Axis:
     whole: bool
     log: bool
     greatest: float
+    loss: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class FrontPicture:
 
     Attributes:
         title: The heading.
-        axes: One per objective: the one for x, the one for y, then the others.
+        axes: One per objective: the one for x, the one for y, the one for colour, then the others.
         fronts: By name an (n, n_obj) float array of objective values with their natural signs, columns as in `axes`,
             rows by ascending x.
         noted: Members of the first front that are named in the picture, each with its text; only of two objectives.
@@ -68,29 +77,33 @@ class FrontPicture:
 
 
 def front_picture(
-    problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike], open_bounds: ArrayLike | None = None
+    problem: AnonymizationProblem,
+    fronts: Mapping[str, ArrayLike],
+    open_bounds: ArrayLike | None = None,
+    axes: Sequence[Objective] = (),
 ) -> FrontPicture:
     """Collect what a picture of fronts shows.
 
-    Loss is on x and privacy on y: x is the first objective that is minimised and y the first that is maximised; where
-    all have one direction they stay in their order. Members with an infinite value have no place, and are counted in
-    the title.
+    Loss is on x and privacy on y, whatever the order of the objectives. Members with an infinite value have no place,
+    and are counted in the title.
 
     Args:
         problem: The problem of all the fronts.
         fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F`.
         open_bounds: (m, n_obj) array of minimised values that open points are not below, such as
             `res.algorithm.open_bounds` of a branch and bound that was stopped. None for none.
+        axes: The objectives for x, y and colour, or the first of these; the others follow.
 
     Raises:
-        ValueError: There is no front, or one is no such array of at least one member of finite values.
+        ValueError: There is no front, one is no such array of at least one member of finite values, or an axis is no
+            objective.
     """
     if not fronts:
         raise ValueError("fronts must name at least one front, got none")
-    maximize = [objective.maximize for objective in problem.objectives]
-    # Where all have one direction, both searches find the first.
-    x, y = maximize.index(min(maximize)), maximize.index(max(maximize))
-    order = list(dict.fromkeys([x, y, *range(problem.n_obj)]))
+    unknown = [axis for axis in axes if axis not in problem.objectives]
+    if unknown:
+        raise ValueError(f"axes must be objectives of the problem, got {examples(unknown)}")
+    order = [problem.objectives.index(axis) for axis in dict.fromkeys([*axes, *axes_of([*axes, *problem.objectives])])]
     natural, n_infinite = {}, 0
     for name, F in fronts.items():
         values = _checked_front(problem, name, F)
@@ -99,7 +112,7 @@ def front_picture(
         ordered = problem.natural(values[finite])[:, order]
         natural[name] = ordered[np.lexsort(ordered.T[::-1])]
     together = np.concatenate(list(natural.values()))
-    axes = tuple(_axis(problem, index, values) for index, values in zip(order, together.T, strict=True))
+    drawn = tuple(_axis(problem, index, values) for index, values in zip(order, together.T, strict=True))
     n_rows = f"{problem.table.n_rows:,} rows"
     if len(natural) == 1:
         ((name, front),) = natural.items()
@@ -108,9 +121,9 @@ def front_picture(
         title = f"{len(natural)} fronts of generalizations of {n_rows}"
     if n_infinite:
         title += f", {n_infinite} more with infinite values"
-    noted = _noted(axes, next(iter(natural.values()))) if len(axes) == 2 else ()
+    noted = _noted(drawn, next(iter(natural.values()))) if len(drawn) == 2 else ()
     bounds = np.empty((0, problem.n_obj)) if open_bounds is None else np.asarray(open_bounds, dtype=float)
-    return FrontPicture(title, axes, natural, noted, problem.natural(bounds)[:, order])
+    return FrontPicture(title, drawn, natural, noted, problem.natural(bounds)[:, order])
 
 
 def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Matrix:
@@ -128,42 +141,52 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Ma
     return values
 
 
-def plot_front(problem: AnonymizationProblem, res: Result, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_front(
+    problem: AnonymizationProblem,
+    res: Any,
+    path: str | os.PathLike[str] | None = None,
+    axes: Sequence[Objective] = (),
+) -> Figure:
     """Draw the front that a search found, and where it is not proven, what may still be better.
 
     Args:
         problem: The problem.
-        res: What `minimize` returned.
+        res: What `minimize` returned, an (n, n_var) array of points, or a Front.
         path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+        axes: As in `front_picture`.
 
     Raises:
-        ValueError: The search found nothing that satisfies all constraints.
+        ValueError: The search found nothing that satisfies all constraints, or an axis is no objective.
     """
-    if res.F is None:
+    front = problem.front(res)
+    if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
-    open_bounds = getattr(getattr(res, "algorithm", None), "open_bounds", None)
-    figure = _draw(front_picture(problem, {"Front": res.F}, open_bounds))
+    figure = _draw(front_picture(problem, {"Front": front.F}, front.open_bounds, axes))
     save(figure, path)
     return figure
 
 
 def plot_fronts(
-    problem: AnonymizationProblem, fronts: Mapping[str, ArrayLike], path: str | os.PathLike[str] | None = None
+    problem: AnonymizationProblem,
+    fronts: Mapping[str, ArrayLike],
+    path: str | os.PathLike[str] | None = None,
+    axes: Sequence[Objective] = (),
 ) -> Figure:
     """Draw one or more fronts of a problem into one picture, such as a found front and the exact one.
 
-    Two objectives are a curve of steps, a third is the colour, four or more are a grid with a panel for each pair, and
-    a single one is a dot per front. The first front is of dots, the others of larger hollow marks around them.
+    Two objectives are a curve of steps, a third is the colour, and a single one is a dot per front; more are not shown,
+    unless `axes` name them. The first front is of dots, the others of larger hollow marks around them.
 
     Args:
         problem: The problem of all the fronts.
         fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F` or `problem.pareto_front()`.
         path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+        axes: As in `front_picture`.
 
     Raises:
-        ValueError: There is no front, or one is no such array of at least one member.
+        ValueError: As `front_picture`.
     """
-    picture = front_picture(problem, fronts)
+    picture = front_picture(problem, fronts, axes=axes)
     figure = _draw(picture)
     save(figure, path)
     return figure
@@ -173,18 +196,14 @@ def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
     objective, name = problem.objectives[index], problem.objective_names[index]
     words = name.replace(objective.name, objective.words or objective.name, 1)
     direction = "higher" if objective.maximize else "lower"
-    log = bool(values.min() > 0 and values.max() > 100 * values.min())
-    return Axis(f"{words} ({direction} is better)", name, objective.maximize, objective.whole, log, float(values.max()))
+    label, loss = f"{words} ({direction} is better)", lost(objective, problem.table)
+    return Axis(label, name, objective.maximize, objective.whole, logarithmic(values), float(values.max()), loss)
 
 
 def _noted(axes: Sequence[Axis], front: Matrix) -> tuple[tuple[Matrix, str], ...]:
-    """Both ends and the knee: the member farthest, in the picture, beyond the straight line between the ends."""
-    scaled = np.column_stack([np.log10(v) if axis.log else v for axis, v in zip(axes, front.T, strict=True)])
-    scaled = (scaled - scaled[0]) / np.where(np.ptp(scaled, axis=0) > 0, np.ptp(scaled, axis=0), 1)
-    gain = sum(v if axis.maximize else -v for axis, v in zip(axes, scaled.T, strict=True))
-    line = gain[0] + (gain[-1] - gain[0]) * np.abs(scaled[:, 0])
-    knee = int(np.argmax(gain - line))
-    rows = dict.fromkeys([0, len(front) - 1, *([knee] if gain[knee] > line[knee] + 0.05 else [])])
+    """Both ends and the knee, the one that is chosen as such."""
+    knee = knee_of(front, [axis.maximize for axis in axes])
+    rows = dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])
     return tuple(
         (
             front[row],
@@ -194,36 +213,32 @@ def _noted(axes: Sequence[Axis], front: Matrix) -> tuple[tuple[Matrix, str], ...
     )
 
 
+def _most(axis: Axis) -> str:
+    """What could be lost at most, behind a label that has no room for shares."""
+    return "" if axis.loss is None else f", of {number(axis.loss[1])} that could be lost"
+
+
 def _number(value: float, axis: Axis) -> str:
     return f"{value:,.0f}" if axis.whole or abs(value) >= 1000 else f"{value:,.4g}"
 
 
 def _draw(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
-    side = 2.6 * (n_obj - 1)
-    figure = new_figure(max(8, side), max(5, side)) if n_obj > 1 else new_figure(8, 2.5)
+    figure = new_figure(8, 5 if n_obj > 1 else 2.5)
     figure.suptitle(literal(picture.title))
+    ax = figure.add_subplot()
     if n_obj == 1:
-        _draw_single(figure.add_subplot(), picture)
-    elif n_obj > 3:
-        _draw_pairs(figure, picture)
+        _draw_single(ax, picture)
+        return figure
+    if n_obj == 2:
+        _draw_steps(ax, picture)
     else:
-        ax = figure.add_subplot()
-        if n_obj == 2:
-            _draw_steps(ax, picture)
-        else:
-            _draw_coloured(ax, picture)
-        _label(ax, picture.axes[0], picture.axes[1])
-        if n_obj == 2 and len(picture.open_bounds):
-            _draw_open(ax, picture)
-    if n_obj > 1 and len(picture.fronts) > 1:
-        marks = figure.axes[0].collections
-        names = [_counted(name, front) for name, front in picture.fronts.items()]
-        if n_obj > 3:
-            # The corner above the diagonal is free.
-            legend(figure, marks, names, loc="upper right", bbox_to_anchor=(0.98, 0.94))
-        else:
-            legend(figure.axes[0], marks, names)
+        _draw_coloured(ax, picture)
+    _label(ax, picture.axes[0], picture.axes[1])
+    if n_obj == 2 and len(picture.open_bounds):
+        _draw_open(ax, picture)
+    if len(picture.fronts) > 1:
+        legend(ax, ax.collections, [_counted(name, front) for name, front in picture.fronts.items()])
     return figure
 
 
@@ -238,14 +253,15 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
     ax.margins(x=0.2)
     ax.set_xlabel(literal(axis.label))
     tick(ax.xaxis, axis.log, axis.whole, axis.greatest)
+    _add_shares(ax, "x", axis)
     ax.grid(axis="x", alpha=0.3)
 
 
 def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
     # The best y that a bound on x allows.
     steps = "steps-pre" if picture.axes[0].maximize else "steps-post"
-    for number, front in enumerate(picture.fronts.values()):
-        style = _style(number)
+    for place, front in enumerate(picture.fronts.values()):
+        style = _style(place)
         ax.plot(*front.T, drawstyle=steps, color=style["edgecolors"], linewidth=1, alpha=0.5, zorder=1)
         ax.scatter(*front.T, **style)
     ax.margins(0.08)
@@ -306,34 +322,15 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
     scale = (LogNorm if third.log else Normalize)(values.min(), values.max())
     # Without the palest yellows, which a hollow mark on white would lose.
     colours = ScalarMappable(scale, ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256))))
-    for number, front in enumerate(picture.fronts.values()):
-        style = _style(number)
+    for place, front in enumerate(picture.fronts.values()):
+        style = _style(place)
         colour = colours.to_rgba(front[:, 2])
         style["edgecolors"] = colour
         if style["facecolors"] != "none":
             style["facecolors"] = colour
         ax.scatter(front[:, 0], front[:, 1], **style)
-    bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label))
+    bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label + _most(third)))
     tick(bar.ax.yaxis, third.log, third.whole, third.greatest)
-
-
-def _draw_pairs(figure: Figure, picture: FrontPicture) -> None:
-    n = len(picture.axes) - 1
-    panels = figure.subplots(n, n, sharex="col", sharey="row", squeeze=False)
-    for i in range(n):
-        for j in range(n):
-            ax = panels[i, j]
-            if j > i:
-                ax.remove()
-                continue
-            for number, front in enumerate(picture.fronts.values()):
-                style = _style(number)
-                ax.scatter(front[:, j], front[:, i + 1], **{**style, "s": style["s"] / 2})
-            _label(ax, picture.axes[j], picture.axes[i + 1], n_ticks=3)
-            ax.label_outer()
-            ax.xaxis.label.set_text(ax.get_xlabel().replace(" (", "\n("))
-            ax.yaxis.label.set_text(ax.get_ylabel().replace(" (", "\n("))
-            ax.tick_params(labelsize="small")
 
 
 def _counted(name: str, front: Matrix) -> str:
@@ -355,9 +352,126 @@ def _style(number: int) -> dict[str, Any]:
     }
 
 
-def _label(ax: Axes, x: Axis, y: Axis, n_ticks: int = 6) -> None:
+def _label(ax: Axes, x: Axis, y: Axis) -> None:
     for which, axis in (("x", x), ("y", y)):
         getattr(ax, f"set_{which}scale")("log" if axis.log else "linear")
         getattr(ax, f"set_{which}label")(literal(axis.label))
-        tick(getattr(ax, f"{which}axis"), axis.log, axis.whole, axis.greatest, n_ticks)
+        tick(getattr(ax, f"{which}axis"), axis.log, axis.whole, axis.greatest)
+        _add_shares(ax, which, axis)
     ax.grid(alpha=0.3)
+
+
+def _add_shares(ax: Axes, which: str, axis: Axis) -> None:
+    """Beside the numbers of a loss, their share of what could be lost."""
+    if axis.loss is None:
+        return
+    low, high = axis.loss
+    place = getattr(ax, f"secondary_{which}axis")(
+        "top" if which == "x" else "right",
+        functions=(lambda v: 100 * (v - low) / (high - low), lambda share: low + share * (high - low) / 100),
+    )
+    side = getattr(place, f"{which}axis")
+    side.set_label_text("% of what could be lost")
+    tick(side, axis.log, False, 100)
+
+
+@dataclass(frozen=True)
+class ConvergencePicture:
+    """All that a picture of convergence shows.
+
+    Attributes:
+        label: What is measured.
+        log: Whether the scale of the evaluations is logarithmic: they span more than two decades.
+        curves: By search an (n, 2) float array: evaluations, and the measure of the front that was found by then.
+    """
+
+    label: str
+    log: bool
+    curves: dict[str, Matrix]
+
+
+def convergence_picture(
+    histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[NDArray[Any]], float], label: str
+) -> ConvergencePicture:
+    """Collect what a picture of convergence shows.
+
+    Args:
+        histories: By name of a search its algorithm after every generation: `res.history` of
+            `minimize(..., save_history=True)`, or what a callback copied.
+        indicator: Takes an (n, n_obj) array of minimised values: `RepresentationRatio(exact)`, pymoo's `HV(ref_point)`.
+        label: What it measures, in words, as the axis names it.
+
+    Generations before the first feasible point are left out.
+
+    Raises:
+        ValueError: There is no history, one never found a feasible point, or the indicator gives no finite number.
+    """
+    if not histories:
+        raise ValueError("histories must name at least one search, got none")
+    curves = {}
+    for name, history in histories.items():
+        points = []
+        for algorithm in history:
+            found = _front_by_then(algorithm)
+            if len(found):
+                points.append((float(algorithm.evaluator.n_eval), float(indicator(found))))
+        if not points:
+            raise ValueError(
+                f"histories[{name!r}] must hold an algorithm with a feasible point, got {len(history)} without one; "
+                "minimize(..., save_history=True) keeps them in res.history"
+            )
+        curve = np.array(points)
+        if not np.isfinite(curve).all():
+            wrong = curve[~np.isfinite(curve).all(axis=1)][0].tolist()
+            raise ValueError(f"indicator must give finite numbers, got {wrong[1]} after {wrong[0]:,.0f} evaluations")
+        curves[name] = curve
+    evaluations = np.concatenate([curve[:, 0] for curve in curves.values()])
+    log = logarithmic(evaluations)
+    return ConvergencePicture(label, log, curves)
+
+
+def plot_convergence(
+    histories: Mapping[str, Sequence[Algorithm]],
+    indicator: Callable[[NDArray[Any]], float],
+    label: str,
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw how good the front of one or several searches is after so many evaluations.
+
+    Args:
+        histories: As in `convergence_picture`.
+        indicator: As in `convergence_picture`.
+        label: As in `convergence_picture`.
+        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+
+    Raises:
+        ValueError: As `convergence_picture`.
+    """
+    picture = convergence_picture(histories, indicator, label)
+    figure = new_figure(8, 5)
+    ax = figure.add_subplot()
+    marks = []
+    for place, curve in enumerate(picture.curves.values()):
+        colour, style = COLOURS[place % len(COLOURS)], _STYLES[place % len(_STYLES)]
+        # A front stays as it is until the next generation has been evaluated.
+        marks += ax.plot(*curve.T, drawstyle="steps-post", color=colour, linestyle=style, linewidth=1.8)
+    if picture.log:
+        ax.set_xscale("log")
+    greatest = max(float(curve[:, 0].max()) for curve in picture.curves.values())
+    tick(ax.xaxis, picture.log, True, greatest)
+    ax.set_xlabel("evaluations")
+    ax.set_ylabel(literal(picture.label))
+    ax.grid(alpha=0.3)
+    if len(marks) > 1:
+        legend(ax, marks, list(picture.curves))
+    save(figure, path)
+    return figure
+
+
+def _front_by_then(algorithm: Algorithm) -> NDArray[Any]:
+    """(n, n_obj) array of the feasible points that an algorithm had found."""
+    opt = algorithm.opt
+    if opt is None or len(opt) == 0:
+        return np.empty((0, 0))
+    feasible: NDArray[Any] = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
+    return feasible

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
+from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
@@ -25,10 +26,13 @@ class Tolerance:
     Attributes:
         absolute: (n_obj,) float array, in units of the objectives; 0 for none.
         relative: (n_obj,) float array of shares below 1; 0 for none.
+        leeway: (n_obj,) float array: by what share of a value a bound may be below it by rounding, where no tolerance
+            is and no other value lies between. Members are not asked to be that good.
     """
 
     absolute: Matrix
     relative: Matrix
+    leeway: Matrix | float = field(default=0.0, repr=False)
 
     def widened(self, values: Matrix) -> Matrix:
         """(n, n_obj) float array: what members may be at most to stand for points of these values."""
@@ -215,7 +219,9 @@ class LatticeProof(Proof):
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
-        super().__init__(problem, tolerance, max_bytes, random_state)
+        families = [(objective.bounding or Bounding)(objective) for objective in problem.objectives]
+        leeway = np.array([family.leeway(problem.table.tuples) for family in families])
+        super().__init__(problem, replace(tolerance, leeway=leeway), max_bytes, random_state)
         self.maximize = np.array([objective.maximize for objective in problem.objectives])
         self._boxes: BoxArchive | None = None
         if tolerance.absolute.all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -98,7 +99,6 @@ class Corners:
         """(n_measures,) float array: what no generalization of a node is below, without a look at its classes."""
         floors = np.where(self._has_floor, self._least, 0.0)
         for i, terms in self._terms.items():
-            # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
             floors[i] = np.cumsum(terms[x, np.arange(len(x))])[-1]
         return floors
 
@@ -279,7 +279,7 @@ class BoxProof(LatticeProof):
         """Evaluate nodes, take them into the front, and read what they say of others."""
         # An interrupted step is done again, so that a box may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
-        lessons = self.problem.study(X, self._corners.lesson)
+        lessons = self.problem.study(X, partial(map, self._corners.lesson))
         self.n_evaluated += len(X)
         self.take(X, *self.problem.evaluate(X, return_values_of=["F", "G"]))
         return [lessons[place] for place in places.ravel().tolist()]

@@ -93,6 +93,13 @@ class Bounding:
         """(n, n_attributes) float array whose row sums are floors of n generalizations; needs no grouping."""
         return None
 
+    def leeway(self, tuples: DistinctTuples) -> float:
+        """By what share a bound may be below its exact value, where no other value of the measure lies between.
+
+        A member that is above a bound by no more is not worse than any value that the bound allows.
+        """
+        return 0.0
+
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> float | None:
         """A floor of all generalizations of one node."""
         return None

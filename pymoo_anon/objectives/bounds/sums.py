@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.bounds.base import Bounding, Ints, Kind, Suppressible, Values
+from pymoo_anon.table.domain_values import meant
 
 # A common denominator beyond this is none: whole numbers of it would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32
@@ -29,9 +29,15 @@ class AdditiveLoss(Bounding):
     has_floor = True
 
     def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """The cost of each attribute if nothing is suppressed."""
-        floors: Values = self.measure.attribute_terms(tuples, maps)
-        return floors
+        """The cost of each attribute if nothing is suppressed, and a little less."""
+        terms: Values = self.measure.attribute_terms(tuples, maps)
+        # So little that the rounding of their sum, in whatever order, leads to no more than the value itself.
+        return terms - np.abs(terms) * _rounding(tuples)
+
+    def leeway(self, tuples: DistinctTuples) -> float:
+        """Twice of what is taken off, where the measure's values are farther apart than that."""
+        share, most = 2 * _rounding(tuples), max(map(abs, self.measure.value_range(tuples)))
+        return share if self.measure.spacing(tuples) > 4 * share * most else 0.0
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """What suppression adds at least: tuples that are gone lose all that they have not lost yet.
@@ -48,6 +54,11 @@ class AdditiveLoss(Bounding):
         """(n, n_codes) float array: what a suppressed tuple loses by each of its domain values, beyond its floors."""
         left: Values = self.measure.left_by_value(tuples, maps)
         return left
+
+
+def _rounding(tuples: DistinctTuples) -> float:
+    """More than the share by which a sum over the attributes can be off, in whatever order it is taken."""
+    return float((len(tuples.domain_sizes) + 2) * 2.0**-51)
 
 
 class RisingLoss(Bounding):
@@ -163,10 +174,10 @@ class ClassGains:
 
 
 def common_denominator(weights: Sequence[float], divisors: Sequence[int]) -> int:
-    """The least common denominator of all weights[a] / divisors[a], the weights as their decimals; 0 if too large.
+    """The least common denominator of all weights[a] / divisors[a], the weights as they were meant; 0 if too large.
 
     >>> common_denominator([1, 0.5], [6, 7])
     42
     """
-    found = lcm(*(Fraction(str(float(w))).denominator * d for w, d in zip(weights, divisors, strict=True)))
+    found = lcm(*(meant(w).denominator * d for w, d in zip(weights, divisors, strict=True)))
     return found if found <= _LARGEST_DENOMINATOR else 0

@@ -173,7 +173,7 @@ class WorstDiversity(Bounding):
         low, high = np.zeros_like(classes.sizes), np.where(broken, classes.sizes, 0)
         while (high - low > 1).any():
             middle = (low + high) // 2
-            enough = self.measure.diversity(classes, middle) >= constraint.bound
+            enough = constraint.keeps(self.measure.diversity(classes, middle))
             high = np.where(broken & enough, middle, high)
             low = np.where(broken & ~enough, middle, low)
         return high
@@ -181,16 +181,9 @@ class WorstDiversity(Bounding):
 
 @njit(cache=True, nogil=True)
 def least_worst_share(shares, sizes, limit, worst):  # type: ignore[no-untyped-def]
-    """The least value for which so few tuples can be removed that no share is too large.
+    """The least value for which at most `limit` tuples can be removed so that no share is too large, or a little less.
 
-    Args:
-        shares: A `Shares`.
-        sizes: (n_classes,) int64 array.
-        limit: Number of tuples that may be removed, from all classes together.
-        worst: A value that none has to be removed for, or infinity.
-
-    Returns:
-        The value, or a little less; infinity where there is none.
+    None has to be removed for `worst`, which may be infinity; so is the answer where there is no such value.
     """
     low, high = 0.0, worst
     if worst == np.inf:
@@ -213,11 +206,6 @@ def tuples_too_many(value, shares, sizes):  # type: ignore[no-untyped-def]
 
     Removal of r of the tuples that an entry counts leaves (held - r) / (size - r), which is a share s where
     r = (held - s size) / (1 - s).
-
-    Args:
-        value: A value of the measure.
-        shares: A `Shares`.
-        sizes: (n_classes,) int64 array.
     """
     needed = np.zeros(len(sizes))
     for c in range(len(sizes)):

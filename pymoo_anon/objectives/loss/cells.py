@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
+from math import lcm
+from operator import mul
 
 import numpy as np
 import pandas as pd
@@ -11,11 +14,12 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.base import Objective, Values, one_class
 from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, meant
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -51,11 +55,11 @@ class _CellObjective(Objective):
 
 
 class GeneralLossMetric(_CellObjective):
-    """GLM, the general loss metric: a sum over all cells of the quasi-identifiers (Iyengar 2002).
+    """GLM, the general loss metric: the sum over cells of (values in the group - 1) / (values in the domain - 1).
 
-    A cell costs (values in its group - 1) / (values in the domain - 1), a suppressed one 1. From 0 to rows times
-    quasi-identifiers, not normalised (Dewri et al. 2010, section 7); lower is better. Equal tables have equal values to
-    the last bit, in whatever order they were computed: each attribute is added up in whole numbers and divided once.
+    A suppressed cell costs 1 (Iyengar 2002). From 0 to rows times quasi-identifiers, not normalised (Dewri et al. 2010,
+    section 7); lower is better. Cells are added up in whole numbers over one denominator, so that a value is the float
+    next to the exact one.
 
     Args:
         weights: What a cell of each quasi-identifier costs at most, in the table's order: non-negative, not all 0. None
@@ -79,11 +83,20 @@ class GeneralLossMetric(_CellObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the loss of each of n generalizations."""
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
-        return sum_in_order(self._weighed(attribute_losses(classes)))
+        tuples = classes.tuples
+        return _over_one_denominator(_numerators_of(classes), *self._factors(tuples))
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
+        return _factors(_key(self.weights), _divisors(tuples), 1)
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
-        return self._weighed(unsuppressed_losses(tuples, maps))
+        losses = unsuppressed_losses(tuples, maps)
+        return losses if self.weights is None else losses * self.weights
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
@@ -95,9 +108,6 @@ class GeneralLossMetric(_CellObjective):
         """What a kept tuple saves: in every group the weight of the attribute, less the cost of the group."""
         weights = np.ones(len(spans)) if self.weights is None else self.weights
         return _gains_of_cells(weights, tuples, spans)
-
-    def _weighed(self, losses: Values) -> Values:
-        return losses if self.weights is None else losses * self.weights
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the number of cells or what all of them cost."""
@@ -139,14 +149,21 @@ class NormalizedWeightedPenalty(_CellObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the penalty of each of n generalizations."""
-        # No product of matrices, whose last bit would depend on how many are evaluated at once.
-        penalty: Values = sum_in_order(self._weighed(attribute_losses(classes))) / classes.n_rows
-        return penalty
+        tuples = classes.tuples
+        return _over_one_denominator(_numerators_of(classes), *self._factors(tuples))
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
+        n = tuples.n_rows * (len(tuples.domain_sizes) if self.weights is None else 1)
+        return _factors(_key(self.weights), _divisors(tuples), n)
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The penalty of each attribute if nothing is suppressed, which only adds to it."""
-        # A little less, so that the rounding of the sum proves nothing.
-        terms: Values = self._weighed(unsuppressed_losses(tuples, maps)) / tuples.n_rows * (1 - 1e-12)
+        weights = 1 / len(tuples.domain_sizes) if self.weights is None else self.weights
+        terms: Values = unsuppressed_losses(tuples, maps) * weights / tuples.n_rows
         return terms
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
@@ -163,11 +180,6 @@ class NormalizedWeightedPenalty(_CellObjective):
         parts = tuples.n_rows * (len(spans) if self.weights is None else 1)
         worths = tuple(own / parts for own in gains.worths)
         return ClassGains(gains.most / parts, worths, denominator=gains.denominator * parts)
-
-    def _weighed(self, losses: Values) -> Values:
-        n = losses.shape[1]
-        weighed: Values = losses * (np.full(n, 1 / n) if self.weights is None else self.weights)
-        return weighed
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -196,18 +208,17 @@ class NonUniformEntropy(Objective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the bits lost by each of n generalizations."""
         tuples = classes.tuples
-        lost = _unsuppressed_bits(classes.maps, tuples.offsets, tuples.marginals)
-        lost += _bits_of_suppression(
+        bits: Values = _lost_bits(
             classes.maps,
             tuples.offsets,
             tuples.marginals,
-            tuples.codes,
+            tuples.offsets[:-1] + tuples.codes[classes.representatives],
             classes.starts,
             classes.sizes,
-            classes.representatives,
             classes.kept,
+            logs_up_to(tuples.n_rows),
         )
-        return sum_in_order(lost)
+        return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The bits of each attribute if nothing is suppressed, which only adds to them."""
@@ -232,13 +243,11 @@ class NonUniformEntropy(Objective):
             # A group without rows saves nothing, since nothing is in it.
             held = before[own[:, 1]] - before[own[:, 0]]
             worths.append(np.where(held > 0, np.log2(tuples.n_rows / np.maximum(held, 1)), 0.0))
-        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
-        return ClassGains(float(self.attribute_terms(tuples, everything).sum()), tuple(worths))
+        return ClassGains(self.value_range(tuples)[1], tuple(worths))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits lost where every tuple is suppressed."""
-        everything = np.zeros((1, tuples.offsets[-1]), dtype=np.int64)
-        return 0, float(self.attribute_terms(tuples, everything).sum()) * (1 + 1e-12)
+        return 0, float(self.evaluate(one_class(tuples))[0])
 
     def recount(self, recount: Recount) -> float:
         """The sum over cells of log2(rows with what the value became / rows with the value), in the original."""
@@ -267,29 +276,40 @@ class Precision(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the precision of each of n generalizations."""
-        heights = self._heights(classes.tuples, classes.maps)
-        heights += (1 - heights) * (classes.n_suppressed / classes.n_rows)[:, np.newaxis]
-        precision: Values = 1 - sum_in_order(heights) / heights.shape[1]
-        return precision
+        tuples = classes.tuples
+        lengths = self._lengths(tuples)
+        left = (lengths - self._levels(tuples, classes.maps)) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
+        return _over_one_denominator(left, *self._factors(tuples))
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
+        lengths = self._lengths(tuples)
+        return _factors(None, tuple(lengths.tolist()), len(lengths) * tuples.n_rows)
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
-        # A little less, so that the rounding of the sum proves nothing.
-        return (self._heights(tuples, maps) - 1 - 1e-12) / len(tuples.domain_sizes)
+        terms: Values = (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
+        return terms
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
-        left = (1 - self._heights(tuples, maps)) / len(tuples.domain_sizes) / tuples.n_rows
-        return np.repeat(left, tuples.domain_sizes, axis=1)
+        return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
-    def _heights(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-        """(n, n_attributes) float array: the level of each attribute over the height of its hierarchy."""
-        heights = np.zeros((len(maps), len(tuples.levels)))
+    def _lengths(self, tuples: DistinctTuples) -> NDArray[np.int64]:
+        """(n_attributes,) int64 array: the height of each hierarchy, 1 where it has the original values alone."""
+        return np.array([max(len(levels) - 1, 1) for levels in tuples.levels], dtype=np.int64)
+
+    def _levels(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n, n_attributes) int64 array: the level of each attribute."""
+        found = np.zeros((len(maps), len(tuples.levels)), dtype=np.int64)
         for j, levels in enumerate(tuples.levels):
             if len(levels) > 1:
                 own = np.ascontiguousarray(maps[:, tuples.offsets[j] : tuples.offsets[j + 1]])
-                heights[:, j] = _lowest_levels(own, levels) / (len(levels) - 1)
-        return heights
+                found[:, j] = _lowest_levels(own, levels)
+        return found
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -316,8 +336,14 @@ def _recounted(recount: Recount, name: Name) -> float:
 
 def attribute_losses(classes: EquivalenceClasses) -> Values:
     """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
+    losses: Values = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
+    return losses
+
+
+def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
+    """(n, n_attributes) int64 array: the losses of attributes, times their domain sizes less one."""
     tuples = classes.tuples
-    losses: Values = _attribute_losses(
+    numerators: NDArray[np.int64] = _with_suppression(
         classes.maps,
         tuples.offsets,
         tuples.marginals,
@@ -327,7 +353,35 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
         classes.representatives,
         classes.kept,
     )
-    return losses
+    return numerators
+
+
+def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
+    """What the numerators of each attribute are divided by. A domain of one value loses 1 by suppression."""
+    return tuple(max(size - 1, 1) for size in tuples.domain_sizes)
+
+
+def _key(weights: Values | None) -> tuple[float, ...] | None:
+    return None if weights is None else tuple(weights.tolist())
+
+
+def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int], denominator: int) -> Values:
+    """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
+    most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
+    if max(most, denominator) < 1 << 53:
+        quotients: Values = (numerators @ np.array(factors, dtype=np.int64)) / denominator
+        return quotients
+    # Whole numbers of Python, whose quotient is rounded once, however large they are.
+    return np.array([sum(map(mul, factors, row)) / denominator for row in numerators.tolist()])
+
+
+@lru_cache(maxsize=64)
+def _factors(weights: tuple[float, ...] | None, divisors: tuple[int, ...], n: int) -> tuple[tuple[int, ...], int]:
+    """All weights by divisor and n as whole numbers over one denominator; weights are what their floats mean."""
+    known = [1] * len(divisors) if weights is None else weights
+    parts = [meant(weight) / (divisor * n) for weight, divisor in zip(known, divisors, strict=True)]
+    denominator = lcm(*(part.denominator for part in parts))
+    return tuple(int(part * denominator) for part in parts), denominator
 
 
 def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
@@ -358,12 +412,6 @@ def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Valu
     return losses
 
 
-def sum_in_order(terms: Values) -> Values:
-    """(n,) float array of row sums, the columns added from left to right."""
-    total: Values = np.cumsum(terms, axis=1)[:, -1]
-    return total
-
-
 @njit(cache=True, nogil=True)
 def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
     """(n, n_attributes) float array: the loss of each attribute where nothing is suppressed."""
@@ -372,10 +420,10 @@ def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _attribute_losses(  # type: ignore[no-untyped-def]
+def _with_suppression(  # type: ignore[no-untyped-def]
     maps, offsets, marginals, codes, starts, sizes, representatives, kept
 ):
-    """(n, n_attributes) float array: the loss of each attribute.
+    """(n, n_attributes) int64 array: the loss of each attribute before it is divided.
 
     A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
     """
@@ -386,7 +434,7 @@ def _attribute_losses(  # type: ignore[no-untyped-def]
                 for j in range(len(denominators)):
                     extent = extents[i, offsets[j] + codes[representatives[c], j]]
                     numerators[i, j] += sizes[c] * (denominators[j] - extent)
-    return numerators / denominators
+    return numerators
 
 
 @njit(cache=True, nogil=True)
@@ -450,34 +498,47 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _bits_of_suppression(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, kept
+def _lost_bits(  # type: ignore[no-untyped-def]
+    maps, offsets, marginals, cells, starts, sizes, kept, logs
 ):
-    """(n, n_attributes) float array: the bits that suppression adds for each attribute.
+    """(n,) float array: the bits lost by each generalization.
 
-    A suppressed cell costs log2(rows / rows that hold its value), of which generalization has cost a part already: what
-    is left is log2(rows / rows that hold its group).
+    A kept cell costs log2(rows that hold its group / rows that hold its value), a suppressed one log2(rows / rows that
+    hold its value). So a kept row costs the logarithm of the rows of its group and a suppressed one that of all rows,
+    less that of the rows with its value.
     """
-    n_attributes = len(offsets) - 1
-    bits = np.zeros((len(maps), n_attributes), dtype=np.float64)
+    bits = np.empty(len(maps))
     n_rows = marginals[: offsets[1]].sum()
+    log_rows, log_rows_rest = log_of(n_rows, logs)
+    original, original_rest = own_logs(marginals, logs)
     held = np.zeros(offsets[-1], dtype=np.int64)
     suppressed = np.zeros(offsets[-1], dtype=np.int64)
     for i in range(len(maps)):
+        _rows_of_groups(maps[i], offsets, marginals, held)
         suppressed[:] = 0
-        n_suppressed = 0
         for c in range(starts[i], starts[i + 1]):
             if not kept[c]:
-                n_suppressed += sizes[c]
-                for j in range(n_attributes):
-                    suppressed[offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] += sizes[c]
-        if n_suppressed == 0:
-            continue
-        held[:] = 0
-        for j in range(n_attributes):
-            for v in range(offsets[j], offsets[j + 1]):
-                held[offsets[j] + maps[i, v]] += marginals[v]
-            for g in range(offsets[j], offsets[j + 1]):
-                if suppressed[g] > 0:
-                    bits[i, j] += suppressed[g] * np.log2(n_rows / held[g])
+                for j in range(len(offsets) - 1):
+                    suppressed[offsets[j] + maps[i, cells[c, j]]] += sizes[c]
+        total, rest = -original, -original_rest
+        for g in range(len(held)):
+            if held[g] > 0:
+                high, low = log_of(held[g], logs)
+                high, low = multiply_pairs(np.float64(held[g] - suppressed[g]), 0.0, high, low)
+                total, rest = add_pairs(total, rest, high, low)
+            if suppressed[g] > 0:
+                high, low = multiply_pairs(np.float64(suppressed[g]), 0.0, log_rows, log_rows_rest)
+                total, rest = add_pairs(total, rest, high, low)
+        total, rest = divide_pairs(total, rest, LOG_2[0], LOG_2[1])
+        # Where two values share a group at least one bit is lost: less is none.
+        bits[i] = total if total > 0.5 else 0.0
     return bits
+
+
+@njit(cache=True, nogil=True)
+def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
+    """Count the rows that hold each group into `held`, attribute after attribute."""
+    held[:] = 0
+    for j in range(len(offsets) - 1):
+        for v in range(offsets[j], offsets[j + 1]):
+            held[offsets[j] + groups[v]] += marginals[v]

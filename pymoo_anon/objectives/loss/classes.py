@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.sums import add_times
+from pymoo_anon.engine.sums import (
+    LOG_2,
+    add_pairs,
+    divide_pairs,
+    log_of,
+    log_pair,
+    logs_up_to,
+    multiply_pairs,
+    own_logs,
+)
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 from pymoo_anon.objectives.bounds.sums import ClassGains, MajorityLoss, RisingLoss, RisingSum
@@ -174,21 +183,21 @@ class KLDivergence(Objective):
         """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
         divergence: Values = _divergence(
-            np.log2(group_extents(classes.maps, tuples.offsets) + 1),
+            group_extents(classes.maps, tuples.offsets) + 1,
             tuples.offsets,
-            tuples.codes,
+            tuples.offsets[:-1] + tuples.codes[classes.representatives],
+            tuples.counts,
             classes.starts,
             classes.sizes,
-            classes.representatives,
             classes.kept,
-            tuples.count_bits,
+            logs_up_to(max(tuples.n_rows, *tuples.domain_sizes)),
         )
-        # Rounding leads neither below what is perfect nor above what is worst.
-        return np.clip(divergence / tuples.n_rows, *self.value_range(tuples))
+        return divergence
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the bits of a combination of domain values."""
-        return 0, float(np.log2(tuples.domain_sizes).sum())
+        # A little more, so that its rounding refuses nothing.
+        return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
 
     def recount(self, recount: Recount) -> float:
         """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
@@ -255,33 +264,54 @@ def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _divergence(log_extents, offsets, codes, starts, sizes, representatives, kept, original):  # type: ignore[no-untyped-def]
-    """(n,) float array: the divergence of each generalization, times the rows.
+def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
+    """(n,) float array: the divergence of each generalization.
 
     The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
     the class may stand for, plus the suppressed tuples spread over the whole domain. The divergence is the sum over all
-    tuples of log2(count) less log2(density). `original` is the first sum, which is the same for all generalizations.
+    tuples of log(count) less log(density).
     """
-    n_attributes = len(offsets) - 1
-    log_domain = np.log2((offsets[1:] - offsets[:-1]).astype(np.float64)).sum()
-    sums = np.empty(len(starts) - 1, dtype=np.float64)
-    for i in range(len(sums)):
+    divergence = np.empty(len(starts) - 1)
+    original, n_rows = own_logs(counts, logs), counts.sum()
+    for i in range(len(divergence)):
         n_suppressed = np.int64(0)
         for c in range(starts[i], starts[i + 1]):
             if not kept[c]:
                 n_suppressed += sizes[c]
-        everywhere = np.log2(np.float64(n_suppressed)) - log_domain if n_suppressed > 0 else -np.inf
-        high, low = original, 0.0
+        total, rest = original
+        if n_suppressed > 0:
+            # Of no class, but the density of those that are everywhere.
+            high, low = _log_density(offsets[1:] - offsets[:-1], offsets, n_suppressed, 0, logs)
+            high, low = multiply_pairs(np.float64(n_suppressed), 0.0, high, low)
+            total, rest = add_pairs(total, rest, -high, -low)
         for c in range(starts[i], starts[i + 1]):
-            density = everywhere
             if kept[c]:
-                log_cells = 0.0
-                for j in range(n_attributes):
-                    log_cells += log_extents[i, offsets[j] + codes[representatives[c], j]]
-                density = np.log2(np.float64(sizes[c])) - log_cells
-                if n_suppressed > 0:
-                    more, less = max(density, everywhere), min(density, everywhere)
-                    density = more + np.log2(1 + 2.0 ** (less - more))
-            high, low = add_times(high, low, -density, np.float64(sizes[c]))
-        sums[i] = high + low
-    return sums
+                high, low = _log_density(extents[i][cells[c]], offsets, sizes[c], n_suppressed, logs)
+                high, low = multiply_pairs(np.float64(sizes[c]), 0.0, high, low)
+                total, rest = add_pairs(total, rest, -high, -low)
+        high, low = multiply_pairs(np.float64(n_rows), 0.0, LOG_2[0], LOG_2[1])
+        high, low = divide_pairs(total, rest, high, low)
+        # Two different distributions differ by 1 / rows or more in sum, as rows are whole. By Pinsker's inequality the
+        # total then is at least 1 / (2 rows): less is none.
+        divergence[i] = high if total > 0.25 / n_rows else 0.0
+    return divergence
+
+
+@njit(cache=True, nogil=True)
+def _log_density(extents, offsets, size, n_suppressed, logs):  # type: ignore[no-untyped-def]
+    """The logarithm of the density of a class, as a pair; `extents` are the values in its group of each attribute."""
+    total, rest = log_of(size, logs)
+    # What the suppressed tuples add to the density, as a share of it.
+    more, less = divide_pairs(np.float64(n_suppressed), 0.0, np.float64(size), 0.0)
+    for j in range(len(extents)):
+        high, low = log_of(extents[j], logs)
+        total, rest = add_pairs(total, rest, -high, -low)
+        # So small that it counts for nothing, and that smaller ones could not be multiplied.
+        if more > 1e-40:
+            high, low = divide_pairs(np.float64(extents[j]), 0.0, np.float64(offsets[j + 1] - offsets[j]), 0.0)
+            more, less = multiply_pairs(more, less, high, low)
+    if more > 1e-40:
+        high, low = add_pairs(1.0, 0.0, more, less)
+        high, low = log_pair(high, low)
+        total, rest = add_pairs(total, rest, high, low)
+    return total, rest

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.sums import add
+from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
@@ -264,7 +264,8 @@ class DeltaDisclosure(WorstClassObjective):
         """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
         counts, tuples = self._counts(classes), classes.tuples
         totals = tuples.totals(self.column)
-        delta: Values = _disclosures(classes.sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows)
+        own = (classes.sizes, counts.starts, counts.values, counts.counts)
+        delta: Values = _disclosures(*own, totals, tuples.n_rows, logs_up_to(tuples.n_rows))
         if self.strict:
             lacking = np.diff(counts.starts) < np.count_nonzero(totals)
             delta[lacking] = np.inf
@@ -272,7 +273,8 @@ class DeltaDisclosure(WorstClassObjective):
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and log2 of the number of rows, as shares are from 1 / rows to 1; infinity if strict."""
-        return 0, np.inf if self.strict else float(np.log2(tuples.n_rows))
+        # A little more, so that its rounding refuses nothing.
+        return 0, np.inf if self.strict else float(np.log2(tuples.n_rows)) * (1 + 1e-12)
 
     def recount(self, recount: Recount) -> float:
         """The greatest |log2(p / q)|; infinite where a class lacks a value and the objective is strict about it."""
@@ -417,12 +419,25 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
 
 
 @njit(cache=True, nogil=True)
-def _disclosures(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):  # type: ignore[no-untyped-def]
     """(n_classes,) float array: the greatest |log2(p / q)| of a value that the class holds."""
     disclosures = np.zeros(len(sizes))
     for c in range(len(sizes)):
-        own = np.float64(sizes[c])
+        own, greatest, most = np.float64(sizes[c]), 1.0, -1
+        # The logarithm of the greatest p / q or q / p alone: a third more and a third less than even are then the same.
         for e in range(value_starts[c], value_starts[c + 1]):
-            ratio = (counts[e] * np.float64(n_rows)) / (totals[values[e]] * own)
-            disclosures[c] = max(disclosures[c], abs(np.log2(ratio)))
+            p, q = counts[e] * np.float64(n_rows), totals[values[e]] * own
+            ratio = max(p, q) / min(p, q)
+            if ratio > greatest:
+                greatest, most = ratio, e
+        if most >= 0:
+            high, low = log_of(counts[most], logs)
+            more, less = log_of(n_rows, logs)
+            high, low = add_pairs(high, low, more, less)
+            more, less = log_of(totals[values[most]], logs)
+            high, low = add_pairs(high, low, -more, -less)
+            more, less = log_of(sizes[c], logs)
+            high, low = add_pairs(high, low, -more, -less)
+            high, low = divide_pairs(high, low, LOG_2[0], LOG_2[1])
+            disclosures[c] = abs(high)
     return disclosures

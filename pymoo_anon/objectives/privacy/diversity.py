@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.sums import add
+from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
@@ -147,7 +147,9 @@ class EntropyLDiversity(_WorstDiversity):
     def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
         """(n_classes,) float array: exp(entropy) of each class, so many of its most frequent values removed."""
         counts = self._counts(classes)
-        diversity: Values = _entropy_diversity(classes.sizes, counts.starts, counts.counts, removed)
+        diversity: Values = _entropy_diversity(
+            classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows)
+        )
         return diversity
 
     def recount(self, recount: Recount) -> float:
@@ -288,7 +290,7 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _entropy_diversity(sizes, value_starts, counts, removed):  # type: ignore[no-untyped-def]
+def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ignore[no-untyped-def]
     """(n_classes,) float array: exp(entropy) of each class, once so many of its tuples are removed.
 
     Removal raises the entropy most where it takes the most frequent values down to one level: every other removal
@@ -302,16 +304,32 @@ def _entropy_diversity(sizes, value_starts, counts, removed):  # type: ignore[no
         if own.min() >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
             continue
+        if removed[c] == 0:
+            diversity[c] = _exp_of_entropy(own, sizes[c], logs)
+            continue
         left = np.float64(sizes[c] - removed[c])
         high, low = 0.0, 0.0
         for count in own:
             share = min(np.float64(count), level) / left
             high, low = add(high, low, -share * np.log(share))
-        diversity[c] = min(np.exp(high + low), np.float64(len(own)))
-        if removed[c] > 0:
-            # A little more, so that the rounding of the level proves nothing.
-            diversity[c] *= 1 + 1e-12
+        # A little more, so that the rounding of the level proves nothing.
+        diversity[c] = min(np.exp(high + low), np.float64(len(own))) * (1 + 1e-12)
     return diversity
+
+
+@njit(cache=True, nogil=True)
+def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
+    """exp(entropy) of one class: its size over the geometric mean of the counts of its rows.
+
+    It can be whole for counts that differ: of 4, 2, 1, 1, 1 and 1 rows it is 5, as 10^10 = 5^10 4^4 2^2. Then the pair
+    is within 10^-20 of the whole number, which is the float next to it.
+    """
+    mean, rest = own_logs(counts, logs)
+    mean, rest = divide_pairs(mean, rest, np.float64(size), 0.0)
+    high, low = log_of(size, logs)
+    high, low = add_pairs(high, low, -mean, -rest)
+    high, low = exp_pair(high, low)
+    return high + low
 
 
 @njit(cache=True, nogil=True)

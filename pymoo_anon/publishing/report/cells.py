@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -28,13 +28,13 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column of a table.
+class Heading:
+    """The heading of a column.
 
     Attributes:
-        title: Its heading.
-        kind: "text"; "people", a number of rows of the data; "whole", another whole number; "share", from 0 to 1 and
-            shown in percent; "number", any other.
+        title: The heading.
+        kind: What the cells below it are: "text"; "whole", a whole number; "share", from 0 to 1 and shown in percent;
+            "number", any other.
     """
 
     title: str
@@ -54,17 +54,13 @@ class Table:
 
     name: str
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[Heading, ...]
     rows: tuple[Row, ...]
-
-    def with_rows(self, rows: Sequence[Row]) -> Table:
-        """The same table with other rows."""
-        return replace(self, rows=tuple(rows))
 
 
 @dataclass(frozen=True)
 class View:
-    """What one of the six views says of one release.
+    """What one of the views says.
 
     Attributes:
         sentences: What it says in words.
@@ -75,10 +71,10 @@ class View:
     tables: tuple[Table, ...]
 
 
-def text(label: Hashable) -> str:
+def printed(label: Hashable) -> str:
     r"""A value or label of the data as one printable line, its middle left out where it is long.
 
-    >>> text("a\nb"), text(17), text(None), text("")
+    >>> printed("a\nb"), printed(17), printed(None), printed("")
     ('a\\nb', '17', '(missing)', '(empty)')
     """
     if label is None:
@@ -87,10 +83,10 @@ def text(label: Hashable) -> str:
     return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 50]}…{whole[-49:]}"
 
 
-def number(value: Any) -> Cell:
+def cell_of(value: Any) -> Cell:
     """A number as the file holds it: whole, or a float of six digits; a text where it is not finite.
 
-    >>> number(3.0), number(1 / 3), number(float("inf")), number(float("nan"))
+    >>> cell_of(3.0), cell_of(1 / 3), cell_of(float("inf")), cell_of(float("nan"))
     (3, 0.333333, '∞', '–')
     """
     exact = float(value)
@@ -105,10 +101,10 @@ def number(value: Any) -> Cell:
     return float(f"{exact:.{_DIGITS}g}")
 
 
-def shown(cell: Cell, kind: str) -> str:
+def cell_text(cell: Cell, kind: str) -> str:
     r"""A cell as the page shows it. `report.js` has a twin of this function.
 
-    >>> shown(1234567, "people"), shown(0.0913, "share"), shown(0.00004, "share"), shown(12.34567, "number")
+    >>> cell_text(1234567, "whole"), cell_text(0.0913, "share"), cell_text(0.00004, "share"), cell_text(12.34567, "")
     ('1,234,567', '9.1\xa0%', '<\xa00.01\xa0%', '12.35')
     """
     if cell is None:
@@ -129,38 +125,6 @@ def shown(cell: Cell, kind: str) -> str:
     return f"{Context(prec=4, rounding=ROUND_HALF_UP).create_decimal(exact).normalize():f}"
 
 
-def percent(share: float) -> str:
+def share_text(share: float) -> str:
     """A share as the page shows it."""
-    return shown(number(share), "share")
-
-
-def merged(rows: Sequence[Row], floor: int, place: int, name: str) -> list[Row]:
-    """Rows without one that counts fewer people than a floor: the small ones are one row, and never a single one.
-
-    A single small row could be found by subtraction from the total, so the smallest of the others joins it. Where even
-    all rows together are below the floor, nothing is left.
-
-    >>> merged([("a", 40), ("b", 3), ("c", 20)], 10, 1, "other")
-    [('a', 40), ('other', 23)]
-    >>> merged([("a", 3)], 10, 1, "other")
-    []
-    """
-    by_size = sorted(range(len(rows)), key=lambda i: (_count(rows[i], place), i))
-    taken, total = 0, 0
-    small = sum(_count(row, place) < floor for row in rows)
-    while taken < len(rows) and (taken < small or 0 < total < floor):
-        total += _count(rows[by_size[taken]], place)
-        taken += 1
-    if taken == 0:
-        return list(rows)
-    gone = set(by_size[:taken])
-    kept = [row for i, row in enumerate(rows) if i not in gone]
-    if total < floor:
-        return kept
-    return [*kept, tuple(name if i == 0 else total if i == place else None for i in range(len(rows[0])))]
-
-
-def _count(row: Row, place: int) -> int:
-    cell = row[place]
-    assert isinstance(cell, int)
-    return cell
+    return cell_text(cell_of(share), "share")

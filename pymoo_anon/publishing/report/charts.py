@@ -10,11 +10,11 @@ import numpy as np
 import vl_convert
 
 from pymoo_anon.objectives.privacy.identity import KAnonymity, ProsecutorRisk
-from pymoo_anon.publishing.report.changes import HERE
-from pymoo_anon.publishing.report.decision import PASS
-from pymoo_anon.publishing.report.front import CHOSEN, axes, title
-from pymoo_anon.publishing.report.sizes import BELOW
+from pymoo_anon.problems.tradeoffs import logarithmic
+from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, Measure, measures
+from pymoo_anon.publishing.report.people import BELOW
 from pymoo_anon.publishing.report.subject import Subject
+from pymoo_anon.publishing.report.values import HERE
 
 # Okabe and Ito's colours, which the colour-blind tell apart; in grey the orange is the lighter one.
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#8A8F98", "#1B1F24"
@@ -48,12 +48,13 @@ _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
 
 
 def charts(subject: Subject) -> dict[str, Spec]:
-    """By kind of chart its specification, compiled to Vega.
+    """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen.
 
     The page puts the rows of a table into the data source "rows", with their columns c0, c1, ... No name or value of
     the data stands in an expression.
     """
-    return {**_always(), "front": _compiled(_front(subject)), "risks": _compiled(_risks(subject))}
+    made = {**_always(), "risks": _risks(subject.threshold, subject.external)}
+    return made if subject.external else {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}}
 
 
 @cache
@@ -76,123 +77,146 @@ def _compiled(chart: Any) -> Spec:
     return {key: value for key, value in compiled.items() if key != "$schema"}
 
 
+def axes(subject: Subject) -> list[Spec]:
+    """Of every measure of the front what the page needs to put it on an axis or into a colour."""
+    return [_axis(subject, one) for one in measures(subject)]
+
+
+def first_axes(subject: Subject) -> list[int | None]:
+    """The measures that stand across, up and in the colour at first: loss, privacy, and the next of the others."""
+    order = [one.measure for one in measures(subject)]
+    x, *others = [order.index(objective) for objective in subject.front.axes()]
+    y, *more = others or [x]
+    return [x, y, more[0] if more else None]
+
+
+def _axis(subject: Subject, one: Measure) -> Spec:
+    values = np.array([one.share(value) for value in subject.front.values(one.measure).tolist()])
+    values = values[np.isfinite(values)]
+    log = logarithmic(values)
+    large = len(values) > 0 and abs(values).max() >= 1000
+    form = "~%" if one.loss else "~s" if large else "~g"
+    axis: Spec = {"format": form, "tickCount": 6}
+    if log:
+        powers = 10.0 ** np.arange(-12, 13)
+        within = (values.min() / 10 < powers) & (powers < values.max() * 10)
+        axis = {"format": form, "values": powers[within].tolist()}
+    scale = {"type": "log"} if log else {"type": "linear", "zero": False}
+    whole = {"tickMinStep": 1} if one.measure.whole and not log else {}
+    return {
+        "name": one.name,
+        "column": f"c{one.drawn}",
+        "place": {"title": one.title, "scale": {**scale, "nice": False, "padding": 18}, "axis": axis},
+        "colour": {
+            "title": one.title,
+            "scale": {**scale, "scheme": "viridis", "reverse": True},
+            "legend": {"gradientLength": 180, "format": ".3~r" if form == "~g" else form, **whole},
+        },
+        "bounds": [bound for bound in _bounds(subject, one) if not log or bound["at"] > 0],
+    }
+
+
+def _bounds(subject: Subject, one: Measure) -> list[Spec]:
+    """Where a measure is bounded by what was required and, for comparison, by the risk that is shown."""
+    required = dict.fromkeys([*subject.problem.constraints, *subject.asked])
+    found = [
+        {
+            "at": one.share(own.bound),
+            "words": f"required: {'≥' if own.at_least else '≤'} {own.bound:,g}",
+            "required": True,
+        }
+        for own in required
+        if own.objective == one.measure
+    ]
+    at = {KAnonymity: subject.enough, ProsecutorRisk: subject.threshold}.get(type(one.measure))
+    if at is not None and at not in [bound["at"] for bound in found]:
+        found.append({"at": at, "words": f"risk {subject.threshold:.3g}, for comparison", "required": False})
+    return found
+
+
 def _front(subject: Subject) -> Any:
-    """The members as points; the release is marked, and so is the point whose data are shown."""
-    x, y = axes(subject)
-    last = len(subject.problem.measured) + 3
-    shown = alt.param(name="shown", value=subject.chosen + 1)
-    brush = alt.selection_interval(name="brush")
-    place = {"x": _axis(subject, x, alt.X), "y": _axis(subject, y, alt.Y)}
-    names = [str(name) for name in subject.measures.columns]
+    """The points; the release is marked, and so is the point whose data are shown.
+
+    The page puts what is chosen for the axes and the colour into the fields x, y and z.
+    """
+    last = len(measures(subject)[-1:]) and measures(subject)[-1].drawn + 4
+    shown = alt.param(name="shown", value=subject.chosen)
+    brush = alt.selection_interval(name="brush", encodings=["x", "y"])
+    place = {"x": alt.X("x:Q"), "y": alt.Y("y:Q")}
     base = alt.Chart(_ROWS)
-    third = [j for j in range(len(subject.problem.objectives)) if j not in (x, y)]
-    colour: Any = alt.value(BLUE)
-    if third:
-        step = 1 if subject.problem.objectives[third[0]].whole else alt.Undefined
-        scale = alt.Scale(scheme="viridis", reverse=True)
-        legend = alt.Legend(
-            title=title(subject.problem.objectives[third[0]], names[third[0]]), gradientLength=180, tickMinStep=step
-        )
-        colour = alt.Color(f"c{third[0] + 1}:Q", scale=scale, legend=legend)
-    points = base.mark_circle(size=110, opacity=0.9, stroke="white", strokeWidth=0.7, cursor="pointer")
+    detailed = f"datum.c{last - 1} == '{DETAILED}'"
+    points = base.mark_circle(stroke="white", strokeWidth=0.7, cursor="pointer").encode(
+        **place,
+        color=alt.Color("z:Q"),
+        size=alt.condition(detailed, alt.value(110), alt.value(45)),
+        tooltip="label:N",
+    )
     layers = [
-        points.encode(**place, color=colour, tooltip="label:N").properties(name="points").add_params(brush),
+        points.properties(name="points").add_params(brush),
         base.mark_point(shape="diamond", size=230, filled=True, fill=ORANGE, stroke="white", opacity=1)
-        .encode(**place)
+        .encode(**place, tooltip="label:N")
         .transform_filter(f"datum.c{last} == '{CHOSEN}'"),
         base.mark_point(shape="circle", size=420, filled=False, stroke=INK, strokeWidth=1.8)
         .encode(**place)
         .transform_filter("datum.c0 == shown"),
-        *_bounds(subject, x, "x"),
-        *_bounds(subject, y, "y"),
+        *_lines("x"),
+        *_lines("y"),
     ]
-    return alt.layer(*layers).add_params(shown).properties(height=340)
+    return alt.layer(*layers).add_params(shown).properties(height=340, width="container")
 
 
-def _axis(subject: Subject, j: int, channel: Any) -> Any:
-    """One measure as an axis: logarithmic where its values are positive and span more than two decades."""
-    values = subject.measures.iloc[list(subject.rows), j].to_numpy(dtype=float)
-    values = values[np.isfinite(values)]
-    log = bool(len(values) and values.min() > 0 and values.max() > 100 * values.min())
-    name = title(subject.problem.measured[j], str(subject.measures.columns[j]))
-    scale = alt.Scale(type="log", nice=False, padding=18) if log else alt.Scale(zero=False, nice=False, padding=18)
-    powers = [10.0**e for e in range(-12, 13) if values.min() / 10 < 10.0**e < values.max() * 10] if log else None
-    format_ = "~s" if len(values) and abs(values).max() >= 1000 else "~g"
-    axis = alt.Axis(format=format_, tickCount=6) if powers is None else alt.Axis(format=format_, values=powers)
-    return channel(f"c{j + 1}:Q", title=name, scale=scale, axis=axis)
+def _lines(side: str) -> list[Any]:
+    """Lines across one axis, with their words at the edge."""
+    base = alt.Chart(alt.NamedData("bounds")).transform_filter(f"datum.side == '{side}'")
+    where = {side: alt.X("at:Q") if side == "x" else alt.Y("at:Q")}
+    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5).encode(
+        **where, color=alt.condition("datum.required", alt.value(ORANGE), alt.value(GREY))
+    )
+    corner: dict[str, Any] = {"align": "right", "dy": -6}
+    if side == "x":
+        # To that side of the line where there is more room.
+        right = "scale('x', datum.at) > width / 2"
+        corner = {"align": alt.expr(f"{right} ? 'right' : 'left'"), "dx": alt.expr(f"{right} ? -5 : 5")}
+    fixed = {"x": alt.value("width")} if side == "y" else {"y": alt.value(6)}
+    ink = alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
+    words = base.mark_text(fontSize=12, **corner).encode(**where, **fixed, text="words:N", color=ink)
+    # The page leaves them out where there is nothing to draw: a scale without data is no scale.
+    return [rule.properties(name=f"{side}_rule"), words.properties(name=f"{side}_words")]
 
 
-def _bounds(subject: Subject, j: int, side: str) -> list[Any]:
-    """Lines where an axis' measure is bounded: by a constraint, or by the accepted risk."""
-    measure = subject.problem.measured[j]
-    at = {
-        one.bound: f"required: {'≥' if one.at_least else '≤'} {one.bound:g}"
-        for one in subject.problem.constraints
-        if one.objective == measure
-    }
-    if isinstance(measure, KAnonymity):
-        at.setdefault(subject.enough, f"risk at most {subject.threshold:.3g}: k ≥ {subject.enough}")
-    elif isinstance(measure, ProsecutorRisk):
-        at.setdefault(subject.threshold, f"accepted risk: {subject.threshold:.3g}")
-    lines = []
-    for bound, words in at.items():
-        where = {side: alt.datum(bound)}
-        lines.append(alt.Chart(_ONCE).mark_rule(color=ORANGE, strokeDash=[5, 4], strokeWidth=1.5).encode(**where))
-        corner: dict[str, Any] = (
-            {"x": "width", "align": "right", "dy": -6} if side == "y" else {"y": 6, "align": "left", "dx": 5}
-        )
-        mark = {key: value for key, value in corner.items() if key not in ("x", "y")}
-        fixed = {key: alt.value(value) for key, value in corner.items() if key in ("x", "y")}
-        lines.append(
-            alt.Chart(_ONCE)
-            .mark_text(color="#A34700", fontSize=12, **mark)
-            .encode(**where, **fixed, text=alt.value(words))
-        )
-    return lines
-
-
-def _risks(subject: Subject) -> Any:
-    """Each risk as a line from before to after, against the accepted one."""
+@cache
+def _risks(threshold: float, external: bool) -> Spec:
+    """Each risk as a line from before to after, and one that is shown for comparison."""
     base = alt.Chart(_ROWS)
+    after_at = 1 if external else 2
     y = alt.Y("c0:N", sort=_ORDER, title=None)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
-    x = {
-        name: alt.X(f"{name}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for name in ("c1", "c2")
-    }
-    passed = f"datum.c4 == '{PASS}'"
-    tips = [
-        alt.Tooltip("c0:N", title="risk"),
-        alt.Tooltip("c1:Q", title="raw table", format=".3~%"),
-        alt.Tooltip("c2:Q", title="release", format=".3~%"),
-    ]
-    line = base.mark_rule(color=GREY, strokeWidth=2).encode(x=x["c1"], x2="c2:Q", y=y)
-    before = base.mark_point(filled=False, size=110, stroke=GREY, strokeWidth=2, fill="white").encode(
-        x=x["c1"], y=y, tooltip=tips
-    )
-    after = base.mark_point(filled=True, size=170, opacity=1).encode(
-        x=x["c2"],
-        y=y,
-        color=alt.condition(passed, alt.value(BLUE), alt.value(ORANGE)),
-        shape=alt.condition(passed, alt.value("circle"), alt.value("square")),
-        tooltip=tips,
-    )
-    accepted = (
-        alt.Chart(_ONCE)
-        .mark_rule(color=ORANGE, strokeDash=[5, 4], strokeWidth=1.5)
-        .encode(x=alt.datum(subject.threshold))
-    )
-    return alt.layer(accepted, line, before, after).properties(height=alt.Step(44))
+    x = [alt.X(f"c{at}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for at in (1, after_at)]
+    titles = ["release"] if external else ["raw table", "release"]
+    tips = [alt.Tooltip("c0:N", title="risk")]
+    tips += [alt.Tooltip(f"c{at}:Q", title=title, format=".3~%") for at, title in enumerate(titles, start=1)]
+    line = alt.Chart(_ONCE).mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
+    layers = [line.encode(x=alt.datum(threshold))]
+    if not external:
+        layers += [
+            base.mark_rule(color=GREY, strokeWidth=2).encode(x=x[0], x2="c2:Q", y=y),
+            base.mark_point(filled=False, size=110, stroke=GREY, strokeWidth=2, fill="white").encode(
+                x=x[0], y=y, tooltip=tips
+            ),
+        ]
+    after = base.mark_point(filled=True, size=170, opacity=1, color=BLUE).encode(x=x[1], y=y, tooltip=tips)
+    return _compiled(alt.layer(*layers, after).properties(height=alt.Step(44)))
 
 
 def _sizes() -> Any:
     base = alt.Chart(_ROWS).encode(
-        x=alt.X("c0:O", sort=_ORDER, title="people in the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
-        y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
+        x=alt.X("c0:O", sort=_ORDER, title="size of the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
+        y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(
-        color=alt.condition(f"datum.c2 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
-        tooltip=[alt.Tooltip("c0:N", title="class of"), alt.Tooltip("c1:Q", title="people", format=",")],
+        color=alt.condition(f"datum.c3 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
+        tooltip=[alt.Tooltip("c0:N", title="class of"), alt.Tooltip("c1:Q", title="rows", format=",")],
     )
     return alt.layer(bars).properties(height=260)
 
@@ -234,7 +258,7 @@ def _ladder() -> Any:
 
 
 def _people_tips() -> list[alt.Tooltip]:
-    return [alt.Tooltip("c0:N", title="value"), alt.Tooltip("c1:Q", title="people", format=",")]
+    return [alt.Tooltip("c0:N", title="value"), alt.Tooltip("c1:Q", title="rows", format=",")]
 
 
 def _bars() -> Any:
@@ -244,7 +268,7 @@ def _bars() -> Any:
         .mark_bar(color=BLUE, cornerRadiusEnd=2)
         .encode(
             y=alt.Y("c0:N", sort=_ORDER, title=None),
-            x=alt.X("c1:Q", title="people", axis=alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)),
+            x=alt.X("c1:Q", title="rows", axis=alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )
         .properties(height=alt.Step(20))
@@ -257,8 +281,10 @@ def _columns() -> Any:
         alt.Chart(_ROWS)
         .mark_bar(color=BLUE)
         .encode(
-            x=alt.X("c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelAngle=0)),
-            y=alt.Y("c1:Q", title="people", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
+            x=alt.X(
+                "c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
+            ),
+            y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
             tooltip=_people_tips(),
         )
         .properties(height=170)

@@ -1,94 +1,323 @@
-"""The second view: the risk before and after, and whether it is accepted."""
+"""What was decided, and on what grounds: the front, what was required, the risks, and the evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon._messages import listed, number, plain
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy.identity import KMap
-from pymoo_anon.publishing.report.cells import Cell, Column, Row, Table, View, number, percent
-from pymoo_anon.publishing.report.subject import Member, Subject
+from pymoo_anon.problems.arguments import bound
+from pymoo_anon.problems.tradeoffs import with_share
+from pymoo_anon.publishing.report.cells import (
+    NOTHING,
+    Cell,
+    Heading,
+    Row,
+    Table,
+    View,
+    cell_of,
+    cell_text,
+    printed,
+    share_text,
+)
+from pymoo_anon.publishing.report.subject import Member, Sizes, Subject
 
-PASS, FAIL, UNKNOWN = "pass", "fail", "not known"
+#: What stands in a column of the front that tells the release from the others, and points with details from others.
+CHOSEN, DETAILED = "chosen", "yes"
+
+#: What a requirement is, and what a point is whose requirements all are met or not, or that has none.
+MET, MISSED, FREE = "met", "not met", "nothing required"
 
 #: What each risk is, in one sentence.
 DEFINITIONS = {
     "prosecutor, highest": "The attacker knows that a person is in the table and picks one row of those that fit: the "
     "chance to be right for the person who is easiest to find, 1 in the size of the smallest class.",
     "marketer": "The attacker links every row to somebody and does not care which: the share of rows that are linked "
-    "rightly on average, the number of classes over the number of rows.",
+    "rightly on average, the number of classes over the number of people in them.",
     "journalist, highest": "The attacker does not know who is in the table and picks one person of the population who "
     "fits: the chance to be right for the person who is easiest to find.",
 }
 
+#: Whose threshold 0.09 is.
+SOURCE = (
+    "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "
+    "Clinical Information, 2019) name for documents of clinical trials that are published"
+)
 
-def decision_view(subject: Subject, member: Member) -> View:
-    """The risks of one release against those of the raw table and the threshold."""
-    rows = [
-        _row(subject, "prosecutor, highest", _highest(subject.raw.sizes), _highest(member.sizes)),
-        _row(subject, "marketer", _average(subject.raw.sizes), _average(member.sizes)),
-    ]
-    if subject.population is not None:
-        before, after = (_in_population(subject, classes) for classes in (subject.raw, member.classes))
-        rows.append(_row(subject, "journalist, highest", before, after))
-    titles = ("risk", "raw table", "release", "accepted up to")
-    columns = (Column(titles[0]), *(Column(title, "share") for title in titles[1:]), Column("verdict"))
-    table = Table("risks", "The risk to be found, before and after.", columns, tuple(rows))
-    return View(tuple(_sentences(subject, member, rows)), (table,))
+# Lists of more parts are not told one by one.
+_MOST_PARTS = 20
+
+_HOLDS = {True: "yes", False: "no"}
+
+
+# ---------------------------------------------------------------- the front
+
+
+class Measure(NamedTuple):
+    """A measure as the front shows it.
+
+    Attributes:
+        measure: The measure.
+        name: Its name.
+        place: Where its values stand in the table of the front.
+        loss: The least and the most that can be lost, or None. Of a loss the next column holds the share of the most.
+    """
+
+    measure: Objective
+    name: str
+    place: int
+    loss: tuple[float, float] | None
+
+    @property
+    def drawn(self) -> int:
+        """The column that is drawn: of a loss its share."""
+        return self.place + (self.loss is not None)
+
+    @property
+    def title(self) -> str:
+        """The measure in words, and which direction is better."""
+        words = self.measure.words
+        told = f"{self.name}, {words}" if words and words != self.name else self.name
+        better = "higher" if self.measure.maximize else "lower"
+        return f"{told} ({better} is better)"
+
+    def share(self, value: float) -> float:
+        """A value as it is drawn: of a loss its share of the most that can be lost."""
+        return value if self.loss is None else (value - self.loss[0]) / (self.loss[1] - self.loss[0])
+
+
+def measures(subject: Subject) -> list[Measure]:
+    """The measures of the front, in its order."""
+    made: list[Measure] = []
+    losses = subject.front.losses()
+    for measure, name in subject.front.names.items():
+        loss = losses.get(name)
+        place = 1 if not made else made[-1].drawn + 1
+        made.append(Measure(measure, printed(name), place, loss if loss and loss[1] > loss[0] else None))
+    return made
+
+
+def front_view(subject: Subject) -> View:
+    """All points of the front, and how far it is proven. Points are counted from 1, as on the command line."""
+    shown = measures(subject)
+    columns = [Heading("point", "whole")]
+    for one in shown:
+        columns.append(Heading(one.name, "whole" if one.measure.whole else "number"))
+        columns += [Heading(f"{one.name} in % of the most", "share")] if one.loss else []
+    columns += [Heading("suppressed rows", "whole"), Heading("levels"), Heading("details"), Heading("release")]
+    front, detailed = subject.front, set(subject.detailed())
+    values = [[_cells(one, value) for value in front.values(one.measure).tolist()] for one in shown]
+    levels = subject.problem.describe(front.X)[[*subject.table.quasi_identifiers]].to_numpy().tolist()
+    rows: list[Row] = []
+    for place in np.argsort(front.rows):
+        own = "\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}".join(map(str, levels[place]))
+        last = (DETAILED if place in detailed else "", CHOSEN if place == subject.place else "")
+        cells = [cell for column in values for cell in column[place]]
+        rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), own, *last))
+    caption = "The points of the front: no other one is better in one measure without being worse in another."
+    return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
+
+
+def _cells(one: Measure, value: float) -> list[Cell]:
+    """A value of a measure and, of a loss, its share of the most."""
+    return [cell_of(value), *([cell_of(one.share(value))] if one.loss else [])]
+
+
+def point_label(shown: list[Measure], row: Row) -> str:
+    """A point in a few words: its number and its measures, losses as a share, too."""
+    said = []
+    for one in shown:
+        share = f" ({cell_text(row[one.drawn], 'share')})" if one.loss else ""
+        said.append(f"{one.name} = {cell_text(row[one.place], 'number')}{share}")
+    return f"Point {row[0]}: {', '.join(said)}"
+
+
+def badge(subject: Subject) -> tuple[str, str]:
+    """A word for how far the front is proven, and its kind: "proven", "gap" or "open"."""
+    if subject.front.certified:
+        return "proven", "proven"
+    return ("not proven, gap known", "gap") if subject.front.gap is not None else ("not proven", "open")
+
+
+def _proof(subject: Subject) -> str:
+    front = subject.front
+    if front.certified:
+        return (
+            "The front is proven: every generalization of this table was visited or ruled out, and none is better in "
+            "one measure without being worse in another."
+        )
+    if front.gap is not None:
+        worst = front.gap.max(axis=0) if len(front) else []
+        names = [front.names[objective] for objective in front.objectives]
+        told = [
+            f"{printed(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
+        ]
+        return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
+    return "The front is the best that was found. Nobody has proven that nothing better exists."
+
+
+# ---------------------------------------------------------------- the decision
 
 
 def verdict(subject: Subject, member: Member) -> str:
-    """Whether the highest risk of an attacker who knows who is in the table is accepted."""
-    return _verdict(subject, _highest(member.sizes))
+    """Whether a point meets all that was required."""
+    required = subject.front.requirements(member.place, subject.asked)
+    return FREE if not required else MET if all(one.met for one in required) else MISSED
 
 
-def _sentences(subject: Subject, member: Member, rows: list[Row]) -> list[str]:
+def decision_view(subject: Subject, member: Member) -> View:
+    """What was required of the release, and the risks to be found; outside these are those of the release alone."""
+    titles = ["release"] if subject.external else ["raw table", "release"]
+    rows = [
+        _risk(subject, "prosecutor, highest", _highest(subject.raw.persons), _highest(member.persons)),
+        _risk(subject, "marketer", _average(subject.raw.persons), _average(member.persons)),
+    ]
+    if subject.population is not None:
+        before, after = (_in_population(subject, classes) for classes in (subject.raw.classes, member.classes))
+        rows.append(_risk(subject, "journalist, highest", before, after))
+    columns = (Heading("risk"), *(Heading(title, "share") for title in [*titles, "for comparison"]))
+    risks = Table("risks", "The risk to be found.", columns, tuple(rows))
+    said = _compared(subject, member)
+    if subject.external:
+        return View(tuple(said), (risks,))
+    return View((_required(subject, member), *said), (_requirements(subject, member), risks))
+
+
+def _required(subject: Subject, member: Member) -> str:
+    """What was required and is met or not, in words."""
+    required = subject.front.requirements(member.place, subject.asked)
+    if not required:
+        return "Nothing was required of the release: neither the problem nor the choice sets a bound."
+    missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in required if not one.met]
+    return f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
+
+
+def _requirements(subject: Subject, member: Member) -> Table:
+    columns = (Heading("required"), Heading("by"), Heading("it has", "number"), Heading("which is"))
+    own = set(subject.problem.constraints)
+    rows = tuple(
+        (
+            plain(f"{one.name} {'≥' if one.constraint.at_least else '≤'} {one.constraint.bound:,.6g}"),
+            "the problem" if one.constraint in own else "the choice",
+            _valued(subject, one.name, one.value),
+            MET if one.met else MISSED,
+        )
+        for one in subject.front.requirements(member.place, subject.asked)
+    )
+    return Table("requirements", "What was required, and what the release has.", columns, rows)
+
+
+def _valued(subject: Subject, name: str, value: Any) -> Cell:
+    """A value of a measure, and of a loss its share of the most that can be lost behind it."""
+    if value is None or isinstance(value, str):
+        return value
+    cell, loss = cell_of(value), subject.front.losses().get(name)
+    return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
+
+
+def _compared(subject: Subject, member: Member) -> list[str]:
+    """The highest risk in words, and beside it the one that is shown for comparison."""
     if member.n_released == 0:
         return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
-    accepted, smallest = percent(subject.threshold), int(member.sizes.min())
-    passed = verdict(subject, member) == PASS
-    words = [
-        f"{'Pass' if passed else 'Fail'}: somebody who is known to be in the table is found with a chance of at most "
-        f"1 in {smallest:,} ({percent(1 / smallest)}); {accepted} is accepted, which asks for classes of at least "
-        f"{subject.enough:,} people."
+    persons = member.persons
+    if persons is None:
+        return [
+            "A person may have several rows here, and the release does not say which ones are one person's: it does "
+            "not tell how many persons a class holds."
+        ]
+    smallest = int(persons.min())
+    source = f", {SOURCE}" if subject.threshold == 0.09 else ""
+    above = "below that number" if smallest < subject.enough else "not below it"
+    return [
+        "Somebody who is known to be in the table is found with a chance of at most "
+        f"1 in {smallest:,} ({share_text(1 / smallest)}).",
+        f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, is that of classes of at "
+        f"least {subject.enough:,}; the smallest class here is {above}.",
     ]
-    others = [str(row[0]) for row in rows[1:] if row[-1] != PASS]
-    if passed and others:
-        words.append(f"Above what is accepted or not known: {', '.join(others)} risk.")
-    if subject.external:
-        words.append("Risks of the raw table are rounded to whole percents.")
-    return words
 
 
-def _row(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
-    rounded: Cell = None if before is None else number(round(before, 2) if subject.external else before)
-    return (
-        name,
-        rounded,
-        None if after is None else number(after),
-        number(subject.threshold),
-        _verdict(subject, after),
-    )
+def _risk(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
+    told = [None if risk is None else cell_of(risk) for risk in ((after,) if subject.external else (before, after))]
+    return (name, *told, cell_of(subject.threshold))
 
 
-def _verdict(subject: Subject, risk: float | None) -> str:
-    if risk is None:
-        return UNKNOWN
-    return PASS if risk <= subject.threshold else FAIL
-
-
-def _highest(sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
+def _highest(sizes: Sizes | None) -> float | None:
     """1 / the smallest class; 0 where nothing is released."""
-    return 1 / int(sizes.min()) if len(sizes) else 0.0
+    return None if sizes is None else 1 / int(sizes.min()) if len(sizes) else 0.0
 
 
-def _average(sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
-    """Classes over rows; 0 where nothing is released."""
-    return len(sizes) / int(sizes.sum()) if len(sizes) else 0.0
+def _average(sizes: Sizes | None) -> float | None:
+    """Classes over their people; 0 where nothing is released."""
+    return None if sizes is None else len(sizes) / int(sizes.sum()) if len(sizes) else 0.0
 
 
-def _in_population(subject: Subject, classes: EquivalenceClasses) -> float | None:
+def _in_population(subject: Subject, classes: Any) -> float | None:
     """1 / the fewest persons of the population that fit a released class; None where none fits one of them."""
     assert subject.population is not None
     (fewest,) = KMap(subject.population).evaluate(classes).tolist()
     return None if fewest == 0 else 1 / fewest
+
+
+# ---------------------------------------------------------------- the evidence
+
+
+def evidence_view(subject: Subject) -> View:
+    """The claims of the release and its evidence."""
+    if subject.evidence is None:
+        return View(("No evidence was handed to this report, and no claims: the release was not recounted.",), ())
+    rows: list[Row] = []
+    for one in subject.evidence["claims"]:
+        values = [_valued(subject, one["measure"], one[key]) for key in ("promised", "recounted")]
+        rows.append((printed(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
+    broken = [str(row[0]) for row in rows if row[-1] == _HOLDS[False]]
+    unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
+    words = "What was promised was recounted from the released table alone, by other means than the search: "
+    words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "it holds."
+    words += f" Not recounted: {listed(unknown)}." if unknown else ""
+    # What other views show is not told again.
+    rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}
+    told = tuple((" › ".join(map(printed, path)), _evidence_text(value)) for path, value in _flat(rest))
+    claimed = (Heading("measure"), Heading("promised", "number"), Heading("recounted", "number"), Heading("holds"))
+    claims = Table("claims", "What was promised, and what a recount of the release found.", claimed, tuple(rows))
+    caption = "How the release was made, and how to make it again."
+    return View((words,), (claims, Table("evidence", caption, (Heading("what"), Heading("value")), told)))
+
+
+_ELSEWHERE = ("claims", "front", "columns", "uniqueness")
+
+
+def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The single values of nested dicts and lists, each with the keys that lead to it."""
+    if isinstance(found, Mapping):
+        parts = [(str(key), value) for key, value in found.items()]
+    elif isinstance(found, list | tuple) and any(isinstance(value, Mapping | list | tuple) for value in found):
+        if len(found) > _MOST_PARTS:
+            yield path, f"{len(found)} parts, which the file of the evidence has"
+            return
+        parts = [(str(number), value) for number, value in enumerate(found, start=1)]
+    else:
+        yield path or ("",), found
+        return
+    for key, value in parts:
+        yield from _flat(value, (*path, key))
+
+
+def _cell(value: Any) -> Cell:
+    """A value of the evidence as a cell."""
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_cell(one)) for one in value)
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if value is None or not isinstance(value, int | float | np.number):
+        return None if value is None else plain(str(value))
+    return cell_of(value)
+
+
+def _evidence_text(value: Any) -> Cell:
+    """A value of the evidence as it is written: a seed has no separators."""
+    cell = _cell(value)
+    return cell if cell is None or isinstance(cell, str) else str(cell)

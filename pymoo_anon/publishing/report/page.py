@@ -1,35 +1,99 @@
-"""The page of the report: views put together, one script for all charts, and a policy that forbids everything else."""
+"""Writing the report: views put together on one page, one script for all charts, and a policy that forbids the rest."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import vl_convert
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from pymoo_anon._files import replaced
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, printed
+from pymoo_anon.publishing.report.decision import (
+    DEFINITIONS,
+    badge,
+    decision_view,
+    evidence_view,
+    front_view,
+    measures,
+    point_label,
+    verdict,
+)
+from pymoo_anon.publishing.report.people import bias_view, sizes_view
+from pymoo_anon.publishing.report.subject import Member, Subject, checked_subject
+from pymoo_anon.publishing.report.values import (
+    before_table,
+    changes_view,
+    codebook_view,
+    columns_view,
+    is_ordered,
+)
+from pymoo_anon.table.microdata import Microdata
 
-from pymoo_anon.publishing.report.bias import bias_view
-from pymoo_anon.publishing.report.cells import Cell, Row, Table, View, shown, text
-from pymoo_anon.publishing.report.changes import before_table, changes_view, is_ordered
-from pymoo_anon.publishing.report.charts import charts
-from pymoo_anon.publishing.report.decision import DEFINITIONS, decision_view, verdict
-from pymoo_anon.publishing.report.evidence import evidence_view
-from pymoo_anon.publishing.report.front import axes, badge, front_view
-from pymoo_anon.publishing.report.sizes import sizes_view
-from pymoo_anon.publishing.report.subject import Member, Subject
+#: The largest file, in characters. The scripts of the charts are 0.9 million of them.
+MOST_CHARACTERS = 3_000_000
 
-#: The largest file, in characters; the scripts of the charts are most of it.
-MOST_CHARACTERS = 1_450_000
-
+# The views that follow the point that is shown; outside only those that the released rows tell.
 _VIEWS = {"decision": decision_view, "sizes": sizes_view, "changes": changes_view, "bias": bias_view}
+_OUTSIDE = ("decision", "sizes", "changes")
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    front: Front,
+    choice: Choice,
+    *,
+    evidence: Mapping[str, Any] | None = None,
+    suppressed: str = "mark",
+    threshold: float = 0.09,
+    population: Microdata | None = None,
+    external: bool = False,
+) -> None:
+    """Write the report of a release: one HTML file that needs no network.
+
+    It tells what the release holds, and has views of the front, the decision, class sizes, what changed, who pays, the
+    codebook, and the evidence. Every chart has its numbers beside it as a table. All points of the front are in it; the
+    chosen one and its neighbours can be seen in all views. Equal arguments give equal files.
+
+    The report for people outside holds what can be computed of the released rows and their codebook, and nothing else:
+    neither front nor proof, neither requirements nor evidence, no loss, and no number of rows that were left out.
+
+    Args:
+        path: Where to write; the file appears whole or not at all.
+        front: The front, `problem.front(res)`.
+        choice: The point that is released, as `front.choose` gives it. What it asked for is shown as met or not.
+        evidence: What `evidence` says of the release. None where there is none.
+        suppressed: What becomes of suppressed rows, "mark" or "drop", where there is no evidence that says it.
+        threshold: A risk to be found that is shown for comparison. It decides nothing. 0.09 is that of EMA and Health
+            Canada.
+        population: A table of the population with the same quasi-identifiers, for the journalist risk.
+        external: Whether the report is for people outside.
+
+    Raises:
+        TypeError: An argument is of another kind.
+        ValueError: The choice is no point of the front, the threshold is no risk, `suppressed` is no such word, the
+            population has other quasi-identifiers, or the file would be too large.
+        OSError: The file cannot be written.
+    """
+    subject = checked_subject(
+        front,
+        choice,
+        evidence=evidence,
+        suppressed=suppressed,
+        threshold=threshold,
+        population=population,
+        external=external,
+    )
+    made = _fitting(subject)
+    with replaced(path) as temporary:
+        temporary.write_text(made, encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)
@@ -39,117 +103,115 @@ class Figure:
     Attributes:
         table: The table, its rows those of the chosen release.
         chart: The kind of chart, or None.
-        words: What the chart shows, for those who do not see it.
         follows: Whether its rows follow the selected point.
     """
 
     table: Table
     chart: str | None
-    words: str
     follows: bool
 
 
-def page(subject: Subject) -> str:
-    """The HTML of the report, with as many members of the front as it has room for."""
+def _fitting(subject: Subject) -> str:
+    """The HTML of the report, with the details of as many points as it has room for."""
     while True:
         made = _page(subject)
         if len(made) <= MOST_CHARACTERS:
             return made
-        if len(subject.rows) == 1 or subject.external:
+        if subject.most == 1 or subject.external:
             raise ValueError(
-                f"the report must be of at most {MOST_CHARACTERS:,} characters, got {len(made):,}; a problem "
-                "with fewer quasi-identifiers fits"
+                f"the report must be of at most {MOST_CHARACTERS:,} characters, got {len(made):,}; a front of fewer "
+                "points, front.only(...), or fewer quasi-identifiers fit"
             )
-        subject = replace(subject, most=len(subject.rows) // 2)
+        subject = replace(subject, most=subject.most // 2)
 
 
 def _page(subject: Subject) -> str:
-    """The HTML of all members that are in the file."""
-    own = subject.member(subject.chosen)
-    views = {name: view(subject, own) for name, view in _VIEWS.items()}
-    fixed = {"front": front_view(subject), "evidence": evidence_view(subject)}
-    labels = _labels(fixed["front"].tables[0], len(subject.problem.measured))
-    figures = {name: _figures(subject, name, view) for name, view in {**fixed, **views}.items()}
-    members = [_member(subject, member) for member in subject.members()]
+    """The HTML of the report."""
+    own = subject.member(subject.place)
+    views = {name: view(subject, own) for name, view in _followed(subject).items()}
+    views |= {"columns": columns_view(subject), "codebook": codebook_view(subject)}
+    if not subject.external:
+        views |= {"front": front_view(subject), "evidence": evidence_view(subject)}
+    figures = {name: _figures(subject, name, view) for name, view in views.items()}
     scripts = [_bundle(), _resource("report.js")]
+    payload = _payload(subject, figures)
     frame: str = _template().render(
         subject=subject,
         own=own,
         badge=badge(subject),
-        verdict=verdict(subject, own),
-        sentences={name: view.sentences for name, view in {**fixed, **views}.items()},
+        verdict="" if subject.external else verdict(subject, own),
+        sentences={name: view.sentences for name, view in views.items()},
         figures=figures,
         definitions=DEFINITIONS if subject.population is not None else dict(list(DEFINITIONS.items())[:2]),
-        columns=[text(name) for name in subject.names],
-        style=Markup(_resource("report.css")),
-        scripts=[Markup(script) for script in scripts],
+        columns=[printed(name) for name in subject.names],
+        axes=payload.get("axes", []),
+        first=payload.get("first", []),
+        detailed=[member["point"] for member in payload["members"]],
+        label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
+        style=_markup(_resource("report.css")),
+        scripts=[_markup(script) for script in scripts],
         hashes=[_hash(script) for script in scripts],
-        label=labels[subject.chosen + 1],
-        data=Markup("@data@"),
+        data=_markup("@data@"),
     )
-    return frame.replace("@data@", _embedded(_payload(subject, labels, figures, members)))
+    return frame.replace("@data@", _embedded(payload))
+
+
+def _followed(subject: Subject) -> dict[str, Any]:
+    """The views that follow the point that is shown."""
+    return {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
 
 
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
     """The figures of a view, in the order of the page."""
-    kinds = {"front": "front", "risks": "risks", "sizes": "sizes", "ladder": "ladder", "groups": "groups"}
-    kinds["lorenz"] = "lorenz"
     made = []
     for table in view.tables:
-        kind = kinds.get(table.name)
+        kind = table.name if table.name in ("front", "risks", "sizes", "ladder", "groups", "lorenz") else None
         if table.name.startswith("after"):
             j = int(table.name.removeprefix("after"))
             column = subject.names[j]
             kind = "columns" if is_ordered(subject.table.quasi_identifiers[column]) else "bars"
             if not subject.external:
-                before = before_table(subject, j, column)
-                made.append(Figure(before, kind, before.caption, False))
-        made.append(Figure(table, kind, table.caption, name in _VIEWS))
+                made.append(Figure(before_table(subject, j, column), kind, False))
+        made.append(Figure(table, kind, name in _VIEWS))
     return made
 
 
 def _member(subject: Subject, member: Member) -> dict[str, Any]:
-    """All that the page shows of one member of the front."""
-    views = {name: view(subject, member) for name, view in _VIEWS.items()}
+    """All that the page shows of one point."""
+    views = {name: view(subject, member) for name, view in _followed(subject).items()}
     return {
-        "point": member.row + 1,
-        "verdict": verdict(subject, member),
+        "point": subject.number(member.place),
+        "verdict": "" if subject.external else verdict(subject, member),
         "words": {name: list(view.sentences) for name, view in views.items()},
         "tables": {table.name: table.rows for view in views.values() for table in view.tables},
     }
 
 
-def _labels(front: Table, n_measures: int) -> dict[Cell, str]:
-    """By its number each point in a few words: its number and its measures."""
-    titles = [column.title for column in front.columns[1 : 1 + n_measures]]
-    return {
-        row[0]: f"Point {row[0]}: "
-        + ", ".join(f"{name} = {shown(cell, 'number')}" for name, cell in zip(titles, row[1:], strict=False))
-        for row in front.rows
-    }
+def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, Any]:
+    """What the script reads: charts, the rows of tables that stay, and those of points, equal ones once."""
+    # Who only releases does not wait for what draws charts.
+    from pymoo_anon.publishing.report.charts import axes, charts, first_axes
 
-
-def _payload(
-    subject: Subject, labels: dict[Cell, str], figures: dict[str, list[Figure]], members: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """What the script reads: charts, the rows of tables that stay, and those of every member, equal ones once."""
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
     told = [
         {**member, "tables": {name: _pooled(pool, rows) for name, rows in member["tables"].items()}}
-        for member in members
+        for member in (_member(subject, member) for member in subject.members())
     ]
     kinds = {figure.chart for figure in every}
-    return {
+    made = {
         "charts": {kind: spec for kind, spec in charts(subject).items() if kind in kinds},
         "kinds": {figure.table.name: [column.kind for column in figure.table.columns] for figure in every},
         "fixed": {figure.table.name: figure.table.rows for figure in every if figure.chart and not figure.follows},
-        "labels": list(labels.values()),
-        "axes": [f"c{j + 1}" for j in axes(subject)],
         "members": told,
-        "chosen": subject.chosen + 1,
+        "chosen": subject.chosen,
         "pool": [json.loads(rows) for rows in pool],
     }
+    if subject.external:
+        return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
+    shown, (front, *_) = measures(subject), figures["front"]
+    labels = {row[0]: point_label(shown, row) for row in front.table.rows}
+    return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
 
 
 def _pooled(pool: dict[str, int], rows: Iterable[Row]) -> int:
@@ -175,6 +237,8 @@ def _hash(script: str) -> str:
 @cache
 def _bundle() -> str:
     """Vega and its interpreter of expressions, which needs no eval."""
+    import vl_convert
+
     made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     # A script that held these would end its element too early.
     assert re.search(r"</script|<!--", made, re.IGNORECASE) is None
@@ -185,9 +249,16 @@ def _resource(name: str) -> str:
     return (files("pymoo_anon.publishing.report") / name).read_text(encoding="utf-8")
 
 
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
 @cache
 def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["shown"] = shown
-    environment.filters["text"] = text
+    environment.filters["shown"] = cell_text
     return environment.from_string(_resource("report.html.jinja"))

@@ -6,7 +6,7 @@
   const all = (selector) => [...document.querySelectorAll(selector)];
   root.classList.remove("still");
 
-  // Twins of `shown` of cells.py: half up in decimals, as a person rounds.
+  // Twins of `cell_text` of cells.py: half up in decimals, as a person rounds.
   const fixed = (value, digits) => (Math.round(value * 10 ** digits + 1e-7) / 10 ** digits).toFixed(digits);
   const trimmed = (digits) => (digits.includes(".") ? digits.replace(/0+$/, "").replace(/\.$/, "") : digits);
   const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
@@ -27,14 +27,13 @@
     });
   }
 
-  const labels = new Map();
   // Every record knows its place, by which charts sort: the order of data that change is that of their first appearance.
   const records = (rows) => rows.map((row, place) => ({ place, ...Object.fromEntries(row.map((cell, i) => ["c" + i, cell])) }));
-  data.fixed.front.forEach((row, i) => labels.set(row[0], data.labels[i]));
   const members = new Map(data.members.map((member) => [member.point, member]));
   const rowsOf = (member, name) => (name in data.fixed ? data.fixed[name] : data.pool[member.tables[name]]);
-  let current = data.chosen;
   const charts = new Map();
+  let current = data.chosen;
+  let axes = data.first;
 
   function fillTable(body, rows) {
     const kinds = data.kinds[body.dataset.table];
@@ -59,10 +58,12 @@
     }));
   }
 
-  function select(row) {
-    const member = members.get(row);
-    if (member === undefined) return;
-    current = row;
+  // Of a point without details only its place in the front is shown; all other views show the release.
+  const memberOf = (point) => members.get(point) ?? members.get(data.chosen);
+
+  function select(point) {
+    const member = memberOf(point);
+    current = point;
     for (const body of all("tbody[data-table]")) {
       if (body.dataset.table in member.tables) fillTable(body, rowsOf(member, body.dataset.table));
     }
@@ -70,20 +71,22 @@
       if (list.dataset.words in member.words) fillWords(list, member.words[list.dataset.words]);
     }
     for (const [name, view] of charts) {
-      if (name === "front") view.signal("shown", row).runAsync();
+      if (name === "front") view.signal("shown", point).runAsync();
       else if (name in member.tables) {
         view.data("rows", records(rowsOf(member, name))).resize().runAsync();
       }
     }
+    if (!one("[data-label]")) return;
     const verdict = one("[data-verdict]");
     verdict.textContent = member.verdict;
-    verdict.className = "badge " + member.verdict;
-    if (!one("[data-label]")) return;
-    one("[data-label]").textContent = labels.get(row);
-    one("[data-fate]").textContent = row === data.chosen ? "This is the release." : "This is not the release.";
-    one(".shown").classList.toggle("other", row !== data.chosen);
+    verdict.className = "badge " + member.verdict.replaceAll(" ", "-");
+    one("[data-label]").textContent = data.labels[point];
+    one("[data-fate]").textContent = point === data.chosen ? "This is the release." : members.has(point)
+      ? "This is not the release."
+      : "This is not the release, and no neighbour of it: the views below show the release.";
+    one(".shown").classList.toggle("other", point !== data.chosen);
     for (const line of all("tr[data-row]")) {
-      const own = Number(line.dataset.row) === row;
+      const own = Number(line.dataset.row) === point;
       line.classList.toggle("current", own);
       line.querySelector("input").checked = own;
       const box = line.closest(".scroll");
@@ -99,14 +102,22 @@
     if (rows.length) select(rows[(rows.indexOf(current) + by + rows.length) % rows.length]);
   }
 
+  // The points of the front, with what is chosen for the axes and the colour as x, y and z.
+  function points() {
+    const [x, y, z] = axes.map((place) => (place === null ? null : data.axes[place].column));
+    return records(data.fixed.front).map((row) => ({
+      ...row, x: row[x], y: row[y], z: z === null ? null : row[z], label: data.labels[row.c0],
+    }));
+  }
+
   function brush(area) {
     const sides = Object.entries(area || {}).filter(([, range]) => Array.isArray(range) && range[0] !== range[1]);
-    const inside = new Set(records(data.fixed.front).filter((point) => sides.every(([name, range]) =>
+    const inside = new Set(points().filter((point) => sides.every(([name, range]) =>
       point[name] >= Math.min(...range) && point[name] <= Math.max(...range))).map((point) => point.c0));
     for (const line of all("tr[data-row]")) line.hidden = !inside.has(Number(line.dataset.row));
-    const rows = listed().filter((row) => members.has(row));
+    const rows = listed();
     one("[data-brushed]").textContent = sides.length ? `${rows.length} of ${data.fixed.front.length} points are kept.` : "";
-    if (sides.length && rows.length && !rows.includes(current)) select(rows[0]);
+    if (sides.length && rows.length && !rows.includes(current)) select(rows.find((row) => members.has(row)) ?? rows[0]);
   }
 
   // A click chooses the nearest point that is not far, also for fingers; the end of a drag is no click.
@@ -119,20 +130,37 @@
       const [left, top] = view.origin();
       const { left: padLeft, top: padTop } = view.padding();
       const [x, y] = [event.clientX - box.x - left - padLeft, event.clientY - box.y - top - padTop];
-      const far = (row) => Math.hypot(view.scale("x")(row[data.axes[0]]) - x, view.scale("y")(row[data.axes[1]]) - y);
-      const points = records(data.fixed.front).filter((row) => members.has(row.c0));
-      const nearest = points.reduce((best, row) => (far(row) < far(best) ? row : best));
+      const far = (row) => {
+        const away = Math.hypot(view.scale("x")(row.x) - x, view.scale("y")(row.y) - y);
+        return Number.isNaN(away) ? Infinity : away;
+      };
+      const nearest = points().reduce((best, row) => (far(row) < far(best) ? row : best));
       if (far(nearest) <= 22) select(nearest.c0);
     });
   }
 
+  // The specification of the front with the axes and the colour that are chosen.
+  function ofFront(spec) {
+    const { encoding } = spec.layer[0];
+    const [x, y, z] = axes.map((place) => (place === null ? null : data.axes[place]));
+    Object.assign(encoding.x, x.place);
+    Object.assign(encoding.y, y.place);
+    if (z) Object.assign(encoding.color, z.colour);
+    else encoding.color = { value: "#0072B2" };
+    const bounds = [["x", x], ["y", y]].flatMap(([side, axis]) => axis.bounds.map((bound) => ({ side, ...bound })));
+    const bounded = (layer) => /^[xy]_/.test(layer.name ?? "");
+    const layer = spec.layer.filter((own) => !bounded(own) || bounds.some((bound) => own.name.startsWith(bound.side)));
+    return { ...spec, layer, datasets: { rows: points(), bounds } };
+  }
+
   function embed(inside, name, chart) {
-    const spec = structuredClone(data.charts[chart]);
-    spec.config.axis.labelLimit = window.innerWidth < 640 ? 120 : 260;
-    spec.data.find((source) => source.name === "rows").values = records(rowsOf(members.get(current), name))
-      .map((record) => (name === "front" ? { ...record, label: labels.get(record.c0) } : record));
+    let spec = structuredClone(data.charts[chart]);
+    if (window.innerWidth < 640) Object.assign(spec.config.axis, { labelLimit: 120, titleLimit: 260 });
+    else spec.config.axis.labelLimit = 260;
+    if (name === "front") spec = ofFront(spec);
+    else spec.data.find((source) => source.name === "rows").values = records(rowsOf(memberOf(current), name));
     return window.vegaEmbed(inside, spec, {
-      mode: "vega", renderer: "svg", actions: false, ast: true,
+      mode: name === "front" ? "vega-lite" : "vega", renderer: "svg", actions: false, ast: true,
       loader: { load: () => Promise.reject(new Error("nothing is loaded")) },
     });
   }
@@ -142,21 +170,29 @@
     // Inside an element of its own, as Vega would describe the place itself anew.
     const inside = document.createElement("div");
     inside.setAttribute("aria-hidden", "true");
-    place.append(inside);
+    place.replaceChildren(inside);
     const made = await embed(inside, name, place.dataset.chart);
+    charts.get(name)?.finalize();
     charts.set(name, made.view);
-    if (name !== "front" || !one("[data-label]")) return;
+    if (name !== "front") return;
+    await made.view.signal("shown", current).runAsync();
     choose(made.view, inside);
     made.view.addSignalListener("brush", (_, area) => brush(area));
   }
 
   for (const line of all("tr[data-row]")) {
     const input = line.querySelector("input");
-    if (!members.has(Number(line.dataset.row))) input.disabled = true;
     input.addEventListener("change", () => select(Number(input.value)));
   }
   for (const button of all("[data-step]")) button.addEventListener("click", () => step(Number(button.dataset.step)));
   for (const button of all("[data-back]")) button.addEventListener("click", () => select(data.chosen));
+  for (const chooser of all("[data-axis]")) {
+    chooser.addEventListener("change", () => {
+      axes = all("[data-axis]").map((own) => (own.value === "" ? null : Number(own.value)));
+      brush(null);
+      window.report.ready = draw(one("[data-of=front]"));
+    });
+  }
 
   // On paper every table is open.
   let closed = [];
@@ -169,6 +205,6 @@
   });
 
   select(current);
-  window.report = { select, charts, embed, ready: Promise.all(all(".chart").map(draw)) };
+  window.report = { select, charts, embed, points, ready: Promise.all(all(".chart").map(draw)) };
   window.report.ready.then(() => root.classList.add("ready"));
 })();

@@ -1,111 +1,90 @@
-"""What a report is about: a problem, the members of its front, and what is known of the chosen release."""
+"""What a report is about: a front, the point of it that was chosen, and what else is known of its release."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from pymoo.core.result import Result
+from numpy.typing import NDArray
 
+from pymoo_anon._messages import counted
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.domain_values import is_number, is_whole
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.problems.tradeoffs import smallest_k
+from pymoo_anon.table.domain_values import ROOT, Name, is_number
+from pymoo_anon.table.generalization import Generalization, label_texts
 from pymoo_anon.table.microdata import Microdata
 
-#: At most so many members of a front are in a file with all that belongs to them.
-MOST_MEMBERS = 60
+Sizes = NDArray[np.int64]
 
-_CLAIMS = ("measure", "promised", "recounted", "holds")
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What is known of a front and of the release that was chosen from it.
-
-    Attributes:
-        claims: The frame of a release's claims: measure, promised, recounted, holds; or None.
-        evidence: What is kept as evidence, by key; or None.
-        certified: Whether the front is proven; None where nobody tried.
-        gap: By name of an objective, how far the front may be from the best; or None.
-        suppressed: What the release does with suppressed rows, "mark" or "drop".
-
-    Raises:
-        TypeError: The evidence or the gap is no dict, or the claims are no pandas frame.
-        ValueError: The claims lack a column, or `suppressed` is neither.
-    """
-
-    claims: pd.DataFrame | None = None
-    evidence: Mapping[str, Any] | None = None
-    certified: bool | None = None
-    gap: Mapping[str, float] | None = None
-    suppressed: str = "mark"
-
-    def __post_init__(self) -> None:
-        if self.claims is not None:
-            if not isinstance(self.claims, pd.DataFrame):
-                raise TypeError(f"claims must be a pandas frame, got {type(self.claims).__name__}")
-            lacking = [name for name in _CLAIMS if name not in self.claims.columns]
-            if lacking:
-                raise ValueError(f"claims must have the columns {', '.join(_CLAIMS)}, got none of {lacking}")
-        for name, given in (("evidence", self.evidence), ("gap", self.gap)):
-            if given is not None and not isinstance(given, Mapping):
-                raise TypeError(f"{name} must be a dict, got {type(given).__name__}")
-        if self.suppressed not in ("mark", "drop"):
-            raise ValueError(f"suppressed must be 'mark' or 'drop', got {self.suppressed!r}")
+#: So many points have all their details in the file: the chosen one and its neighbours.
+MOST_DETAILED = 24
 
 
 @dataclass(frozen=True)
 class Member:
-    """One member of the front and its release.
+    """One point and its release.
 
     Attributes:
-        row: Its row of X.
-        generalization: What it decodes to.
-        classes: Its equivalence classes, with the class of each distinct tuple.
-        k: The smallest class that is kept.
-        n_suppressed: The suppressed rows.
+        place: Its place in the front.
+        table: The rows: those of the whole table or, for people outside, the released ones alone.
+        generalization: What the point decodes to.
+        classes: The equivalence classes of the rows, with the class of each distinct tuple.
+        n_suppressed: The suppressed rows; for people outside those that are `*` throughout.
         marked: Whether suppressed rows are in the release, as one class; otherwise they are dropped.
+        person: The column that tells whose row it is, or None where a row is a person.
     """
 
-    row: int
+    place: int
+    table: Microdata
     generalization: Generalization
     classes: EquivalenceClasses
-    k: int
     n_suppressed: int
     marked: bool
+    person: Name | None
+
+    @property
+    def kept_counts(self) -> Sizes:
+        """(n_distinct,) int64 array: how many rows of each distinct tuple are not suppressed."""
+        assert self.classes.class_of is not None
+        counts: Sizes = self.classes.tuples.counts * self.classes.kept[self.classes.class_of[0]]
+        return counts
 
     @property
     def n_kept(self) -> int:
         """Number of rows that are not suppressed."""
-        return self.classes.n_rows - self.n_suppressed
+        return int(self.kept_counts.sum())
 
     @property
     def n_released(self) -> int:
         """Number of rows of the release."""
-        return self.classes.n_rows if self.marked else self.n_kept
+        return self.n_kept + (self.n_suppressed if self.marked else 0)
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
-        """(n,) int64 array: the sizes of the classes of the release; marked rows are one class."""
+    def sizes(self) -> Sizes:
+        """(n,) int64 array: the rows of each class of the release; marked rows are one class."""
         kept = self.classes.sizes[self.classes.kept]
         return np.append(kept, self.n_suppressed) if self.marked and self.n_suppressed else kept
 
     @property
-    def kept_counts(self) -> NDArray[np.int64]:
-        """(n_distinct,) int64 array: how many rows of each distinct tuple are not suppressed."""
-        assert self.classes.class_of is not None
-        counts: NDArray[np.int64] = self.classes.tuples.counts * self.classes.kept[self.classes.class_of[0]]
-        return counts
+    def persons(self) -> Sizes | None:
+        """(n,) int64 array: the persons of each class; None where its rows do not tell whose they are."""
+        person = self.person
+        if person is None or self.table.person is None:
+            return self.sizes if person is None else None
+        column, kept = self.table.tuples.columns[person], self.classes.kept
+        persons = KAnonymity(person=person).of_classes(self.classes)[kept].astype(np.int64)
+        if not self.marked or not self.n_suppressed:
+            return persons
+        gone = np.repeat(self.kept_counts == 0, np.diff(column.starts))
+        return np.append(persons, len(np.unique(column.values[gone])))
 
 
 @dataclass(frozen=True)
@@ -113,50 +92,47 @@ class Subject:
     """What all views read.
 
     Attributes:
-        problem: The problem.
-        X: (n, n_var) array, the front.
-        chosen: The row of the release.
-        findings: What is known of it.
-        threshold: The greatest risk that is accepted.
+        front: The front.
+        place: The place in it of the point that is released.
+        asked: What the choice asked for beyond the constraints of the problem.
+        evidence: What is known of the release, as `evidence` has it, or None.
+        suppressed: What becomes of suppressed rows, "mark" or "drop".
+        threshold: A risk that is shown for comparison.
         population: A table of the population, or None.
         external: Whether the report leaves the building.
-        most: At most so many members are in the file.
-        front: The front as a frame, one row per row of X.
-        rows: The rows of X that are in the file with their data, ascending.
-        floor: No number of people below it is shown; 0 inside the building.
-        raw: The classes of the table as it is.
+        most: At most so many points have details in the file.
+        raw: The table as it is, as if it were released.
     """
 
-    problem: AnonymizationProblem
-    X: NDArray[Any]
-    chosen: int
-    findings: Findings
+    front: Front
+    place: int
+    asked: tuple[Constraint, ...]
+    evidence: Mapping[str, Any] | None
+    suppressed: str
     threshold: float
     population: Microdata | None
     external: bool
-    most: int = MOST_MEMBERS
-    front: pd.DataFrame = field(init=False)
-    rows: tuple[int, ...] = field(init=False)
-    floor: int = field(init=False)
-    raw: EquivalenceClasses = field(init=False)
+    most: int = MOST_DETAILED
+    raw: Member = field(init=False)
 
     def __post_init__(self) -> None:
-        table, result = self.problem.table, Result()
-        result.X = self.X
-        values = {name: hierarchy.labels[0] for name, hierarchy in table.quasi_identifiers.items()}
-        groups = {name: hierarchy.groups[0] for name, hierarchy in table.quasi_identifiers.items()}
-        vars(self).update(
-            front=self.problem.to_frame(result),
-            raw=table.equivalence_classes(Generalization(groups, values)),
-            floor=0,
-        )
-        needed = [self.member(self.chosen).k, *(math.ceil(one.bound) for one in self.required_k)]
-        vars(self).update(rows=self._spread(), floor=max(needed) if self.external else 0)
+        own = self.table.quasi_identifiers
+        values = {name: hierarchy.labels[0] for name, hierarchy in own.items()}
+        groups = {name: hierarchy.groups[0] for name, hierarchy in own.items()}
+        same = Generalization(groups, values)
+        classes = self.table.equivalence_classes(same)
+        vars(self).update(raw=Member(self.place, self.table, same, classes, 0, False, self.table.person))
+
+    @property
+    def problem(self) -> AnonymizationProblem:
+        """The problem."""
+        own: AnonymizationProblem = self.front.problem
+        return own
 
     @property
     def table(self) -> Microdata:
         """The table."""
-        return self.problem.table
+        return self.front.table
 
     @property
     def names(self) -> list[Any]:
@@ -164,75 +140,113 @@ class Subject:
         return list(self.table.quasi_identifiers)
 
     @property
-    def measures(self) -> pd.DataFrame:
-        """The measures of the front: natural signs, in the order of `problem.measured`."""
-        first = len(self.names)
-        return self.front.iloc[:, first : first + len(self.problem.measured)]
-
-    @property
-    def suppressed(self) -> list[int]:
-        """The suppressed rows of each member of the front."""
-        values: list[int] = self.front.iloc[:, len(self.names) + len(self.problem.measured)].tolist()
-        return values
-
-    @property
-    def required_k(self) -> list[Constraint]:
-        """The constraints that ask for a k."""
-        return [one for one in self.problem.constraints if isinstance(one.objective, KAnonymity) and one.at_least]
+    def chosen(self) -> int:
+        """The number of the released point, as the command line counts the rows of a front: from 1."""
+        return self.number(self.place)
 
     @property
     def enough(self) -> int:
-        """The smallest class size whose risk is at most the threshold: 12 for 0.09."""
-        return math.ceil(1 / Fraction(str(float(self.threshold))))
+        """The smallest class size whose risk is at most the one that is shown for comparison: 12 for 0.09."""
+        return smallest_k(self.threshold)
 
-    def level(self, row: int, name: Any) -> int | None:
-        """The level of an attribute in a member of the front; None in a search space without levels."""
-        return int(self.X[row][self.names.index(name)]) if isinstance(self.problem, LatticeProblem) else None
+    @property
+    def required_k(self) -> int | None:
+        """The greatest k that is required, or None; outside nobody is told what was."""
+        bounds = [*self.problem.constraints, *self.asked]
+        ks = [ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity) and one.at_least]
+        return max(ks) if ks and not self.external else None
 
-    def member(self, row: int) -> Member:
-        """One member of the front."""
-        generalization = self.problem.decode(self.X[row])
-        classes = self.table.equivalence_classes(generalization, self.problem.suppression, self.problem.constraints)
-        (k,), (n_suppressed,) = KAnonymity().evaluate(classes).tolist(), classes.n_suppressed.tolist()
-        # Fewer marked rows than k would be a smaller class: they cannot be marked.
-        marked = self.findings.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
-        return Member(row, generalization, classes, int(k), n_suppressed, marked)
+    def number(self, place: int) -> int:
+        """The number of a point, as the command line counts the rows of a front: from 1."""
+        return int(self.front.rows[place]) + 1
+
+    def level(self, place: int, name: Any) -> int | None:
+        """The level of an attribute in a point; None in a search space without levels."""
+        j = self.names.index(name)
+        return int(self.front.X[place][j]) if isinstance(self.problem, LatticeProblem) else None
+
+    def rows(self, n: int) -> str:
+        """A number of rows in words; a row is a person, unless a person may have several."""
+        unit = ("person", "people") if self.table.person is None else ("row", "rows")
+        return counted(n, *unit) if n else "nobody" if unit[0] == "person" else "no row"
+
+    def member(self, place: int) -> Member:
+        """One point and its release."""
+        classes = self.problem.equivalence_classes(self.front.X[place])
+        n_suppressed, k = int(self.front.n_suppressed[place]), int(KAnonymity().evaluate(classes)[0])
+        # Fewer marked rows than k would be a smaller class: such a release is refused.
+        marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
+        made = self.problem.decode(self.front.X[place])
+        own = Member(place, self.table, made, classes, n_suppressed, marked, self.table.person)
+        return _outside(own) if self.external else own
+
+    def detailed(self) -> list[int]:
+        """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone.
+
+        Neighbours are the next better points in every objective, and then the points that differ least from the chosen
+        one in what they fall short of the best.
+        """
+        if self.external:
+            return [self.place]
+        places = {int(row): place for place, row in enumerate(self.front.rows)}
+        short = self.front.shortfalls()
+        far = np.square(short - short[self.place]).sum(axis=1)
+        first = [self.place, *(places[step.row] for step in self.front.steps(self.place))]
+        return sorted(list(dict.fromkeys([*first, *np.argsort(far, kind="stable").tolist()]))[: self.most])
 
     def members(self) -> Iterator[Member]:
-        """The members of the front that are in the file; outside the building only the chosen one."""
-        return (self.member(row) for row in ((self.chosen,) if self.external else self.rows))
+        """The points whose details are in the file."""
+        return (self.member(place) for place in self.detailed())
 
-    def people(self, n: int) -> str:
-        """A number of people in words; outside the building none below the floor."""
-        if n == 0:
-            return "nobody"
-        if n < self.floor:
-            return f"fewer than {self.floor:,} people"
-        return "1 person" if n == 1 else f"{n:,} people"
 
-    def _spread(self) -> tuple[int, ...]:
-        """The members that are in the file: all, or some that are spread evenly along the front, the chosen among."""
-        first = [values.to_numpy() for _, values in self.measures.items()]
-        order = np.lexsort(first[::-1])
-        if len(order) > self.most:
-            order = order[np.unique(np.linspace(0, len(order) - 1, self.most - 1).round().astype(int))]
-        return tuple(sorted({*map(int, order), self.chosen}))
+def _outside(member: Member) -> Member:
+    """The same release made of its own rows alone: for every value stands the first one that has its label.
+
+    What is computed of it can be computed of the released rows. Whatever stood in the table before, and whoever was
+    suppressed, is gone.
+    """
+    made, tuples, kept = member.generalization, member.table.tuples, member.kept_counts
+    groups = np.column_stack([own[tuples.codes[:, j]] for j, own in enumerate(made.groups.values())])
+    released, place = np.unique(groups[kept > 0], axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), kept[kept > 0], len(released)).astype(np.int64)
+    n_marked = member.n_suppressed if member.marked else 0
+    roots = [np.array([text == ROOT for text in own]) for own in label_texts(made).values()]
+    if member.marked and not all(own.all() for own in roots):
+        # Nobody can tell a row whose labels all are * from one that is marked.
+        stars = np.logical_and.reduce([own[released[:, j]] for j, own in enumerate(roots)])
+        n_marked += int(counts[stars].sum())
+        released, counts = released[~stars], counts[~stars]
+    firsts = [np.unique(own, return_index=True)[1] for own in made.groups.values()]
+    codes = np.column_stack([own[released[:, j]] for j, own in enumerate(firsts)])
+    table = Microdata(member.table.quasi_identifiers, codes, counts, {}, {})
+    if len(counts) == 0:
+        raise ValueError("choice must leave a row to release that is not suppressed, got a point that leaves none")
+    return Member(member.place, table, made, table.equivalence_classes(made), n_marked, member.marked, member.person)
 
 
 def checked_subject(
-    problem: Any, X: ArrayLike, chosen: Any, findings: Any, threshold: Any, population: Any, external: bool
+    front: Any,
+    choice: Any,
+    *,
+    evidence: Any,
+    suppressed: Any,
+    threshold: Any,
+    population: Any,
+    external: bool,
 ) -> Subject:
     """A subject of arguments that were checked."""
-    if not isinstance(problem, AnonymizationProblem):
-        raise TypeError(f"problem must be a LatticeProblem or a BitStringProblem, got {type(problem).__name__}")
-    findings = Findings() if findings is None else findings
-    if not isinstance(findings, Findings):
-        raise TypeError(f"findings must be Findings, got {type(findings).__name__}")
-    points = problem.checked(X)
-    if not is_whole(chosen) or not 0 <= chosen < len(points):
-        raise ValueError(f"chosen must be a row of X, from 0 to {len(points) - 1}, got {chosen!r}")
+    if not isinstance(front, Front):
+        raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
+    if not isinstance(choice, Choice):
+        raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise TypeError(f"evidence must be a dict, as evidence() makes it, got {type(evidence).__name__}")
+    how = suppressed if evidence is None else evidence["suppressed"]["how"]
+    if how not in ("mark", "drop"):
+        raise ValueError(f"suppressed must be 'mark' or 'drop', got {how!r}")
     if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold must be a risk above 0 and at most 1, got {threshold!r}")
     if population is not None:
-        KMap(population).check(problem.table)
-    return Subject(problem, points, int(chosen), findings, float(threshold), population, bool(external))
+        KMap(population).check(front.table)
+    place = front.place_of(choice)
+    return Subject(front, place, choice.requirements, evidence, how, float(threshold), population, bool(external))

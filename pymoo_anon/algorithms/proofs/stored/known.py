@@ -442,7 +442,6 @@ def _floors(problem: LatticeProblem, family: Bounding) -> Matrix:
     terms = family.attribute_floors(problem.table.tuples, problem.groups)
     if terms is None:
         return np.full(problem.n_nodes, family.measure.value_range(problem.table.tuples)[0])
-    # In the order of the attributes, as the measure itself adds them up: the last bits have to agree.
     by_attribute = [terms[: length + 1, j] for j, length in enumerate(problem.lengths)]
     sums: Matrix = reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
     return sums
@@ -472,7 +471,7 @@ def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -
     """
     sides = tolerance.absolute
     if not sides.any() and not tolerance.relative.any():
-        return F
+        return F - tolerance.leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
     if sides.all():
         own = boxes(F, sides, maximize)
         least = np.where(maximize, np.nextafter((own - 1) * sides, np.inf), own * sides)

@@ -86,7 +86,8 @@ class StringInstance:
         exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
         if gains.square and not exact:
             raise ValueError(f"{loss!r} must be of fewer rows, so that its sums are exact, got {tuples.n_rows:,}")
-        scale = float(gains.denominator) if exact else _FINEST / gains.most
+        # Where even the loss of everything is none, all units are as good.
+        scale = float(gains.denominator) if exact else _FINEST / (gains.most or 1.0)
         whole = np.rint if exact else np.ceil
         return cls(
             tuples.codes,
@@ -152,7 +153,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class Thesis:
     """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated.
 
     Attributes:
@@ -193,7 +194,7 @@ class Goal:
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 
-def goal(problem: BitStringProblem) -> Goal:
+def goal(problem: BitStringProblem) -> Thesis:
     """What is to be proven of a problem.
 
     Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit; it
@@ -219,7 +220,7 @@ def goal(problem: BitStringProblem) -> Goal:
     if privacy is not None:
         objective: Any = problem.objectives[privacy]
         of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
-    return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
+    return Thesis(loss, privacy, k, n_rows if limit is None else limit, of_k)
 
 
 def asks_no_more(problem: BitStringProblem) -> bool:
@@ -263,7 +264,7 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
         return None
     measure: Any = constraint.objective
     values = measure.of_k(np.arange(1, n_rows + 1))
-    broken = values < constraint.bound if constraint.at_least else values > constraint.bound
+    broken = ~constraint.keeps(values)
     # Of a largest k, the small ones satisfy it.
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
 

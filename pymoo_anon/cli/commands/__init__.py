@@ -1,1 +1,0 @@
-"""The options of every command, and nothing else: what a command needs is loaded when it begins."""

@@ -1,0 +1,340 @@
+"""Options declared once: a field of a dataclass is an option of command line, project file and record."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, Field, dataclass, field, fields
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+
+import typer
+
+from pymoo_anon._messages import repeated
+
+
+class Option(NamedTuple):
+    """What is known of an option besides its name, its type and its default, which are those of its field.
+
+    Attributes:
+        help: What help says of it.
+        metavar: What stands for its value in help, or None for its choices.
+        flag: Its name on the command line, or None for that of its field.
+        panel: The heading under which help lists it, or None.
+        shown: What help says in place of the default, or None.
+        least: The least whole number that it may be, or None.
+        choices: All that it may be, or nothing where it may be more.
+        read: Takes what a project file gives, and returns the value; a ValueError says what it must be. None reads its
+            type, its choices and the least.
+        in_file: Whether the project file may have it.
+        idle: What it means nothing with, so that it must not be given: choices of other options.
+        recorded: Whether the record of a run holds it.
+        argument: Whether it has a place on the command line, and no name.
+    """
+
+    help: str
+    metavar: str | None = None
+    flag: str | None = None
+    panel: str | None = None
+    shown: str | None = None
+    least: int | None = None
+    choices: tuple[str, ...] = ()
+    read: Callable[[Any], Any] | None = None
+    in_file: bool = False
+    idle: tuple[str, ...] = ()
+    recorded: bool = True
+    argument: bool = False
+
+
+class Key(NamedTuple):
+    """A key of a project file: what the program calls it, and what reads its value, as `Option.read` does."""
+
+    name: str
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invocation:
+    """What a command is asked for; the fields of a subclass that `option` made are its options.
+
+    Attributes:
+        given: Names of the options that were not left out.
+    """
+
+    given: Collection[str] = frozenset()
+
+
+#: What options mean nothing with that a project file answers.
+PROJECT = "a project file"
+
+A = TypeVar("A", bound=Invocation)
+T = TypeVar("T")
+
+
+def option(default: Any, help: str, **known: Any) -> Any:
+    """A field that is an option, with a default, or with ... where it must be given."""
+    made: dict[str, Any] = {"metadata": {"option": Option(help, **known)}}
+    if isinstance(default, list):
+        made["default_factory"] = default.copy
+    elif default is not ...:
+        made["default"] = default
+    return field(**made)
+
+
+def options_of(asked: type[Invocation] | Invocation) -> dict[str, Option]:
+    """The options of what is asked for, by the names of their fields."""
+    return {own.name: own.metadata["option"] for own in fields(asked) if "option" in own.metadata}
+
+
+def takes(asked: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
+    """Make a command for typer of a function of what is asked for."""
+
+    def made(run: Callable[[A], None]) -> Callable[..., None]:
+        def command(ctx: typer.Context, **values: Any) -> None:
+            sources = {name: getattr(ctx.get_parameter_source(name), "name", "") for name in values}
+            run(asked(**values, given=frozenset(name for name, source in sources.items() if source != "DEFAULT")))
+
+        context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        own = [_parameter(one, one.metadata["option"]) for one in fields(asked) if "option" in one.metadata]
+        command.__name__, command.__doc__ = run.__name__, run.__doc__
+        command.__signature__ = Signature([context, *own])  # type: ignore[attr-defined]
+        return command
+
+    return made
+
+
+def _parameter(own: Field[Any], known: Option) -> Parameter:
+    """An option as typer reads it from the signature of a function."""
+    said: dict[str, Any] = {
+        "help": known.help,
+        "metavar": known.metavar or "|".join(known.choices) or None,
+        "show_default": known.shown or True,
+        "rich_help_panel": known.panel,
+        "min": known.least,
+    }
+    flag = known.flag or f"--{dashed(own.name)}"
+    info: Any = typer.Argument(**said) if known.argument else typer.Option(flag, **said)
+    default = own.default
+    if default is MISSING:
+        default = Parameter.empty if own.default_factory is MISSING else own.default_factory()
+    return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[own.type, info])
+
+
+def is_project(path: str | Path) -> bool:
+    """Whether a name is that of a project file."""
+    return str(path).lower().endswith(".toml")
+
+
+def dashed(name: str) -> str:
+    """The name of an option on the command line and in the project file.
+
+    >>> dashed("pop_size")
+    'pop-size'
+    """
+    return name.replace("_", "-")
+
+
+def check_values(asked: Invocation) -> None:
+    """Refuse numbers and choices that an option cannot have, whatever they are for."""
+    for name, known in options_of(asked).items():
+        value = getattr(asked, name)
+        if value is not None and (known.choices or isinstance(value, int | float)):
+            try:
+                reader_of(type(asked), name)(value)
+            except ValueError as error:
+                raise ValueError(f"{dashed(name)} must be {error}, got {value!r}") from None
+
+
+def check_meant(asked: Invocation, choice: str, called: str) -> None:
+    """Refuse options that would be passed over in silence, because they mean nothing with a choice."""
+    for name in idle_with(type(asked), choice):
+        if name in asked.given:
+            raise ValueError(f"{options_of(asked)[name].flag or f'--{dashed(name)}'} means nothing with {called}")
+
+
+def idle_with(asked: type[Invocation], choice: str) -> list[str]:
+    """Names of the options that mean nothing with a choice."""
+    return [name for name, known in options_of(asked).items() if choice in known.idle]
+
+
+def file_keys(asked: type[Invocation]) -> dict[str, Key]:
+    """The keys of a project file that are options of a command, by their names in the file."""
+    return {
+        dashed(name): Key(name, reader_of(asked, name)) for name, known in options_of(asked).items() if known.in_file
+    }
+
+
+def record_of(asked: Invocation) -> dict[str, Any]:
+    """The options as the record of a run holds them."""
+    return {name: getattr(asked, name) for name, known in options_of(asked).items() if known.recorded}
+
+
+def reader_of(asked: type[Invocation], name: str) -> Callable[[Any], Any]:
+    """What reads the value of an option from a project file."""
+    known = options_of(asked)[name]
+    if known.read is not None:
+        return known.read
+    if known.choices:
+        return read_one_of(known.choices)
+    kind: Any = next(own.type for own in fields(asked) if own.name == name)
+    least = 0 if known.least is None else known.least
+    readers = {int: read_whole(least), float: read_number, bool: read_truth, str: read_text, Path: read_path}
+    return next(read for one, read in readers.items() if one in (kind, *get_args(kind)))
+
+
+def read_text(value: Any) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError("text")
+    return value
+
+
+def read_path(value: Any) -> Path:
+    """A path."""
+    return Path(read_text(value))
+
+
+def read_texts(value: Any) -> tuple[str, ...]:
+    """A list of texts."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError('a list of texts such as ["a", "b"]')
+    return tuple(value)
+
+
+def read_truth(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def read_names(value: Any) -> tuple[str, ...]:
+    """Names of all columns of a table."""
+    names = read_texts(value)
+    if not names or not all(names) or repeated(names):
+        raise ValueError("a list of the columns' names, each once")
+    return names
+
+
+def read_one_of(choices: Sequence[str]) -> Callable[[Any], str]:
+    """One of several texts."""
+
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"one of {', '.join(choices)}")
+        return str(value)
+
+    return read
+
+
+def read_whole(least: int) -> Callable[[Any], int]:
+    """A whole number that is large enough."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"a whole number from {least}")
+        return value
+
+    return read
+
+
+def read_number(value: Any) -> float:
+    """A number."""
+    if not _is_finite(value):
+        raise ValueError("a number")
+    return float(value)
+
+
+def read_seconds(value: Any) -> float:
+    """A positive time."""
+    if not _is_finite(value) or value <= 0:
+        raise ValueError("a positive number of seconds")
+    return float(value)
+
+
+def read_measures(value: Any) -> str:
+    """Names of measures, as one text or as a list."""
+    return read_text(value) if isinstance(value, str) else joined(read_texts(value))
+
+
+def read_bounds(value: Any) -> list[str]:
+    """One bound or a list of them."""
+    return [read_text(value)] if isinstance(value, str) else list(read_texts(value))
+
+
+def read_suppression(value: Any) -> str:
+    """A rule of suppression, as a number or a text."""
+    if _is_finite(value):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError('a share (0.01), a number of rows (301) or a text such as "violating:0.01"')
+    return value
+
+
+def read_sides(value: Any) -> str:
+    """The sides of boxes, as one number, a list of them or a text."""
+    listed = value if isinstance(value, list) else [value]
+    if isinstance(value, str):
+        return value
+    if not listed or not all(map(_is_finite, listed)):
+        raise ValueError("a number, or a list of one for each objective")
+    return ",".join(map(str, listed))
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number, and neither true, false nor infinite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Names side by side as the command line takes them, in quotes where one holds a comma.
+
+    >>> joined(["k", "l:a,b"])
+    'k,"l:a,b"'
+    """
+    file = io.StringIO(newline="")
+    csv.writer(file, lineterminator="").writerow(parts)
+    return file.getvalue()
+
+
+def parts_of(names: str) -> list[str]:
+    """Names with commas between them, in quotes where one holds a comma; at least one.
+
+    >>> parts_of('k, "l:a,b",GLM')
+    ['k', 'l:a,b', 'GLM']
+    """
+    rows = csv.reader(io.StringIO(names, newline=""), skipinitialspace=True)
+    return [part.strip() for row in rows for part in row] or [""]
+
+
+def bound_parts(require: str) -> tuple[str, str, str]:
+    """The measure, the sign and the limit of a bound.
+
+    >>> bound_parts("l:a>=b >= 5")
+    ('l:a>=b', '>=', '5')
+    """
+    # The last sign is the bound's: the name of a column may hold one, too.
+    sign = max((">=", "<="), key=require.rfind)
+    name, found, limit = require.rpartition(sign)
+    if not found:
+        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {require!r}")
+    return name.strip(), sign, limit.strip()
+
+
+def choice_of(name: str, value: str, choices: Mapping[str, T]) -> T:
+    """The choice that the value of an option stands for."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+    return choices[value]
+
+
+def numeral(name: str, value: str) -> float:
+    """The number that an option spells: a whole one as int, any other as float."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(value)
+    raise ValueError(f"{name} must be a number, got {value!r}")

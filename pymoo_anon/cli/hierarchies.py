@@ -1,0 +1,200 @@
+"""`pymoo-anon hierarchy`: drafts of hierarchies, what is wrong with hierarchy files, and what their levels are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from pymoo_anon._files import put_in_place, tried
+from pymoo_anon._messages import examples, plain, repeated
+from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.declaring import is_project
+from pymoo_anon.cli.names import Inputs
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.requests import DraftRequest
+from pymoo_anon.cli.tables import by_column, columns_of, csv_files, csv_inputs, open_table
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy
+from pymoo_anon.table.findings import check_hierarchy
+from pymoo_anon.table.frames import combinations_of
+from pymoo_anon.table.hierarchy import Hierarchy
+
+# Fewer rows do not tell an identifier.
+_TELLING = 20
+# What the name of a file may be long, in bytes.
+_LONGEST_NAME = 240
+
+# So many labels of a level are shown at its beginning, and one at its end.
+_SHOWN = 4
+
+
+def write_drafts(request: DraftRequest) -> None:
+    """Draft, write all files or none, and then say what was drafted."""
+    with clear_errors(), standard_output() as console:
+        if repeated(request.column):
+            twice = examples(repeated(request.column))
+            raise ValueError(f"column must name each column once, got more than once: {twice}")
+        inputs, names, folder = _asked_for(request)
+        frame = open_table(inputs, names)
+        drafts, why = {}, {}
+        for name in names:
+            values, counts = _values(frame, name)
+            if not counts:
+                raise ValueError(f"{request.data} must have at least one row below its header, got none")
+            drafts[name] = _draft(name, values, counts, request.kind)
+            if not request.column:
+                why[name] = _useless(drafts[name], sum(counts))
+        written = {f"{name}.csv": draft for name, draft in drafts.items() if why.get(name) is None}
+        if not written:
+            raise ValueError(
+                f"{request.data} must have a column that a hierarchy helps; --column names one all the same"
+            )
+        _check_names(written)
+        with tried(folder, list(written), [request.data, *inputs.paths]) as temporary:
+            check_free([folder / name for name in written], request.force)
+            for name, draft in written.items():
+                draft.hierarchy.to_csv(temporary / name)
+            paths = put_in_place(temporary, folder, list(written))
+        console.print(_table({name: draft for name, draft in drafts.items() if why.get(name) is None}), soft_wrap=False)
+        for name, reason in why.items():
+            if reason is not None:
+                console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
+        console.print(plain("Written: " + ", ".join(map(str, paths))))
+        check = f"pymoo-anon hierarchy check {folder}"
+        if is_project(request.data):
+            console.print(plain(f"Read and edit them; then: {check}, and name them in {request.data}"))
+        else:
+            console.print(plain(f"Read and edit them; then: {check} --data {request.data}"))
+
+
+def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
+    """Where the table is and how it is read, the columns, and the folder; a project file knows how to read."""
+    if not is_project(request.data):
+        inputs = csv_inputs(request.data)
+        return inputs, request.column or columns_of(request.data), request.output
+    project = read_project(request.data, decided=False)
+    folder = request.output if "output" in request.given else project.path.parent / request.output
+    return (
+        project.inputs._replace(hierarchies={}, columns=None),
+        request.column or project.with_role("quasi-identifier"),
+        folder,
+    )
+
+
+def _values(frame: Any, name: str) -> tuple[list[Any], list[int]]:
+    """The distinct values of a column, None where there is none, and how many rows hold each."""
+    found = combinations_of(frame, [name])
+    column = found.columns[name].astype(object)
+    return [
+        None if gone else value for value, gone in zip(column.tolist(), column.isna(), strict=True)
+    ], found.weights.tolist()
+
+
+def _draft(name: str, values: Sequence[Any], counts: Sequence[int], kind: str) -> Draft:
+    """The draft of a column."""
+    try:
+        return draft_hierarchy(values, counts, kind, name)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+
+
+def _useless(draft: Draft, n_rows: int) -> str | None:
+    """Why a hierarchy would be of no use: the column tells nothing, or names every row."""
+    n_values = draft.hierarchy.n_values
+    if n_values == 1:
+        return "it has one value"
+    if n_values == n_rows >= _TELLING and draft.kind in ("codes", "categories"):
+        return f"its {n_values:,} values are all different, as in an identifier"
+    return None
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Refuse names that no file can have."""
+    bad = [
+        name.removesuffix(".csv")
+        for name in names
+        if name.startswith(".") or "/" in name or "\\" in name or len(os.fsencode(name)) > _LONGEST_NAME
+    ]
+    if bad:
+        raise ValueError(f"columns must have names that files can have, got {examples(bad)}; --column names the others")
+
+
+def _table(drafts: Mapping[str, Draft]) -> Table:
+    """What was drafted, a row per column."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading in ("column", "kind", "groups by level", "from what, and how"):
+        table.add_column(heading, overflow="fold")
+    for name, draft in drafts.items():
+        groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
+        table.add_row(*(Text(plain(text)) for text in (name, draft.kind, groups, draft.reason)))
+    return table
+
+
+def say_findings(path: Path, data: Path | None) -> None:
+    """Say everything that was found in a hierarchy file or in those of a folder."""
+    with clear_errors(), standard_output() as console:
+        files = csv_files(path, data) if path.is_dir() else [path]
+        if not files:
+            raise ValueError(f"hierarchies must be a folder with CSV files, got {str(path)!r}, which has none")
+        columns = {} if data is None else _columns(files, data)
+        frame = None if data is None else open_table(csv_inputs(data), list(columns.values()))
+        n_found = dict.fromkeys(("error", "warning", "note"), 0)
+        for file in files if data is None else columns:
+            found = check_hierarchy(file, None if frame is None else frame[columns[file]].unique().tolist())
+            for finding in found:
+                n_found[finding.severity] += 1
+                console.print(plain(f"{file}: {finding}"))
+            if not found:
+                console.print(plain(f"{file}: no findings"))
+        console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
+    if n_found["error"]:
+        raise typer.Exit(1)
+
+
+def show_levels(path: Path) -> None:
+    """Show the levels of a hierarchy."""
+    with clear_errors(), standard_output() as console:
+        hierarchy = Hierarchy.from_csv(path)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        table.add_column("level", justify="right")
+        table.add_column("groups", justify="right")
+        table.add_column("values in a group", justify="right")
+        table.add_column("labels", no_wrap=True, overflow="ellipsis")
+        for level, labels in enumerate(hierarchy.labels):
+            sizes = np.bincount(hierarchy.groups[level])
+            least, most = int(sizes.min()), int(sizes.max())
+            size = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+            table.add_row(str(level), f"{len(labels):,}", size, Text(_some(labels)))
+        console.print(plain(f"{path}: {hierarchy.n_values:,} values, {hierarchy.length} levels above them."))
+        # Not soft: rich keeps tables within the terminal.
+        console.print(table, soft_wrap=False)
+
+
+def _columns(files: Sequence[Path], data: Path) -> dict[Path, str]:
+    """The column that each file is of, by the file's name."""
+    known = columns_of(data)
+    with said_warnings():
+        found = by_column(files, data, known)
+    unknown = [str(path) for name, path in found.items() if name not in known]
+    if unknown:
+        raise ValueError(
+            f"hierarchies must be of columns of {data}, got files of other names: {examples(unknown)}; the columns are "
+            f"{examples(known)}"
+        )
+    return {path: name for name, path in found.items()}
+
+
+def _some(labels: Sequence[Hashable]) -> str:
+    """The first labels of a level, and the last one."""
+    shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
+    if len(shown) > _SHOWN + 1:
+        shown = [*shown[:_SHOWN], "…", shown[-1]]
+    return ", ".join(shown)

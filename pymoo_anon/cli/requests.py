@@ -1,0 +1,256 @@
+"""What every command but `search` is asked for: each option declared once, and what can be refused before any work."""
+
+# No `from __future__ import annotations`: the types of fields are those of options.
+from dataclasses import dataclass
+from pathlib import Path
+
+from pymoo_anon.cli.declaring import (
+    PROJECT,
+    Invocation,
+    check_meant,
+    check_values,
+    is_project,
+    numeral,
+    option,
+    parts_of,
+)
+from pymoo_anon.cli.names import ENGINES, KINDS
+
+_HOLDS, _TAKES = "What has to hold", "Which of the rest"
+
+# The options that say which point to take.
+_WAYS = ("least", "most", "row", "knee", "weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitRequest(Invocation):
+    """What `pymoo-anon init` is asked for."""
+
+    data: str = option(..., "A CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.", metavar="DATA", argument=True)
+    names: str | None = option(
+        None, "The columns of a CSV file whose first row does not name them.", metavar="NAME,NAME,..."
+    )
+    role: list[str] = option(
+        [],
+        "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "
+        "one that fits counts.",
+        metavar="PATTERN=ROLE",
+    )
+    engine: str = option("auto", "What reads the table.", choices=ENGINES)
+    output: Path = option(Path(), "Where the files go.", metavar="FOLDER")
+    force: bool = option(False, "Replace files that are there.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish(Invocation):
+    """What `pymoo-anon pick` is asked for."""
+
+    file: Path | None = option(None, "The project file, after a search.", metavar="[FILE.toml]", argument=True)
+    require: list[str] = option(
+        [],
+        'A bound such as "k>=5" or "t<=0.3"; repeatable. It may be on what was no objective.',
+        metavar="NAME>=N|NAME<=N",
+        panel=_HOLDS,
+    )
+    risk: float | None = option(
+        None,
+        "The greatest chance to find a person, 1 / k: 0.09, as EMA and Health Canada ask, needs k >= 12.",
+        metavar="CHANCE",
+        panel=_HOLDS,
+    )
+    least: str | None = option(
+        None,
+        "The least of a measure of which lower is better.",
+        metavar="NAME",
+        shown="the first objective that is a loss",
+        panel=_TAKES,
+    )
+    most: str | None = option(
+        None, "The greatest of a measure of which higher is better.", metavar="NAME", panel=_TAKES
+    )
+    row: int | None = option(None, "The row of front.csv, 1 is the first.", metavar="N", panel=_TAKES)
+    knee: bool = option(False, "Where each step on costs most for what it gains.", panel=_TAKES)
+    weights: str | None = option(
+        None,
+        'How much measures matter, such as "k=1,GLM=2": the least weighted shortfall.',
+        metavar="NAME=W,...",
+        panel=_TAKES,
+    )
+    evidence: Path | None = option(
+        None, "Show the choice of a release and its neighbours from the evidence alone.", metavar="FILE.json"
+    )
+
+    def check(self) -> None:
+        """Refuse what is wrong whatever the front holds."""
+        check_values(self)
+        asked = [name for name in (*_WAYS, "require", "risk") if name in self.given]
+        if (self.file is None) == (self.evidence is None):
+            got = "neither" if self.file is None else "both"
+            raise ValueError(f"pick takes a project file, FILE.toml, or --evidence FILE.json, got {got}")
+        if self.evidence is not None and asked:
+            raise ValueError(f"--{asked[0]} means nothing with --evidence, where the choice has been made")
+        ways = [f"--{name}" for name in asked if name in _WAYS]
+        if len(ways) > 1:
+            raise ValueError(f"one option must say which point to take, got {' and '.join(ways)}")
+        if self.weights is not None:
+            self.weighted()
+
+    def weighted(self) -> dict[str, float]:
+        """The weights by the name of their measure."""
+        assert self.weights is not None
+        found: dict[str, float] = {}
+        for part in parts_of(self.weights):
+            # The last sign is the weight's: the name of a column may hold one, too.
+            name, sign, weight = part.rpartition("=")
+            if not sign or not name.strip():
+                raise ValueError(f"weights must be such as 'k=1,GLM=2', got {part!r}")
+            if name.strip() in found:
+                raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
+            found[name.strip()] = numeral("weights", weight.strip())
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest(Invocation):
+    """What `pymoo-anon release` is asked for."""
+
+    file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
+    row: int | None = option(
+        None, "A row of the front, from 1, instead of the one that pick chose.", metavar="N", least=1
+    )
+    suppressed: str | None = option(
+        None,
+        "What becomes of suppressed rows: * in their quasi-identifiers, or nothing.",
+        choices=("mark", "drop"),
+        shown="as the project file says",
+        in_file=True,
+    )
+    output: Path | None = option(
+        None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
+    )
+    like_input: bool = option(
+        False, "Write a CSV file with the separator and the line ends of the table, in place of commas and \\n."
+    )
+    external_evidence: bool = option(
+        False, "Write evidence for people outside, too: all of it can be counted in the released table."
+    )
+    k_of_one: bool = option(False, "Release a table in which somebody is alone in a class.")
+    below_requirements: bool = option(False, "Release a point that misses what the project or the choice requires.")
+    force: bool = option(False, "Replace a release of the same name.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest(Invocation):
+    """What `pymoo-anon verify` is asked for."""
+
+    file: str = option(
+        ...,
+        "A project file, whose last release is counted again; the evidence of a release for people outside; or any "
+        "table: FILE.csv, FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
+        metavar="FILE.toml|FILE.external.json|TABLE",
+        argument=True,
+    )
+    quasi_identifiers: list[str] = option(
+        [], "TABLE: a quasi-identifier; repeatable.", metavar="NAME", flag="--quasi-identifier", idle=(PROJECT,)
+    )
+    sensitive: list[str] = option([], "TABLE: a sensitive column; repeatable.", metavar="NAME", idle=(PROJECT,))
+    require: list[str] = option(
+        [],
+        'TABLE: what has to hold, such as "k>=5" or "l:diagnosis>=3"; repeatable. Names are those of search '
+        "--objectives that need no hierarchy.",
+        metavar="NAME>=N|NAME<=N",
+        idle=(PROJECT,),
+    )
+    original: str | None = option(
+        None,
+        "TABLE: what was released, for measures that compare with it.",
+        metavar="TABLE",
+        shown="none",
+        idle=(PROJECT,),
+    )
+    engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether evidence for outsiders is named, which says where the table is."""
+        return self.file.lower().endswith(".json")
+
+    def check(self) -> None:
+        """Refuse a table of which nobody says what others may know, and options that would be passed over."""
+        check_values(self)
+        if is_project(self.file):
+            check_meant(self, PROJECT, f"{self.file}, which says what was released")
+        elif not (self.quasi_identifiers or self.is_evidence):
+            raise ValueError("--quasi-identifier must name at least one column, got none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(Invocation):
+    """What `pymoo-anon report` is asked for."""
+
+    file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
+    external: bool = option(False, "For people outside: what the released rows and the codebook tell, no more.")
+    threshold: float = option(
+        0.09, "A risk to be found that is shown for comparison; pick --risk requires one.", metavar="RISK"
+    )
+    population: str | None = option(
+        None,
+        "A table of the population with the same quasi-identifiers, for the journalist risk: a CSV or Parquet file, "
+        "duckdb:FILE:TABLE or spark:TABLE.",
+        metavar="DATA",
+    )
+    output: Path | None = option(
+        None,
+        "The report.",
+        metavar="FILE.html",
+        shown="beside the release: NAME.report.html, with --external NAME.external.html",
+    )
+    force: bool = option(False, "Replace a report of the same name.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftRequest(Invocation):
+    """What `pymoo-anon hierarchy draft` is asked for."""
+
+    data: Path = option(
+        ..., "The table, or the project file that says how it is read.", metavar="DATA.csv|FILE.toml", argument=True
+    )
+    column: list[str] = option(
+        [],
+        "A column to draft a hierarchy for; repeatable.",
+        metavar="NAME",
+        shown="all of them; of a project all quasi-identifiers",
+    )
+    output: Path = option(
+        Path("hierarchies"),
+        "Where the hierarchy of the column NAME goes, as NAME.csv; of a project beside it.",
+        metavar="FOLDER",
+    )
+    kind: str = option(
+        "auto",
+        f"What the values are, and become: {'; '.join(f'{name}: {words}' for name, words in KINDS.items())}.",
+        choices=tuple(KINDS),
+    )
+    force: bool = option(False, "Replace files that are there.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest(Invocation):
+    """What `pymoo-anon hierarchy check` is asked for."""
+
+    path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
+    data: Path | None = option(None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowRequest(Invocation):
+    """What `pymoo-anon hierarchy show` is asked for."""
+
+    path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)
+
+
+def check_path(name: str, path: Path, folder: bool = False) -> None:
+    """Refuse what is no file."""
+    if not (path.is_file() or (folder and path.is_dir())):
+        kinds = "a file or a folder" if folder else "a file"
+        raise ValueError(f"{name} must be {kinds}, got {str(path)!r}, which is {'neither' if folder else 'none'}")

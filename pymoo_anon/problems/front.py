@@ -1,0 +1,598 @@
+"""What a search found: the points of a front with everything that is known of them, and the choice of one.
+
+A measure need not be an objective of the problem: what is not is measured here. Among equals the best in the objectives
+is taken, in their order, and the first point of those that agree in all.
+
+The *knee* is the point from which going on to the next better one, in whatever objective, costs most for what it gains:
+the high trade-off of Rachmawati and Srinivasan 2009. Ends of the front, which are worst in something, are no knees. Das
+1999 takes the point farthest beyond the line between the ends; fronts of privacy and loss often are curved the other
+way and have none.
+
+*Weights* take the point whose greatest weighted shortfall is least: an achievement function (Wierzbicki 1980), which
+reaches all points of a front. What has no weight does not matter.
+
+Both count shortfalls from 0 for the best of what is left to 1 for the worst, in logarithms where values span more than
+two decades.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pymoo.core.result import Result
+
+from pymoo_anon._messages import counted, listed, number, percent, plain
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names, texts_of
+from pymoo_anon.problems.tradeoffs import (
+    Step,
+    first_of,
+    knee_of,
+    logarithmic,
+    next_steps,
+    shortfalls,
+    smallest_k,
+    with_share,
+)
+from pymoo_anon.table.domain_values import is_number, is_whole
+from pymoo_anon.table.microdata import Microdata
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+# So many points of a front are printed; all are in its frame.
+_PRINTED = 40
+
+# What the best is called, by whether higher is better.
+_EXTREME = {True: "greatest", False: "least"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One point of a front.
+
+    Attributes:
+        row: Its row of `res.X`, from 0.
+        x: The point, as Python numbers.
+        values: By name what is measured of it, natural signs: the objectives, what constraints bound, and what the
+            choice asked for; a mapping that cannot be written.
+        n_suppressed: How many tuples are suppressed.
+        reason: How it was chosen, in words.
+        requirements: What the choice asked for beyond the constraints of the problem: `require`, and `risk` as a bound
+            on k. They hold of the point. `release` promises and counts again the constraints of the problem and these.
+        losses: By name of a loss among the values, the least and the most that can be lost.
+    """
+
+    row: int
+    x: tuple[int, ...]
+    values: Mapping[str, float]
+    n_suppressed: int
+    reason: str
+    requirements: tuple[Constraint, ...] = ()
+    losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        said = (
+            with_share(f"{name} = {number(value)}", value, self.losses.get(name)) for name, value in self.values.items()
+        )
+        return f"{listed(said)}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What was required of a point, and what the point has.
+
+    Attributes:
+        constraint: The bound.
+        name: What is bounded.
+        value: What the point has, natural sign.
+        met: Whether the bound holds.
+    """
+
+    constraint: Constraint
+    name: str
+    value: float
+    met: bool
+
+    def __str__(self) -> str:
+        return f"{bound(self.constraint, self.name)}: {number(self.value)}, {'met' if self.met else 'not met'}"
+
+
+class Front:
+    """The points of a front that satisfy all constraints of their problem; `problem.front(res)` makes one.
+
+    Places count these points, from 0; rows are those of what was given. Printed, it is a table, in a notebook HTML.
+
+    Args:
+        problem: The problem, an `AnonymizationProblem`.
+        X: (n, n_var) array, the points.
+        certified: Whether the front is proven to be complete; None where nobody tried.
+        gap: (n, n_obj) array, by how much each objective of each point could still be lower; None where not known.
+        open_bounds: (l, n_obj) array of minimised values that open points are not below; None where not known.
+
+    Attributes:
+        problem: The problem.
+        table: Its table.
+        objectives: Its objectives.
+        X: (m, n_var) array, the points that satisfy all constraints.
+        rows: (m,) int64 array, their rows of what was given.
+        F: (m, n_obj) float array, minimised.
+        natural: (m, n_obj) float array, the same with natural signs.
+        n_suppressed: (m,) int64 array, how many tuples are suppressed.
+        certified: As given.
+        gap: (m, n_obj) float array, or None.
+        open_bounds: As given.
+        names: By measure of the problem the name of its column.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric
+    >>> from pymoo_anon.problems import LatticeProblem
+    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
+    >>> front = problem.front(problem.pareto_set())
+    >>> len(front), float(front.values(KAnonymity()).max())
+    (15, 200.0)
+    >>> print(front.choose(require=[KAnonymity() >= 5]))
+    k = 5 and GLM = 957.417 (59.8 %): the least GLM of the 11 points with k >= 5, of 15
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        X: NDArray[Any],
+        *,
+        certified: bool | None = None,
+        gap: Matrix | None = None,
+        open_bounds: Matrix | None = None,
+    ) -> None:
+        points = problem.checked(X)
+        values = problem.measure(points)
+        F, G = problem.minimised(values)
+        self.problem = problem
+        self.table: Microdata = problem.table
+        self.objectives: tuple[Objective, ...] = problem.objectives
+        self.rows: Ints = np.flatnonzero((G <= 0).all(axis=1))
+        self.X, self.F = points[self.rows], F[self.rows]
+        self.natural: Matrix = problem.natural(self.F)
+        self.n_suppressed: Ints = values[self.rows, -1].astype(np.int64)
+        self.certified, self.open_bounds = certified, open_bounds
+        self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
+        self.names: Mapping[Objective, str] = problem.names
+        self._n_given = len(points)
+        measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
+        goals = zip(problem.objectives, self.natural.T, strict=True)
+        self._values: dict[Objective, Matrix] = {**dict(measured), **dict(goals)}
+
+    def __len__(self) -> int:
+        """Number of points that satisfy all constraints."""
+        return len(self.rows)
+
+    @property
+    def maximize(self) -> list[bool]:
+        """Whether higher is better, for each objective."""
+        return [objective.maximize for objective in self.objectives]
+
+    def values(self, measure: Objective) -> Matrix:
+        """(m,) float array, a measure of every point with its natural sign.
+
+        Args:
+            measure: Any measure; what is none of the problem's is measured now.
+
+        Raises:
+            ValueError: It reads a column that has no role in the table.
+        """
+        if measure not in self._values:
+            measure.check(self.table)
+            self._values[measure] = _measured(self.problem, self.X, measure)
+        return self._values[measure]
+
+    def place_of(self, chosen: int | Choice) -> int:
+        """The place of a row of what was given, or of a choice.
+
+        Raises:
+            ValueError: There is no such point, or it does not satisfy the constraints of the problem.
+        """
+        row = chosen.row if isinstance(chosen, Choice) else chosen
+        (places,) = np.nonzero(self.rows == row)
+        if isinstance(chosen, Choice) and (not len(places) or tuple(self.X[places[0]].tolist()) != chosen.x):
+            raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
+        if not 0 <= row < self._n_given:
+            raise ValueError(f"row must be from 0 to {self._n_given - 1}, a row of the front, got {row}")
+        if not len(places):
+            raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
+        return int(places[0])
+
+    def logarithmic(self, measure: Objective) -> bool:
+        """Whether the scale of a measure is logarithmic: positive values that span more than two decades."""
+        return logarithmic(self.values(measure))
+
+    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Matrix:
+        """(m, n_measures) float array: how far each point falls short of the best, from 0 to 1 for the worst.
+
+        Args:
+            measures: The measures; None for the objectives.
+        """
+        measured = self.objectives if measures is None else measures
+        values = np.column_stack([self.values(measure) for measure in measured])
+        return shortfalls(values, [measure.maximize for measure in measured])
+
+    def losses(self, names: Mapping[Objective, str] | None = None) -> dict[str, tuple[float, float]]:
+        """By name of a loss, the least and the most that can be lost: 0 and rows times quasi-identifiers of GLM.
+
+        Args:
+            names: The measures and their names; None for those of the problem.
+        """
+        found = {name: lost(measure, self.table) for measure, name in (names or self.names).items()}
+        return {name: loss for name, loss in found.items() if loss is not None}
+
+    def axes(self) -> tuple[Objective, ...]:
+        """The objectives as pictures show them: for x the loss, for y privacy, for colour, then the others."""
+        return axes_of(self.objectives)
+
+    @property
+    def knee(self) -> int | None:
+        """The place of the knee, or None where every point is the worst in something."""
+        return knee_of(self.natural, self.maximize)
+
+    def steps(self, place: int) -> list[Step]:
+        """What the next better points cost, at most one for each objective; rows are those of what was given."""
+        names = measure_names(self.objectives)
+        found = next_steps(list(names.values()), self.natural, self.maximize, place, self.losses(names))
+        return [replace(step, row=int(self.rows[step.row])) for step in found]
+
+    def requirements(self, place: int, also: Iterable[Constraint] = ()) -> list[Requirement]:
+        """What is required of a point, and whether it is met: the constraints of the problem, then others.
+
+        Args:
+            place: The place of the point.
+            also: Others, such as `choice.requirements`.
+        """
+        asked = dict.fromkeys([*self.problem.constraints, *also])
+        names = measure_names([*self.problem.measured, *(one.objective for one in asked)])
+        return [
+            Requirement(one, names[one.objective], float(value[0]), bool(one.keeps(value)[0]))
+            for one in asked
+            for value in [self.values(one.objective)[[place]]]
+        ]
+
+    def refusal(self, place: int, suppressed: str = "mark") -> str | None:
+        """Why a point makes no release, in words, or None: what is offered and what is refused is decided here.
+
+        Args:
+            place: The place of the point.
+            suppressed: What becomes of suppressed rows, "mark" or "drop".
+        """
+        n_suppressed, n_rows = int(self.n_suppressed[place]), self.table.n_rows
+        if n_suppressed == n_rows:
+            return f"all {n_rows:,} rows are suppressed, and nothing is left to release"
+        k, unit = int(self.values(KAnonymity())[place]), "row"
+        if self.table.person is not None:
+            k, unit = int(self.values(KAnonymity(person=self.table.person))[place]), "person"
+        if k <= 1:
+            return f"k is {k}: some {unit} stands alone in a class"
+        if suppressed == "mark" and 0 < n_suppressed < int(self.values(KAnonymity())[place]):
+            return (
+                f"its {counted(n_suppressed, 'suppressed row', 'suppressed rows')}, marked *, would be a class smaller "
+                "than k; suppressed='drop' leaves them out"
+            )
+        return None
+
+    def only(self, places: Sequence[int] | Ints) -> Front:
+        """Some of the points, in this order; rows stay those of what was given."""
+        made, picked = copy.copy(self), np.asarray(places, dtype=np.int64)
+        for name in ("X", "rows", "F", "natural", "n_suppressed"):
+            setattr(made, name, getattr(self, name)[picked])
+        made.gap = None if self.gap is None else self.gap[picked]
+        made._values = {measure: values[picked] for measure, values in self._values.items()}
+        return made
+
+    def sorted(self) -> Front:
+        """The points from private to useful: the first objective descends, then the second, and so on.
+
+        High privacy and high loss go together, so that descending is from private to useful whichever comes first.
+        """
+        return self.only(np.lexsort(-self.natural.T[::-1]) if len(self) else [])
+
+    def choose(
+        self,
+        *,
+        require: Sequence[Constraint] = (),
+        risk: float | None = None,
+        best: Objective | None = None,
+        row: int | None = None,
+        knee: bool = False,
+        weights: Mapping[Objective, float] | None = None,
+    ) -> Choice:
+        """Choose one point: of those that satisfy `require` and `risk`, by one of the other arguments.
+
+        Without any of these, the best of the first objective is taken that is one of `objectives.loss`.
+
+        Args:
+            require: What has to hold, such as `[KAnonymity() >= 5]`.
+            risk: The greatest risk that a person may have to be found, 1 / k, as in `risk_at_most`.
+            best: Take the best of this measure: the least where lower is better, else the greatest.
+            row: Take this row of what was given, from 0, if it satisfies what has to hold.
+            knee: Take the knee of what is left.
+            weights: How much measures matter, by measure: take the least weighted shortfall.
+
+        Raises:
+            TypeError: An argument is of another kind.
+            ValueError: An argument is out of range, several say which point to take, or no point is left; the nearest
+                is named then.
+        """
+        _check_ways(best=best, row=row, knee=knee or None, weights=weights)
+        bounds = [*checked_constraints(require, self.table), *_at_risk(self.table, risk)]
+        asked = [*filter(None, [best]), *(weights or [])]
+        names = measure_names([*self.problem.measured, *(one.objective for one in bounds), *asked])
+        left = _left(self, bounds, names)
+        among = _among(self, bounds, names, len(left))
+        if row is not None:
+            place, reason = _numbered(self, left, row, bounds, names), "asked for by its row"
+        elif knee:
+            place, reason = self.only(left).knee, f"the knee of {among}"
+            place = None if place is None else int(left[place])
+        elif weights is not None:
+            place, reason = _weighted(self, left, weights, names, among)
+        else:
+            measure = _first_loss(self.objectives) if best is None else best
+            place, reason = _best(self, left, measure), f"the {_EXTREME[measure.maximize]} {names[measure]} of {among}"
+        if place is None:
+            raise ValueError(
+                f"the front must have a knee, and each of its {len(left)} points is the worst in one of the "
+                "objectives; best or weights can choose"
+            )
+        return _choice(self, place, names, reason, bounds)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The front as a table: a row per point, its index the row of what was given; columns as `problem.to_frame`."""
+        frame: pd.DataFrame = self.problem.describe(self.X)
+        return frame.set_axis(pd.Index(self.rows, name="row"))
+
+    def cells(self) -> list[tuple[str, list[str]]]:
+        """The front as a person reads it: headings and texts of columns, those of quasi-identifiers first.
+
+        A loss is told as a share of what could be lost, too.
+        """
+        frame, losses = self.to_frame(), self.losses()
+        columns = []
+        for name, values in frame.items():
+            columns.append((plain(str(name)), texts_of(values)))
+            if name in losses and name not in self.table.quasi_identifiers:
+                low, high = losses[name]
+                columns.append((f"{plain(str(name))} lost", [percent((v - low) / (high - low)) for v in values]))
+        return columns
+
+    def _printed(self) -> list[list[str]]:
+        """The cells of the printed table: a line of headings, and one for each of the first points when sorted."""
+        shown = self.sorted()
+        shown = shown.only(np.arange(min(len(shown), _PRINTED)))
+        columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
+        return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
+
+    @property
+    def _heading(self) -> str:
+        """How many points there are, and whether the front is proven."""
+        proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
+        more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
+        return f"Front of {len(self):,} point{'' if len(self) == 1 else 's'}{proof}{more}"
+
+    def __repr__(self) -> str:
+        lines = self._printed()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        cells = ("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+        return "\n".join([self._heading, *cells])
+
+    def _repr_html_(self) -> str:
+        head, *body = (f"<td>{'</td><td>'.join(map(escape, line))}</td>" for line in self._printed())
+        rows = "".join(f"<tr>{line}</tr>" for line in body)
+        head = head.replace("td>", "th>")
+        return f"<table><caption>{self._heading}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """Objectives as pictures show them: first the loss, for x, then privacy, for y, then the others.
+
+    Without a loss x is the first that is minimised; y is a privacy that is maximised, where there is one.
+    """
+    goals = list(dict.fromkeys(objectives))
+    x = next((goal for goal in goals if is_loss(goal)), next((goal for goal in goals if not goal.maximize), goals[0]))
+    others = [goal for goal in goals if goal != x]
+    privacy = [goal for goal in others if not is_loss(goal)]
+    y = [goal for goal in privacy if goal.maximize] or privacy or others
+    return tuple(dict.fromkeys([x, *y[:1], *goals]))
+
+
+def front_of(problem: Any, res: Any) -> Front:
+    """The front of what `minimize` returned, of an (n, n_var) array of points, or of a Front."""
+    if isinstance(res, Front):
+        return res if res.problem is problem else Front(problem, res.X)
+    points, algorithm = points_of(problem, res), getattr(res, "algorithm", None)
+    gap = getattr(algorithm, "gap", None)
+    return Front(
+        problem,
+        points,
+        certified=getattr(algorithm, "certified", None),
+        gap=gap if gap is not None and len(gap) == len(points) else None,
+        open_bounds=getattr(algorithm, "open_bounds", None),
+    )
+
+
+def points_of(problem: Any, res: Any) -> NDArray[Any]:
+    """(n, n_var) array: the points of what `minimize` returned, or of an array; none where nothing was found."""
+    X = res.X if isinstance(res, Result | Front) else res
+    if isinstance(res, Result) and X is None:
+        X = np.empty((0, problem.n_var), dtype=problem.vtype)
+    if X is None or isinstance(X, str | bytes | dict):
+        raise TypeError(f"res must be what minimize returned or an array of points, got {type(res).__name__}")
+    checked: NDArray[Any] = problem.checked(np.atleast_2d(X))
+    return checked
+
+
+def risk_at_most(table: Microdata, risk: float) -> Constraint:
+    """The least k at which nobody has a greater risk to be found, 1 / k.
+
+    The EMA and Health Canada ask for 0.09, which a k of 12 has and one of 11 has not.
+
+    Args:
+        table: The table. Where it says whose row it is, k counts persons.
+        risk: The greatest risk, above 0, at most 1.
+
+    Raises:
+        TypeError: `risk` is no number.
+        ValueError: It is not above 0 and at most 1.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> risk_at_most(make_census(50), 0.09)
+    KAnonymity() >= 12
+    """
+    return KAnonymity(person=table.person) >= smallest_k(risk)
+
+
+def _at_risk(table: Microdata, risk: float | None) -> list[Constraint]:
+    return [] if risk is None else [risk_at_most(table, risk)]
+
+
+def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:
+    """(n,) float array: what a measure says of valid points, suppressed as the problem says."""
+    limit, below = problem.suppression.grouping(problem.table.n_rows)
+    read = dict.fromkeys([measure.column, *(constraint.column for constraint in problem.constraints)])
+    columns = tuple(column for column in read if column is not None)
+    batches = problem.table.grouper.classes(*problem.group_maps(X), columns=columns, limit=limit, below=below)
+    values = [measure.evaluate(problem.suppression.applied(grouped, problem.constraints)) for grouped in batches]
+    return np.concatenate([np.empty(0), *values])
+
+
+def _check_ways(**given: Any) -> None:
+    """Refuse more than one way to take a point, and arguments of another kind."""
+    asked = [name for name, value in given.items() if value is not None]
+    if len(asked) > 1:
+        raise ValueError(f"one of best, row, knee and weights must say which point to take, got {listed(asked)}")
+    best, row, weights = given["best"], given["row"], given["weights"]
+    if best is not None and not isinstance(best, Objective):
+        raise TypeError(f"best must be an Objective such as GeneralLossMetric(), got {best!r}")
+    if row is not None and not is_whole(row):
+        raise TypeError(f"row must be a whole number, got {row!r}")
+    if weights is None:
+        return
+    if not isinstance(weights, Mapping) or not all(isinstance(measure, Objective) for measure in weights):
+        raise TypeError(f"weights must be a dict of Objective and number, got {weights!r}")
+    wrong = {repr(measure): weight for measure, weight in weights.items() if not is_number(weight)}
+    if wrong:
+        raise TypeError(f"weights must be numbers, got {wrong}")
+    if not weights or not all(isfinite(weight) and weight > 0 for weight in weights.values()):
+        raise ValueError(f"weights must be positive numbers, at least one, got {dict(weights)}")
+
+
+def _first_loss(objectives: Sequence[Objective]) -> Objective:
+    """The first objective that is a loss. The least of a privacy such as t would be everybody wholly generalized."""
+    for objective in objectives:
+        if is_loss(objective):
+            return objective
+    raise ValueError(
+        "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
+        f"{listed(objective.name for objective in objectives)}"
+    )
+
+
+def _left(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> Ints:
+    """The places of the points that satisfy all bounds."""
+    if len(front) == 0:
+        if front._n_given == 0:
+            raise ValueError("res must hold at least one point, got none")
+        raise ValueError(
+            f"res must hold a point that satisfies all constraints of its problem, got {front._n_given} points and "
+            "none that does"
+        )
+    if not bounds:
+        return np.arange(len(front))
+    left = np.flatnonzero(np.all([one.keeps(front.values(one.objective)) for one in bounds], axis=0))
+    if len(left):
+        return left
+    violations = np.column_stack([one.violation(front.values(one.objective)) for one in bounds])
+    # Nearest by the sum of what each bound is missed by, from 0 to 1 for the point that misses it by most.
+    missed = np.maximum(violations, 0)
+    finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
+    relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
+    nearest = first_of(relative.sum(axis=1), front.F)
+    has = _has(front, nearest, bounds, names)
+    raise ValueError(f"no point of the front's {len(front)} has {_all(bounds, names)}; the nearest has {has}")
+
+
+def _all(bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> str:
+    """The bounds in words."""
+    return listed(bound(one, names[one.objective]) for one in bounds)
+
+
+def _has(front: Front, place: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> str:
+    """What a point has of all that is bounded, and of the objectives."""
+    measures = dict.fromkeys([*(one.objective for one in bounds), *front.objectives])
+    said = []
+    for measure in measures:
+        value = float(front.values(measure)[place])
+        said.append(with_share(f"{names[measure]} = {number(value)}", value, lost(measure, front.table)))
+    return listed(said)
+
+
+def _among(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, str], n_left: int) -> str:
+    """What a point was chosen from, in words."""
+    if not bounds:
+        return f"all {len(front)} points" if len(front) > 1 else "the front's only point"
+    asked = _all(bounds, names)
+    kind = f"the {n_left} points" if n_left > 1 else "the only point"
+    return f"{kind} with {asked}, of {len(front)}"
+
+
+def _numbered(
+    front: Front, left: Ints, row: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]
+) -> int | None:
+    """The place of a row of what was given."""
+    place = front.place_of(row)
+    if place not in left:
+        has = _has(front, place, bounds, names)
+        raise ValueError(f"row must be a point with {_all(bounds, names)}, got one with {has}")
+    return place
+
+
+def _best(front: Front, left: Ints, measure: Objective) -> int | None:
+    """The place of the best of a measure."""
+    costs = front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
+    return int(left[first_of(costs, front.F[left])])
+
+
+def _weighted(
+    front: Front, left: Ints, weights: Mapping[Objective, float], names: Mapping[Objective, str], among: str
+) -> tuple[int | None, str]:
+    values = np.column_stack([front.values(measure)[left] for measure in weights])
+    short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
+    # Of those whose greatest shortfall is the same, the one that falls short by least in all.
+    place = int(left[first_of(short.max(axis=1), short.sum(axis=1), front.F[left])])
+    said = listed(f"{names[measure]} = {number(float(weight))}" for measure, weight in weights.items())
+    return place, f"the least weighted shortfall by {said} of {among}"
+
+
+def _choice(
+    front: Front, place: int, names: Mapping[Objective, str], reason: str, bounds: Sequence[Constraint]
+) -> Choice:
+    values = {}
+    for measure, name in names.items():
+        value = float(front.values(measure)[place])
+        values[name] = int(value) if measure.whole and isfinite(value) else value
+    return Choice(
+        int(front.rows[place]),
+        tuple(front.X[place].tolist()),
+        MappingProxyType(values),
+        int(front.n_suppressed[place]),
+        reason,
+        tuple(dict.fromkeys(bounds)),
+        MappingProxyType(front.losses(names)),
+    )

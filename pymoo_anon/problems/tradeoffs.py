@@ -1,0 +1,243 @@
+"""Fronts as plain numbers: what a point falls short of, which point comes first, what the next better ones cost.
+
+Nothing here knows a table, so that a front on paper serves as well as one of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import listed, number, percent
+from pymoo_anon.table.domain_values import is_number, meant
+
+Matrix = NDArray[np.float64]
+
+# Positive values that span more than two decades count in logarithms.
+_DECADES = 100
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one point of a front to the next one that is better in an objective.
+
+    Attributes:
+        better_in: The name of the objective.
+        row: The row of the next point.
+        values: By name of an objective, what the next point has; a mapping that cannot be written.
+        gains: By name of an objective, how much better the next point is than the first; negative where it is worse, 0
+            where both have the same. A mapping that cannot be written.
+        losses: By name of a loss, the least and the most that can be lost.
+    """
+
+    better_in: str
+    row: int
+    values: Mapping[str, float]
+    gains: Mapping[str, float]
+    losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        parts: dict[str, list[str]] = {"costs": [], "gives": []}
+        for name, gain in self.gains.items():
+            if gain and name != self.better_in:
+                low, high = self.losses.get(name, (0, 0))
+                said = with_share(f"{number(abs(gain))} of {name}", abs(gain), (0, high - low))
+                parts["gives" if gain > 0 else "costs"].append(said)
+        rest = [f"{verb} {listed(each)}" for verb, each in parts.items() if each]
+        value = self.values[self.better_in]
+        better = with_share(f"{self.better_in} = {number(value)}", value, self.losses.get(self.better_in))
+        return f"{better} {' and '.join(rest) or 'costs nothing'}"
+
+
+def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str:
+    """A loss in words, with its share of what could be lost behind it; as it is where that is not known.
+
+    >>> with_share("GLM = 36,070", 36_070, (0, 241_296)), with_share("t = 0.2", 0.2, None)
+    ('GLM = 36,070 (14.9 %)', 't = 0.2')
+    """
+    if loss is None or not loss[1] > loss[0] or not np.isfinite(value):
+        return text
+    return f"{text} ({percent((value - loss[0]) / (loss[1] - loss[0]))})"
+
+
+def logarithmic(values: ArrayLike) -> bool:
+    """Whether the finite values are positive and span more than two decades, so that they count in logarithms.
+
+    >>> logarithmic([1, 100]), logarithmic([1, 101]), logarithmic([0, 101]), logarithmic([])
+    (False, True, False, False)
+    """
+    given = np.asarray(values, dtype=float)
+    finite = given[np.isfinite(given)]
+    return bool(len(finite) and finite.min() > 0 and finite.max() > _DECADES * finite.min())
+
+
+def smallest_k(risk: float) -> int:
+    """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
+
+    Args:
+        risk: The greatest risk, above 0, at most 1, read as it was meant.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is not above 0 and at most 1.
+
+    >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
+    [12, 5, 3, 12, 20]
+    """
+    if not is_number(risk):
+        raise TypeError(f"risk must be a number, got {risk!r}")
+    if not 0 < risk <= 1:
+        raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
+    return ceil(1 / meant(risk))
+
+
+def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+    """How far every point falls short of the best, objective by objective: 0 is the best of all, 1 the worst.
+
+    Positive values that span more than two decades count in logarithms: a k of 10 instead of 5 is worth as much as one
+    of 1,000 instead of 500. Infinite values are 0 or 1, and the others are spread as if these were not there.
+
+    Returns:
+        (n, n_obj) float array; 0 throughout where all points have one value.
+
+    >>> shortfalls([[2, 0.0], [4, 0.1], [6, 0.4]], [True, False]).tolist()
+    [[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]]
+    >>> shortfalls([[1], [100], [10_000]], [True]).tolist()
+    [[1.0], [0.5], [0.0]]
+    """
+    given = np.asarray(values, dtype=float)
+    found = np.zeros_like(given)
+    for j, higher in enumerate(maximize):
+        own = given[:, j]
+        finite = np.isfinite(own)
+        # Both infinities are the worst or the best that there is.
+        found[~finite, j] = (own[~finite] < 0) == higher
+        if finite.any():
+            column = own[finite]
+            if logarithmic(column):
+                column = np.log(column)
+            low, high = column.min(), column.max()
+            if high > low:
+                found[finite, j] = ((high - column) if higher else (column - low)) / (high - low)
+    return found
+
+
+def first_of(*keys: ArrayLike) -> int:
+    """The row that is least by the first key, among those by the second, and so on; the first one of equals.
+
+    >>> first_of([1, 0, 0, 0], [[0, 0], [1, 2], [1, 1], [1, 1]])
+    2
+    """
+    columns = [column for key in keys for column in np.atleast_2d(np.asarray(key, dtype=float).T)]
+    # The last key of lexsort counts most, and equals stay in their order.
+    return int(np.lexsort(columns[::-1])[0])
+
+
+def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[int, int]:
+    """For every objective the next point that is better in it.
+
+    That is the one that is better by least; among several, the one that falls short by least in all others together.
+
+    Returns:
+        By objective a row; objectives in which no point is better are left out.
+
+    >>> next_better([[5, 10], [7, 30], [9, 20], [2, 4]], [True, False], 0)
+    {0: 1, 1: 3}
+    """
+    return _next(_minimised(values, maximize), shortfalls(values, maximize), row)
+
+
+def next_steps(
+    names: Sequence[str],
+    values: ArrayLike,
+    maximize: Sequence[bool],
+    row: int,
+    losses: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> list[Step]:
+    """What the next better points cost: `next_better` with the differences in all objectives.
+
+    >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
+    >>> str(step), dict(step.gains)
+    ('k = 7 costs 20 of GLM', {'k': 2.0, 'GLM': -20.0})
+    """
+    given, costs = np.asarray(values, dtype=float), _minimised(values, maximize)
+    steps = []
+    for j, other in next_better(values, maximize, row).items():
+        # Two infinities are alike.
+        gains = [
+            0.0 if mine == theirs else mine - theirs
+            for mine, theirs in zip(costs[row].tolist(), costs[other].tolist(), strict=True)
+        ]
+        steps.append(
+            Step(
+                names[j],
+                other,
+                MappingProxyType(dict(zip(names, given[other].tolist(), strict=True))),
+                MappingProxyType(dict(zip(names, gains, strict=True))),
+                losses,
+            )
+        )
+    return steps
+
+
+def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+    """What every point loses at least for what it gains where one goes on to a next better point.
+
+    The trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable focus on
+    the knees of the Pareto front*), sum of the losses / sum of the gains in `shortfalls`, to the points of
+    `next_better`. Above 1, every step costs more than it gains.
+
+    Returns:
+        (n,) float array; infinity for a point that is best in everything.
+
+    >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
+    [0.3333333333333333, 3.0, 0.3333333333333333]
+    """
+    costs, short = _minimised(values, maximize), shortfalls(values, maximize)
+    found = np.full(len(costs), np.inf)
+    for row in range(len(costs)):
+        for other in _next(costs, short, row).values():
+            step = short[other] - short[row]
+            gain = -np.minimum(step, 0).sum()
+            if gain > 0:
+                found[row] = min(found[row], np.maximum(step, 0).sum() / gain)
+    return found
+
+
+def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
+    """The point that loses most for what it gains, where one goes on to a next better point: greatest `steadiness`.
+
+    Returns:
+        Its row, the best in the objectives of those that agree; None where every point is the worst in something.
+
+    >>> knee_of([[1, 0], [7, 2], [9, 8]], [True, False])
+    1
+    """
+    # The worst in anything is an end of the front, which has nothing more to lose.
+    inner = np.flatnonzero((shortfalls(values, maximize) < 1).all(axis=1))
+    if len(inner) == 0:
+        return None
+    return int(inner[first_of(-steadiness(values, maximize)[inner], _minimised(values, maximize)[inner])])
+
+
+def _minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+    """(n, n_obj) float array: lower is better throughout."""
+    costs: Matrix = np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
+    return costs
+
+
+def _next(costs: Matrix, short: Matrix, row: int) -> dict[int, int]:
+    """What `next_better` finds, of minimised values and shortfalls."""
+    found = {}
+    for j in range(costs.shape[1]):
+        better = np.flatnonzero(costs[:, j] < costs[row, j])
+        if len(better):
+            nearest = better[costs[better, j] == costs[better, j].max()]
+            others = np.delete(short[nearest], j, axis=1).sum(axis=1)
+            found[j] = int(nearest[first_of(others, costs[nearest])])
+    return found

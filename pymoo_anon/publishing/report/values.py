@@ -1,0 +1,179 @@
+"""What the release holds: its columns, what became of the values of each attribute, and what its labels stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import share
+from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, printed
+from pymoo_anon.publishing.report.subject import Member, Subject
+from pymoo_anon.table.domain_values import ROOT
+from pymoo_anon.table.hierarchy import Hierarchy
+
+#: What the ladder marks where the release stands.
+HERE = "●"
+
+#: What every report says; the page of the guide says more.
+UNPROTECTED = (
+    "What this does not protect against: classes that agree in what is secret, people who know a secret already, a "
+    "second release of the same table, and columns that are kept as they are, among others. The page “What this does "
+    "not protect against” of pymoo_anon's guide tells all of it, with sources."
+)
+
+# Labels of an attribute that are shown, where its values have no order and where they have one.
+_MOST_LABELS, _MOST_ORDERED = 14, 120
+
+# Labels of a level that stand as examples.
+_EXAMPLES = 3
+
+_SUPPRESSED = "* (suppressed rows)"
+
+
+def columns_view(subject: Subject) -> View:
+    """Every column of the release with its role, and how many rows the columns that are kept make unique."""
+    evidence = subject.evidence or {}
+    if "columns" not in evidence:
+        return View((UNPROTECTED, "Which other columns the release holds was not handed to this report."), ())
+    roles: list[Row] = [
+        (printed(one["column"]), printed(one["role"]), _text(one["reason"])) for one in evidence["columns"]
+    ]
+    named = (Heading("column"), Heading("role"), Heading("why it is kept"))
+    tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
+    words = [UNPROTECTED]
+    unique: list[Row] = []
+    for one in evidence.get("uniqueness", ()):
+        n, n_rows = one["unique"], one["rows"]
+        unique.append((printed(one["columns"]), n, n_rows, cell_of(n / n_rows)))
+        are = "is" if n == 1 else "are"
+        words.append(f"By {printed(one['columns'])}, {share(n, n_rows, 'rows')} {are} unique.")
+    counted = (Heading("by"), Heading("unique rows", "whole"), Heading("of", "whole"), Heading("share", "share"))
+    tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
+    return View(tuple(words), tuple(tables))
+
+
+def codebook_view(subject: Subject) -> View:
+    """What the labels of the release stand for."""
+    how = "mark" if subject.member(subject.place).marked else "drop"
+    book = codebook(subject.problem, subject.front.X[subject.place], suppressed=how)
+    columns = (
+        Heading("attribute"),
+        Heading("label"),
+        Heading("stands for"),
+        Heading("level", "whole"),
+        Heading("share of rows", "share"),
+    )
+    rows: list[Row] = [
+        (printed(name), printed(label), printed(members), level, cell_of(share))
+        for name, label, members, level, share in book.itertuples(index=False)
+    ]
+    return View((), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
+
+
+def changes_view(subject: Subject, member: Member) -> View:
+    """The distribution of each attribute after the release and, inside the building, the ladder of its levels."""
+    tables = [] if subject.external else [_ladder(subject, member)]
+    tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
+    gone = [printed(name) for name in subject.names if len(member.generalization.labels[name]) == 1]
+    words = [f"Wholly generalized, one value for everybody: {', '.join(gone) or 'none of the attributes'}."]
+    if not subject.external:
+        raw = [printed(name) for name in subject.names if _is_raw(member, name)]
+        words.insert(0, f"Left as in the raw table: {', '.join(raw) or 'none of the attributes'}.")
+    return View(tuple(words), tuple(tables))
+
+
+def before_table(subject: Subject, j: int, name: Any) -> Table:
+    """The distribution of one attribute in the raw table; it does not stand in a report that leaves the building."""
+    hierarchy, tuples = subject.table.quasi_identifiers[name], subject.table.tuples
+    counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values)
+    rows = _rows(hierarchy.labels[0], counts.astype(np.int64), is_ordered(hierarchy))
+    return _distribution(f"before{j}", f"{printed(name)}: the raw table", name, rows)
+
+
+def is_ordered(hierarchy: Hierarchy) -> bool:
+    """Whether the values of a domain are numbers, so that their order means something."""
+    if hierarchy.bins is not None:
+        return True
+    try:
+        numbers = [float(str(value)) for value in hierarchy.domain if value is not None]
+    except ValueError:
+        return False
+    return numbers == sorted(numbers)
+
+
+def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
+    """The distribution of one attribute in the release."""
+    labels, groups = member.generalization.labels[name], member.generalization.groups[name]
+    codes = member.table.tuples.codes[:, j]
+    counts = np.bincount(groups[codes], member.kept_counts, len(labels)).astype(np.int64)
+    rows = _rows(labels, counts, is_ordered(subject.table.quasi_identifiers[name]))
+    if member.marked and member.n_suppressed:
+        rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
+    return _distribution(f"after{j}", f"{printed(name)}: the release", name, rows)
+
+
+def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table:
+    return Table(table, caption, (Heading(printed(name)), Heading("rows", "whole")), tuple(rows))
+
+
+def _is_raw(member: Member, name: Any) -> bool:
+    groups = member.generalization.groups[name]
+    return len(groups) == len(member.generalization.labels[name]) and len(groups) > 1
+
+
+def _ladder(subject: Subject, member: Member) -> Table:
+    """Of every attribute the levels from raw to *, and where the release stands."""
+    rows: list[Row] = []
+    for name in subject.names:
+        hierarchy, own = subject.table.quasi_identifiers[name], member.generalization.labels[name]
+        here = subject.level(member.place, name)
+        if here is None:
+            # Without levels there are three rungs: the values, the groups of the release, and all together.
+            share = 1 - (len(own) - 1) / max(hierarchy.n_values - 1, 1)
+            rungs = [(0.0, hierarchy.labels[0], False), (share, own, True), (1.0, (ROOT,), False)]
+        else:
+            length = max(hierarchy.length, 1)
+            rungs = [(level / length, labels, level == here) for level, labels in enumerate(hierarchy.labels)]
+        for number, (share, labels, is_here) in enumerate(rungs):
+            rows.append(
+                (printed(name), number, round(share, 3), len(labels), _examples(labels), HERE if is_here else "")
+            )
+    columns = (
+        Heading("attribute"),
+        Heading("level", "whole"),
+        Heading("way from raw to *", "share"),
+        Heading("groups", "whole"),
+        Heading("such as"),
+        Heading("the release"),
+    )
+    return Table("ladder", "The levels of every attribute, and where the release stands.", columns, tuple(rows))
+
+
+def _examples(labels: tuple[Hashable, ...]) -> str:
+    """A few labels of a level."""
+    told = " | ".join(printed(label)[:40] for label in labels[:_EXAMPLES])
+    return f"{told} | …" if len(labels) > _EXAMPLES else told
+
+
+def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool) -> list[Row]:
+    """Ordered values in their order, neighbours together where they are many; of others the most frequent ones."""
+    pairs = [(printed(label), n) for label, n in zip(labels, counts.tolist(), strict=True) if n]
+    if ordered:
+        width = -(-len(pairs) // _MOST_ORDERED)
+        if width < 2:
+            return list(pairs)
+        runs = [pairs[start : start + width] for start in range(0, len(pairs), width)]
+        return [(f"{run[0][0]} … {run[-1][0]}", sum(n for _, n in run)) for run in runs]
+    pairs = sorted(pairs, key=lambda pair: -pair[1])
+    if len(pairs) <= _MOST_LABELS:
+        return list(pairs)
+    rest = pairs[_MOST_LABELS - 1 :]
+    return [*pairs[: _MOST_LABELS - 1], (f"{len(rest)} other labels", sum(n for _, n in rest))]
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else printed(value)

@@ -1,0 +1,496 @@
+"""Every measure in exact arithmetic, from the rows: fractions, and whole-numbered powers where logarithms are defined.
+
+A measure with a logarithm or a root is never reckoned, but compared: log2(a) / n with log2(b) / m as a^m with b^n.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import total_ordering
+from math import prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    AverageClassSize,
+    BasicBetaLikeness,
+    ClassificationMetric,
+    DeltaDisclosure,
+    Discernibility,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KLDivergence,
+    KMap,
+    MarketerRisk,
+    NonUniformEntropy,
+    NormalizedClassDispersion,
+    NormalizedWeightedPenalty,
+    Precision,
+    ProsecutorRisk,
+    RecursiveCLDiversity,
+    SquaredClassSizes,
+    SquaredValueCounts,
+    TCloseness,
+)
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
+
+DIGITS = 60
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """A number that a fraction and a whole number say: the fraction itself, its n-th root, or its log2 over n.
+
+    Or infinity, of any kind.
+    """
+
+    fraction: Fraction
+    n: int = 1
+    kind: str = "itself"
+
+    def _powers(self, other: Exact) -> tuple[Fraction, Fraction]:
+        assert self.kind == other.kind
+        return self.fraction**other.n, other.fraction**self.n
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, Exact)
+        if self is INFINITE or other is INFINITE:
+            return self is other
+        own, theirs = self._powers(other)
+        return own == theirs
+
+    def __lt__(self, other: Exact) -> bool:
+        if self is INFINITE or other is INFINITE:
+            return self is not INFINITE
+        own, theirs = self._powers(other)
+        return own < theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __float__(self) -> float:
+        """The float next to the number."""
+        if self is INFINITE:
+            return float("inf")
+        if self.kind == "itself":
+            return self.fraction.numerator / self.fraction.denominator
+        with localcontext() as context:
+            context.prec = DIGITS
+            log = (Decimal(self.fraction.numerator).ln() - Decimal(self.fraction.denominator).ln()) / self.n
+            return float(log.exp() if self.kind == "root" else log / Decimal(2).ln())
+
+
+INFINITE = Exact(Fraction(0), 1, "infinite")
+
+
+@dataclass
+class Release:
+    """A table under one generalization, row by row.
+
+    Attributes:
+        rows: The rows, each a dict of values.
+        hierarchies: Per quasi-identifier its hierarchy.
+        group_of: Per quasi-identifier the group of every value of its domain.
+        kept: Whether each row is kept.
+    """
+
+    rows: list[dict[str, Any]]
+    hierarchies: dict[str, Hierarchy]
+    group_of: dict[str, dict[Any, int]]
+    kept: list[bool]
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_suppressed(self) -> int:
+        return self.n - sum(self.kept)
+
+    def cell(self, row: dict[str, Any]) -> tuple[int, ...]:
+        return tuple(self.group_of[name][row[name]] for name in self.hierarchies)
+
+    def classes(self, everything: bool = False) -> list[list[dict[str, Any]]]:
+        """The rows of each class that is kept, or of all."""
+        found: dict[Any, list[dict[str, Any]]] = {}
+        for row, kept in zip(self.rows, self.kept, strict=True):
+            if kept or everything:
+                found.setdefault(self.cell(row), []).append(row)
+        return list(found.values())
+
+    def counted(self) -> list[list[dict[str, Any]]]:
+        """The classes that count for a worst class: the kept ones, or the whole table."""
+        return self.classes() or [self.rows]
+
+    def alone(self) -> list[Release]:
+        """Each class as the only one that is kept."""
+        cells = list(map(self.cell, self.rows))
+        return [
+            Release(self.rows, self.hierarchies, self.group_of, [own == cell for own in cells])
+            for cell in dict.fromkeys(cells)
+        ]
+
+    def extent(self, name: str, value: Any) -> int:
+        """How many values of the domain are in the group of a value."""
+        own = self.group_of[name][value]
+        return sum(group == own for group in self.group_of[name].values())
+
+
+def counts(rows: list[dict[str, Any]], column: str) -> Counter[Any]:
+    return Counter(row[column] for row in rows)
+
+
+def shares(rows: list[dict[str, Any]], column: str) -> dict[Any, Fraction]:
+    return {value: Fraction(count, len(rows)) for value, count in counts(rows, column).items()}
+
+
+# Each takes a release and an objective.
+
+
+def k(release: Release, objective: KAnonymity) -> Exact:
+    if objective.column is None:
+        return Exact(Fraction(min(map(len, release.counted()))))
+    return distinct_l(release, objective)
+
+
+def distinct_l(release: Release, objective: Any) -> Exact:
+    return Exact(Fraction(min(len(counts(own, objective.column)) for own in release.counted())))
+
+
+def prosecutor_risk(release: Release, _: Any) -> Exact:
+    return Exact(Fraction(1, min(map(len, release.counted()))))
+
+
+def marketer_risk(release: Release, _: Any) -> Exact:
+    return Exact(Fraction(len(release.classes()) + (release.n_suppressed > 0), release.n))
+
+
+def squared_sizes(release: Release, _: Any) -> Exact:
+    return Exact(Fraction(sum(len(own) ** 2 for own in release.classes()) + release.n_suppressed**2))
+
+
+def squared_counts(release: Release, objective: Any) -> Exact:
+    gone = [row for row, kept in zip(release.rows, release.kept, strict=True) if not kept]
+    return Exact(
+        Fraction(sum(c**2 for own in [*release.classes(), gone] for c in counts(own, objective.column).values()))
+    )
+
+
+def k_map(release: Release, objective: KMap) -> Exact:
+    if not any(release.kept):
+        return Exact(Fraction(objective.population.n_rows))
+    tuples, names = objective.population.tuples, list(release.hierarchies)
+    persons: Counter[Any] = Counter()
+    for code, count in zip(tuples.codes, tuples.counts, strict=True):
+        row = {name: release.hierarchies[name].domain[value] for name, value in zip(names, code, strict=True)}
+        persons[release.cell(row)] += int(count)
+    return Exact(Fraction(min(persons[release.cell(own[0])] for own in release.classes())))
+
+
+def alpha(release: Release, objective: Any) -> Exact:
+    return Exact(max(max(shares(own, objective.column).values()) for own in release.counted()))
+
+
+def entropy_l(release: Release, objective: Any) -> Exact:
+    return min(entropy_of(list(counts(own, objective.column).values())) for own in release.counted())
+
+
+def entropy_of(own: list[int]) -> Exact:
+    """exp(entropy) of counts: the n-th root of n^n over the product of all c^c."""
+    n = sum(own)
+    return Exact(Fraction(n**n, prod(c**c for c in own)), n, "root")
+
+
+def recursive_l(release: Release, objective: RecursiveCLDiversity) -> Exact:
+    c = Fraction(str(objective.c))
+    found = []
+    for own in release.counted():
+        r = sorted(counts(own, objective.column).values(), reverse=True)
+        found.append(max([1, *(length for length in range(2, len(r) + 1) if r[0] < c * sum(r[length - 1 :]))]))
+    return Exact(Fraction(min(found)))
+
+
+def t(release: Release, objective: TCloseness) -> Exact:
+    whole = shares(release.rows, objective.column)
+    return Exact(max(_distance(shares(own, objective.column), whole, objective.distance) for own in release.counted()))
+
+
+def _distance(p: dict[Any, Fraction], q: dict[Any, Fraction], distance: Any) -> Fraction:
+    extra = {value: p.get(value, Fraction(0)) - share for value, share in q.items()}
+    if isinstance(distance, Hierarchy):
+        height, total = max(distance.length, 1), Fraction(0)
+        # What a group has too much at each level below the root leaves it, half of what differs in all.
+        for groups in distance.groups[:height]:
+            moved: Counter[int] = Counter()
+            for value, more in extra.items():
+                moved[int(groups[distance.domain.index(value)])] += more  # type: ignore[assignment]
+            total += sum(map(abs, moved.values())) / Fraction(2)
+        return total / height
+    if distance == "equal":
+        return sum(map(abs, extra.values()), Fraction(0)) / 2
+    order = sorted(q) if distance == "ordered" else list(distance)
+    total, passed = Fraction(0), Fraction(0)
+    for value in order[:-1]:
+        passed += extra.get(value, Fraction(0))
+        total += abs(passed)
+    return total / max(len(order) - 1, 1)
+
+
+def beta(release: Release, objective: Any) -> Exact:
+    return Exact(max([Fraction(0), *(gain for gain, _ in _gains(release, objective))]))
+
+
+def enhanced_beta(release: Release, objective: Any) -> Exact:
+    for gain, q in _gains(release, objective):
+        # A gain is rational and a logarithm of a rational is not, but that of 1: they are never equal.
+        with localcontext() as context:
+            context.prec = DIGITS
+            if gain > 0 and Decimal(gain.numerator) / gain.denominator > -(Decimal(q.numerator) / q.denominator).ln():
+                return INFINITE
+    return beta(release, objective)
+
+
+def _gains(release: Release, objective: Any) -> list[tuple[Fraction, Fraction]]:
+    q = shares(release.rows, objective.column)
+    return [
+        (p / q[value] - 1, q[value]) for own in release.counted() for value, p in shares(own, objective.column).items()
+    ]
+
+
+def delta(release: Release, objective: DeltaDisclosure) -> Exact:
+    q, ratios = shares(release.rows, objective.column), [Fraction(1)]
+    for own in release.counted():
+        p = shares(own, objective.column)
+        if objective.strict and len(p) < len(q):
+            return INFINITE
+        ratios += [max(p[value] / q[value], q[value] / p[value]) for value in p]
+    return Exact(max(ratios), 1, "log2")
+
+
+def general_loss(release: Release, objective: GeneralLossMetric) -> Exact:
+    return Exact(_loss(release, objective.weights, Fraction(1)))
+
+
+def weighted_penalty(release: Release, objective: NormalizedWeightedPenalty) -> Exact:
+    return Exact(_loss(release, objective.weights, Fraction(1, len(release.hierarchies))) / release.n)
+
+
+def _loss(release: Release, weights: Any, weight: Fraction) -> Fraction:
+    total = Fraction(0)
+    for i, (name, hierarchy) in enumerate(release.hierarchies.items()):
+        own = weight if weights is None else Fraction(str(float(weights[i])))
+        for row, kept in zip(release.rows, release.kept, strict=True):
+            cost = Fraction(release.extent(name, row[name]) - 1, max(hierarchy.n_values - 1, 1))
+            total += own * (cost if kept else 1)
+    return total
+
+
+def precision(release: Release, _: Any) -> Exact:
+    cost = Fraction(0)
+    for name, hierarchy in release.hierarchies.items():
+        groups = [release.group_of[name][value] for value in hierarchy.domain]
+        fits = [len(set(zip(groups, own, strict=True))) == len(set(groups)) for own in hierarchy.groups.tolist()]
+        # The highest level serves where no other does.
+        level = [*fits[:-1], True].index(True)
+        own = Fraction(level, max(hierarchy.length, 1))
+        cost += own * sum(release.kept) + release.n_suppressed
+    return Exact(1 - cost / (release.n * len(release.hierarchies)))
+
+
+def non_uniform_entropy(release: Release, _: Any) -> Exact:
+    product = Fraction(1)
+    for name in release.hierarchies:
+        of_value = counts(release.rows, name)
+        of_group = Counter(release.group_of[name][row[name]] for row in release.rows)
+        for row, kept in zip(release.rows, release.kept, strict=True):
+            became = of_group[release.group_of[name][row[name]]] if kept else release.n
+            product *= Fraction(became, of_value[row[name]])
+    return Exact(product, 1, "log2")
+
+
+def divergence(release: Release, _: Any) -> Exact:
+    own = Counter(tuple(row[name] for name in release.hierarchies) for row in release.rows)
+    sizes = Counter(release.cell(row) for row, kept in zip(release.rows, release.kept, strict=True) if kept)
+    everywhere = Fraction(release.n_suppressed, prod(h.n_values for h in release.hierarchies.values()))
+    product = Fraction(1)
+    for row, kept in zip(release.rows, release.kept, strict=True):
+        density = everywhere
+        if kept:
+            cells = prod(release.extent(name, row[name]) for name in release.hierarchies)
+            density += Fraction(sizes[release.cell(row)], cells)
+        product *= own[tuple(row[name] for name in release.hierarchies)] / density
+    return Exact(product, release.n, "log2")
+
+
+def classification(release: Release, objective: Any) -> Exact:
+    majorities = sum(max(counts(own, objective.column).values()) for own in release.classes())
+    return Exact(Fraction(release.n - majorities))
+
+
+def dispersion(release: Release, _: Any) -> Exact:
+    sizes = [*map(len, release.classes())] or [0]
+    return Exact(Fraction(max(sizes) - min(sizes), max(release.n - 1, 1)))
+
+
+def discernibility(release: Release, _: Any) -> Exact:
+    return Exact(Fraction(sum(len(own) ** 2 for own in release.classes()) + release.n_suppressed * release.n))
+
+
+def average_class_size(release: Release, _: Any) -> Exact:
+    return Exact(Fraction(release.n, len(release.classes()) + (release.n_suppressed > 0)))
+
+
+TWINS: dict[type, Callable[[Release, Any], Exact]] = {
+    AlphaDeassociation: alpha,
+    AverageClassSize: average_class_size,
+    BasicBetaLikeness: beta,
+    ClassificationMetric: classification,
+    DeltaDisclosure: delta,
+    Discernibility: discernibility,
+    DistinctLDiversity: distinct_l,
+    EnhancedBetaLikeness: enhanced_beta,
+    EntropyLDiversity: entropy_l,
+    GeneralLossMetric: general_loss,
+    KAnonymity: k,
+    KLDivergence: divergence,
+    KMap: k_map,
+    MarketerRisk: marketer_risk,
+    NonUniformEntropy: non_uniform_entropy,
+    NormalizedClassDispersion: dispersion,
+    NormalizedWeightedPenalty: weighted_penalty,
+    Precision: precision,
+    ProsecutorRisk: prosecutor_risk,
+    RecursiveCLDiversity: recursive_l,
+    SquaredClassSizes: squared_sizes,
+    SquaredValueCounts: squared_counts,
+    TCloseness: t,
+}
+
+
+def exact(release: Release, objective: Any) -> Exact:
+    """The value of an objective."""
+    return TWINS[type(objective)](release, objective)
+
+
+@dataclass
+class Case:
+    """A small table, as rows and as the package takes it."""
+
+    rows: list[dict[str, Any]]
+    hierarchies: dict[str, Hierarchy]
+    table: Microdata
+    population: Microdata
+
+    def objectives(self) -> list[Any]:
+        """Every measure, some with several arguments."""
+        n = len(self.hierarchies)
+        weights = np.arange(1, n + 1) / 10
+        last = np.full(n, 0.1)
+        last[-1] = round(1 - 0.1 * (n - 1), 1)
+        order = sorted(counts(self.rows, "ill"), reverse=True)
+        tree = Hierarchy([order, [value[0] for value in order], ["*"] * len(order)])
+        return [
+            AlphaDeassociation("ill"),
+            AverageClassSize(),
+            BasicBetaLikeness("ill"),
+            ClassificationMetric("ill"),
+            DeltaDisclosure("ill"),
+            DeltaDisclosure("ill", strict=True),
+            Discernibility(),
+            DistinctLDiversity("ill"),
+            EnhancedBetaLikeness("ill"),
+            EntropyLDiversity("ill"),
+            GeneralLossMetric(),
+            GeneralLossMetric(weights),
+            KAnonymity(),
+            KAnonymity(person="who"),
+            KLDivergence(),
+            KMap(self.population),
+            MarketerRisk(),
+            NonUniformEntropy(),
+            NormalizedClassDispersion(),
+            NormalizedWeightedPenalty(),
+            NormalizedWeightedPenalty(last),
+            Precision(),
+            ProsecutorRisk(),
+            RecursiveCLDiversity("ill", 1.5),
+            SquaredClassSizes(),
+            SquaredValueCounts("ill"),
+            TCloseness("ill"),
+            TCloseness("ill", order),
+            TCloseness("ill", tree),
+        ]
+
+    def release(self, generalization: Any, rule: Any, broken: Callable[[Release], bool] | None = None) -> Release:
+        """The table under a generalization and a rule.
+
+        Args:
+            generalization: A `Generalization`.
+            rule: A rule of suppression.
+            broken: Whether a class, given as a release of itself alone, breaks a constraint; for `Violating`.
+        """
+        group_of = {
+            name: dict(zip(hierarchy.domain, generalization.groups[name].tolist(), strict=True))
+            for name, hierarchy in self.hierarchies.items()
+        }
+        whole = Release(self.rows, self.hierarchies, group_of, [True] * len(self.rows))
+        sizes = Counter(map(whole.cell, self.rows))
+        if isinstance(rule, Below):
+            gone = {cell for cell, size in sizes.items() if size < rule.k}
+        elif isinstance(rule, AtMost):
+            limit = rule.limit_of(len(self.rows))
+            smallest = min(s for s in sizes.values() if sum(o for o in sizes.values() if o <= s) > limit)
+            gone = {cell for cell, size in sizes.items() if size < smallest}
+        else:
+            assert isinstance(rule, Violating)
+            assert broken is not None
+            gone = set()
+            for cell in sizes:
+                # All other rows are gone, so that the class is what counts.
+                only = Release(self.rows, self.hierarchies, group_of, [whole.cell(row) == cell for row in self.rows])
+                if broken(only):
+                    gone.add(cell)
+        kept = [whole.cell(row) not in gone for row in self.rows]
+        return Release(self.rows, self.hierarchies, group_of, kept)
+
+
+def case(seed: int, n_rows: int = 14) -> Case:
+    """A random small table: two or three quasi-identifiers, few values of what is sensitive, persons with some rows."""
+    rng = np.random.default_rng(seed)
+    hierarchies = {}
+    for j in range(int(rng.integers(2, 4))):
+        size = int(rng.integers(1, 7))
+        values = [f"{'abc'[j]}{i}" for i in range(size)]
+        pairs = [f"p{min(i // 2, max(size // 2 - 1, 0))}" for i in range(size)]
+        levels = [values, pairs, ["*"] * size]
+        hierarchies[f"q{j}"] = Hierarchy(
+            [levels[level] for level in [[0], [0, 2], [0, 1, 2]][int(rng.integers(size > 1, 3))]]
+        )
+    n = int(rng.integers(2, n_rows + 1))
+    ills = ["u1", "u2", "v1", "v2", "w1"][: int(rng.integers(1, 6))]
+    odds = rng.dirichlet(np.full(len(ills), 0.8))
+    rows = [
+        {
+            **{
+                name: h.domain[int(rng.integers(0, h.n_values) ** rng.uniform(0.4, 1))]
+                for name, h in hierarchies.items()
+            },
+            "ill": str(rng.choice(ills, p=odds)),
+            "who": int(rng.integers(0, n)),
+        }
+        for _ in range(n)
+    ]
+    more = [{name: h.domain[int(rng.integers(0, h.n_values))] for name, h in hierarchies.items()} for _ in range(6)]
+    table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, sensitive="ill", person="who")
+    everybody = pd.DataFrame([*({name: row[name] for name in hierarchies} for row in rows), *more])
+    return Case(rows, hierarchies, table, Microdata.from_frame(everybody, hierarchies))

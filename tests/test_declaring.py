@@ -1,0 +1,154 @@
+"""Options declared once: what one line adds to the command line, to the project file and to the record of a run."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import typer
+from command import record, search, write_own_table
+from malformed_projects import RIGHT
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.declaring import (
+    Invocation,
+    check_values,
+    file_keys,
+    option,
+    options_of,
+    reader_of,
+    record_of,
+    takes,
+)
+from pymoo_anon.cli.requests import VerifyRequest
+
+# A command line in which the options of a search have one more.
+ONE_MORE = """
+import sys, types
+from importlib.util import find_spec
+spec = find_spec("pymoo_anon.cli.settings")
+source = open(spec.origin, encoding="utf-8").read()
+line = "    patience: int = option(3, 'How long to wait.', metavar='N', least=2, in_file=True, idle=('bnb',))"
+head, found, tail = source.partition("    seed: int")
+assert found
+module = types.ModuleType("pymoo_anon.cli.settings")
+sys.modules[module.__name__] = module
+exec(compile(head + line + chr(10) + found + tail, spec.origin, "exec"), module.__dict__)
+from pymoo_anon.cli import main
+main()
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    return tmp_path
+
+
+def with_one_more(*arguments):
+    command = [sys.executable, "-c", ONE_MORE, *arguments]
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_line_declares_an_option_everywhere():
+    assert "--patience" in with_one_more("search", "--help").stdout
+    small = ["search", "--rows", "100", "--generations", "3"]
+    assert with_one_more(*small).returncode == 0
+    assert record()["options"]["patience"] == 3
+    assert with_one_more(*small, "--patience", "7").returncode == 0
+    assert record()["options"]["patience"] == 7
+    assert "2" in with_one_more(*small, "--patience", "1").stderr
+    done = with_one_more("search", "--algorithm", "bnb", "--patience", "7")
+    assert done.stderr == "Error: --patience means nothing with bnb\n"
+    Path("my.toml").write_text(RIGHT.replace("seed = 1", "patience = 5"))
+    assert with_one_more("search", "my.toml").returncode == 0
+    assert record("out")["options"]["patience"] == 5
+    assert with_one_more("search", "my.toml", "--patience", "6").returncode == 0
+    assert record("out")["options"]["patience"] == 6
+    Path("my.toml").write_text(RIGHT.replace("seed = 1", "patience = 1"))
+    said = with_one_more("search", "my.toml").stderr
+    assert said == "Error: my.toml: [search] patience must be a whole number from 2, got 1\n"
+    assert "seed, output, got 'patience'" in search("my.toml").stderr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried(Invocation):
+    """Options of every type."""
+
+    name: str = option(..., "A name.", argument=True)
+    n: int = option(3, "A number.", least=1, in_file=True)
+    share: float | None = option(None, "A share.", in_file=True)
+    names: list[str] = option([], "Names.", flag="--a-name")
+    fast: bool = option(False, "Soon.", in_file=True, recorded=False)
+    mode: str = option("auto", "A mode.", choices=("auto", "other"), in_file=True, idle=("x",))
+    folder: Path = option(Path("here"), "A folder.", in_file=True)
+
+
+def asked_for(*arguments):
+    app, seen = typer.Typer(), []
+    app.command()(takes(Tried)(seen.append))
+    result = CliRunner().invoke(app, arguments)
+    return seen[0] if seen else result.output
+
+
+def test_every_type_of_option():
+    assert asked_for("a") == Tried(name="a", given=frozenset({"name"}))
+    arguments = ["a", "--n", "4", "--share", "0.5", "--a-name", "b", "--a-name", "c", "--fast", "--folder", "there"]
+    made = asked_for(*arguments)
+    assert made == Tried(name="a", n=4, share=0.5, names=["b", "c"], fast=True, folder=Path("there"), given=made.given)
+    assert made.given == {"name", "n", "share", "names", "fast", "folder"}
+    assert "--no-fast" in asked_for("a", "--no-fast")
+    assert record_of(made) == {
+        **{"name": "a", "n": 4, "share": 0.5, "names": ["b", "c"], "mode": "auto", "folder": Path("there")}
+    }
+    assert list(file_keys(Tried)) == ["n", "share", "fast", "mode", "folder"]
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("n", [1, 10**30], [0, True, 1.0, "1", None, [1]]),
+        ("share", [0.5, 2], [True, "0.5", float("inf"), float("nan"), [], None]),
+        ("fast", [True, False], [1, "true", None]),
+        ("mode", ["auto", "other"], ["", "x", 5, None, []]),
+        ("folder", ["a", "ä/b"], ["", "a\0b", 5, None, ["a"]]),
+    ],
+)
+def test_a_value_of_the_project_file_is_of_the_type_of_the_option(name, right, wrong):
+    read = reader_of(Tried, name)
+    assert [str(read(value)) for value in right] == [str(float(v) if name == "share" else v) for v in right]
+    for value in wrong:
+        with pytest.raises(ValueError, match=r"number|true|one of|text"):
+            read(value)
+
+
+def test_choices_and_numbers_of_the_command_line_are_checked():
+    with pytest.raises(ValueError, match="mode must be one of auto, other, got 'x'"):
+        check_values(Tried(name="a", mode="x"))
+    with pytest.raises(ValueError, match="share must be a number, got inf"):
+        check_values(Tried(name="a", share=float("inf")))
+    check_values(Tried(name="anything"))
+
+
+OWN = [one for one in Invocation.__subclasses__() if one.__module__.startswith("pymoo_anon")]
+
+
+def test_options_that_a_project_answers_are_not_passed_over():
+    made = VerifyRequest(file="my.toml", require=["k>=5"], given=frozenset({"file", "require"}))
+    with pytest.raises(ValueError, match=r"--require means nothing with my\.toml, which says what was released"):
+        made.check()
+
+
+@pytest.mark.parametrize("asked", OWN)
+def test_every_option_has_help_and_every_idle_choice_is_one(asked):
+    known = options_of(asked)
+    assert known
+    every = {choice for own in known.values() for choice in own.choices}
+    every |= {"census", "adult", "a table of one's own", "a project file"}
+    for own in known.values():
+        assert own.help.endswith(".")
+        assert set(own.idle) <= every

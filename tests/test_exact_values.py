@@ -1,0 +1,361 @@
+"""Every measure is the float next to its exact value, so that limits which people write are kept where they are."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from exact_twins import TWINS, Exact, case, entropy_of, exact
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+
+from pymoo_anon import objectives as measures
+from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
+from pymoo_anon.engine.sums import logs_up_to
+from pymoo_anon.fronts import BoxArchive
+from pymoo_anon.fronts.archive import boxes, evaluated
+from pymoo_anon.objectives import (
+    DeltaDisclosure,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KLDivergence,
+    NonUniformEntropy,
+    NormalizedWeightedPenalty,
+    Objective,
+    Precision,
+    ProsecutorRisk,
+)
+from pymoo_anon.objectives.privacy.diversity import _exp_of_entropy
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
+from pymoo_anon.table.domain_values import meant
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def rules(rng, n_rows):
+    """A rule of suppression of each kind that needs no constraint."""
+    return [AtMost(0), AtMost(int(rng.integers(0, n_rows))), Below(int(rng.integers(1, n_rows + 1)))]
+
+
+def measured(problem, X):
+    """(n, n_measures) float array, natural signs."""
+    return problem.compute(X) * np.where([one.maximize for one in problem.objectives], -1.0, 1.0)
+
+
+def every_node(problem):
+    return problem.nodes(0, problem.n_nodes)
+
+
+def test_every_measure_has_an_exact_twin():
+    public = {getattr(measures, name) for name in measures.__all__ if isinstance(getattr(measures, name), type)}
+    assert {one for one in public if issubclass(one, Objective) and hasattr(one, "maximize")} == set(TWINS)
+
+
+@settings(max_examples=25)
+@given(SEEDS)
+def test_every_value_is_the_float_next_to_the_exact_one(seed):
+    """So equal values are equal floats, and no larger one is a smaller float."""
+    own, rng = case(seed), np.random.default_rng(seed)
+    asked = own.objectives()
+    for rule in rules(rng, len(own.rows)):
+        problem = LatticeProblem(own.table, asked, rule)
+        X = every_node(problem)
+        X = X[rng.permutation(len(X))[:6]]
+        for x, found in zip(X, measured(problem, X), strict=True):
+            release = own.release(problem.decode(x), rule)
+            expected = {repr(one): float(exact(release, one)) for one in asked}
+            assert dict(zip(expected, found.tolist(), strict=True)) == expected
+
+
+@settings(max_examples=25)
+@given(SEEDS)
+def test_strings_have_the_same_values(seed):
+    own, rng = case(seed), np.random.default_rng(seed)
+    asked = own.objectives()
+    if all(hierarchy.n_values == 1 for hierarchy in own.hierarchies.values()):
+        return
+    rule = rules(rng, len(own.rows))[int(rng.integers(0, 3))]
+    problem = BitStringProblem(own.table, asked, rule)
+    X = rng.random((6, problem.n_var)) < 0.5
+    for x, found in zip(X, measured(problem, X), strict=True):
+        release = own.release(problem.decode(x), rule)
+        assert found.tolist() == [float(exact(release, one)) for one in asked]
+
+
+@settings(max_examples=25)
+@given(SEEDS)
+def test_a_limit_that_is_attained_is_kept_and_its_neighbours_are_not(seed):
+    own, rng = case(seed), np.random.default_rng(seed)
+    asked = own.objectives()
+    rule = rules(rng, len(own.rows))[int(rng.integers(0, 3))]
+    plain = LatticeProblem(own.table, asked, rule)
+    x = every_node(plain)[int(rng.integers(0, plain.n_nodes))]
+    release = own.release(plain.decode(x), rule)
+    for one in asked:
+        value = float(exact(release, one))
+        if not np.isfinite(value):
+            continue
+        for bound in (value, np.nextafter(value, -np.inf), np.nextafter(value, np.inf)):
+            for constraint, kept in ((one >= bound, value >= bound), (one <= bound, value <= bound)):
+                problem = LatticeProblem(own.table, [KAnonymity()], rule, [constraint])
+                (g,) = problem.evaluate(x[np.newaxis], return_values_of=["G"])[0]
+                assert (g <= 0) == kept, constraint
+
+
+@settings(max_examples=25)
+@given(SEEDS)
+def test_classes_on_a_limit_are_kept_under_violating(seed):
+    own, rng = case(seed), np.random.default_rng(seed)
+    for one in own.objectives():
+        if not one.worst_class:
+            continue
+        plain = LatticeProblem(own.table, [one])
+        x = every_node(plain)[int(rng.integers(0, plain.n_nodes))]
+        everything = own.release(plain.decode(x), AtMost(0))
+        of_classes = [exact(only, one) for only in everything.alone()]
+        # A value that some class attains, and so is a limit that this class keeps.
+        bound = of_classes[int(rng.integers(0, len(of_classes)))]
+        if not np.isfinite(float(bound)):
+            continue
+        constraint = one >= float(bound) if one.maximize else one <= float(bound)
+        rule = Violating(len(own.rows) - 1)
+        problem = LatticeProblem(own.table, [GeneralLossMetric()], rule, [constraint])
+        release = own.release(
+            plain.decode(x), rule, lambda only, o=one, b=bound: exact(only, o) < b if o.maximize else exact(only, o) > b
+        )
+        assert problem.equivalence_classes(x).n_suppressed.tolist() == [release.n_suppressed]
+
+
+def exact_front(values, maximize):
+    """The distinct points that no other dominates, of exact numbers."""
+
+    def as_good(one, other):
+        return all(a >= b if up else a <= b for a, b, up in zip(one, other, maximize, strict=True))
+
+    return [one for one in values if not any(as_good(other, one) and not as_good(one, other) for other in values)]
+
+
+@settings(max_examples=30)
+@given(SEEDS)
+def test_certified_fronts_hold_no_dominated_twins(seed):
+    own, rng = case(seed, n_rows=10), np.random.default_rng(seed)
+    rule = AtMost(int(rng.integers(0, min(3, len(own.rows)))))
+    losses = [one for one in own.objectives() if one.bounding is not None and one != KAnonymity()]
+    for place in rng.permutation(len(losses))[:5]:
+        asked = [KAnonymity(), losses[place]]
+        problem = LatticeProblem(own.table, asked, rule)
+        releases = [own.release(problem.decode(x), rule) for x in every_node(problem)]
+        front = exact_front([[exact(one, o) for o in asked] for one in releases], [o.maximize for o in asked])
+        expected = {tuple(float(v) for v in point) for point in front}
+        signs = np.where([one.maximize for one in asked], -1.0, 1.0)
+        for algorithm in (BranchAndBound(), ExhaustiveSearch()):
+            res = minimize(problem, algorithm, seed=1)
+            assert sorted(map(tuple, (res.F * signs).tolist())) == sorted(expected)
+
+
+def counts_up_to(total, most):
+    """All lists of counts of at most `most` in descending order, of at most so many rows."""
+    yield []
+    for first in range(1, min(total, most) + 1):
+        for rest in counts_up_to(total - first, first):
+            yield [first, *rest]
+
+
+def test_of_all_counts_of_at_most_32_rows_those_of_a_whole_entropy_l_are_whole():
+    logs, whole, unequal = logs_up_to(32), 0, 0
+    for counts in counts_up_to(32, 32):
+        if not counts:
+            continue
+        n = sum(counts)
+        found = _exp_of_entropy(np.array(counts), n, logs)
+        nearest = round(found)
+        if abs(found - nearest) < 1e-6:
+            value = n**n, nearest**n * math.prod(c**c for c in counts)
+            assert (found >= nearest) == (value[0] >= value[1])
+            assert (found <= nearest) == (value[0] <= value[1])
+            whole += value[0] == value[1]
+            unequal += value[0] == value[1] and len(set(counts)) > 1
+    assert unequal > 20
+    assert whole > unequal
+
+
+@pytest.mark.parametrize(
+    ("counts", "value"), [([4, 1, 1, 1, 1], 4), ([4, 2, 1, 1, 1, 1], 5), ([8, 2, 1, 1, 1], Fraction(13, 4))]
+)
+def test_entropy_l_of_unequal_counts_can_be_a_fraction(counts, value):
+    assert entropy_of(counts) == Exact(Fraction(value) ** sum(counts), sum(counts), "root")
+    assert _exp_of_entropy(np.array(counts), sum(counts), logs_up_to(64)) == float(value)
+
+
+def test_entropy_l_of_different_counts_is_equal_where_it_is():
+    """Both are four values, equally frequent or as 4, 1, 1, 1, 1 are, of which each is split in two thirds and one."""
+    one, other = [8, 2, 2, 2, 2, 4, 1, 1, 1, 1], [2, 2, 2, 2, 1, 1, 1, 1]
+    assert entropy_of(one) == entropy_of(other)
+    found = [_exp_of_entropy(np.array(own), sum(own), logs_up_to(64)) for own in (one, other)]
+    assert found[0] == found[1]
+
+
+def table_of(classes, **kwargs):
+    """A table of one quasi-identifier: a class for each list of counts of sensitive values."""
+    rows = [
+        (f"class {i}", f"ill {j}")
+        for i, counts in enumerate(classes)
+        for j, count in enumerate(counts)
+        for _ in range(count)
+    ]
+    names = [f"class {i}" for i in range(len(classes))]
+    return Microdata.from_frame(
+        pd.DataFrame(rows, columns=["q", "ill"]), {"q": Hierarchy.flat(names)}, sensitive="ill", **kwargs
+    )
+
+
+@pytest.mark.parametrize("counts", [[4, 2, 1, 1, 1, 1], [8, 4, 2, 2, 2, 2]])
+def test_a_class_of_entropy_l_5_need_not_be_suppressed_or_generalized(counts):
+    """Of counts 4, 2, 1, 1, 1, 1 entropy l is 5: 10^10 = 5^10 4^4 2^2."""
+    table = table_of([counts, [1, 1, 1, 1, 1], [3, 3, 3, 3, 3]])
+    required = [KAnonymity() >= 2, EntropyLDiversity("ill") >= 5]
+    for rule in (Violating(0.05), AtMost(0)):
+        problem = LatticeProblem(table, [GeneralLossMetric()], rule, required)
+        for algorithm in (ExhaustiveSearch(), BranchAndBound()):
+            res = minimize(problem, algorithm, seed=1)
+            assert res.F.tolist() == [0]
+            assert problem.equivalence_classes(res.X).n_suppressed.tolist() == [0]
+
+
+def spread(n_attributes, height=2):
+    """A table of one row per value, whose attributes have so many levels above the values."""
+    values = [f"v{i}" for i in range(4)]
+    levels = [values, *[[f"{i // 2} {level}" for i in range(4)] for level in range(height - 1)], ["*"] * 4]
+    names = [f"q{j}" for j in range(n_attributes)]
+    frame = pd.DataFrame(dict.fromkeys(names, values))
+    return Microdata.from_frame(frame, {name: Hierarchy(levels) for name in names})
+
+
+def test_precision_of_a_fifth_is_attained_with_four_of_five_at_the_top():
+    problem = LatticeProblem(spread(5), [Precision()], constraints=[Precision() >= 0.2])
+    x = np.array([[2, 2, 2, 2, 0]])
+    F, G = problem.evaluate(x, return_values_of=["F", "G"])
+    assert F.tolist() == [[-0.2]]
+    assert G.tolist() == [[0]]
+
+
+def test_a_penalty_of_three_fifths_is_attained_with_three_of_five_at_the_top():
+    for objective in (NormalizedWeightedPenalty(), NormalizedWeightedPenalty([0.1, 0.2, 0.3, 0.2, 0.2])):
+        problem = LatticeProblem(spread(5), [objective], constraints=[objective <= 0.6])
+        for chosen in ([2, 2, 2, 0, 0], [2, 0, 2, 2, 0]):
+            F, G = problem.evaluate(np.array([chosen]), return_values_of=["F", "G"])
+            assert F.tolist() == [[0.6]]
+            assert G.tolist() == [[0]]
+
+
+def test_thirds_as_weights_are_thirds():
+    equal, thirds = NormalizedWeightedPenalty(), NormalizedWeightedPenalty([1 / 3, 1 / 3, 1 / 3])
+    problem = LatticeProblem(spread(3), [equal, thirds])
+    F = problem.compute(every_node(problem))
+    np.testing.assert_array_equal(F[:, 0], F[:, 1])
+
+
+def test_values_over_a_large_denominator_are_rounded_once():
+    """Domains whose sizes less one have no common divisor: beyond 2^53 whole numbers of Python take over."""
+    sizes = [102, 104, 108, 110, 114, 128, 132, 138, 140]
+    frame = pd.DataFrame({f"q{s}": [f"{i % s}" for i in range(300)] for s in sizes})
+    halves = {s: Hierarchy([[f"{i}" for i in range(s)], [f"h{i % 2}" for i in range(s)], ["*"] * s]) for s in sizes}
+    table = Microdata.from_frame(frame, {f"q{s}": halves[s] for s in sizes})
+    problem = LatticeProblem(table, [GeneralLossMetric(), NormalizedWeightedPenalty()])
+    rng = np.random.default_rng(0)
+    for x in rng.integers(0, 3, (20, len(sizes))):
+        loss = Fraction(0)
+        for s, level in zip(sizes, x.tolist(), strict=True):
+            groups = halves[s].groups[level].tolist()
+            loss += sum(Fraction(groups.count(groups[i % s]) - 1, s - 1) for i in range(300))
+        expected = [float(loss), float(loss / (300 * len(sizes)))]
+        assert problem.compute(x[np.newaxis]).tolist() == [expected]
+
+
+def test_the_untouched_table_has_no_divergence_and_loses_no_bits():
+    own = case(7)
+    for objective in (KLDivergence(), NonUniformEntropy()):
+        problem = LatticeProblem(own.table, [objective], constraints=[objective <= 0])
+        F, G = problem.evaluate(np.zeros((1, problem.n_var), dtype=int), return_values_of=["F", "G"])
+        assert F.tolist() == G.tolist() == [[0]]
+
+
+def test_delta_of_a_half_more_is_that_of_a_third_less():
+    """All values have a third of the table: in the first a class has 1/2 and 1/4 of them, in the other 2/9 and 7/18."""
+    for classes in ([[2, 1, 1], [1, 2, 1], [1, 1, 2]], [[4, 7, 7], [7, 4, 7], [7, 7, 4]]):
+        problem = LatticeProblem(table_of(classes), [DeltaDisclosure("ill")])
+        assert problem.compute(np.array([[0]])).tolist() == [[math.log2(3 / 2)]]
+
+
+def test_bits_are_lost_alike_in_both_spaces():
+    """The lattice's levels are strings, too: the last bit of a value does not tell where it was found."""
+    for seed in range(20):
+        own = case(seed)
+        if all(hierarchy.n_values == 1 for hierarchy in own.hierarchies.values()):
+            continue
+        for rule in (AtMost(0), Below(2), AtMost(len(own.rows) // 2)):
+            lattice = LatticeProblem(own.table, [NonUniformEntropy(), KLDivergence()], rule)
+            strings = BitStringProblem(own.table, [NonUniformEntropy(), KLDivergence()], rule)
+            for x in every_node(lattice):
+                groups = lattice.decode(x).groups
+                bits = np.concatenate([np.diff(own) != 0 for own in groups.values()])
+                assert strings.compute(bits[np.newaxis]).tolist() == lattice.compute(x[np.newaxis]).tolist()
+
+
+def test_a_table_of_one_distinct_tuple_is_proven_over_bit_strings():
+    frame = pd.DataFrame({"q": ["a", "a"], "r": ["c", "c"]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(["a", "b"]), "r": Hierarchy.flat(["c", "d"])})
+    for asked in ([NonUniformEntropy()], [KAnonymity(), NonUniformEntropy()]):
+        res = minimize(BitStringProblem(table, asked), BranchAndBound(), seed=1)
+        assert res.algorithm.certified
+        assert np.atleast_2d(res.F)[:, -1].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("share", "n_rows", "limit"),
+    [(1 / 3, 30_162, 10_054), (0.29, 100, 29), (2 / 3, 3, 2), (0.01, 30_162, 301), (1 / 7, 7, 1), (0.1 + 0.2, 10, 3)],
+)
+def test_a_share_is_read_as_it_was_meant(share, n_rows, limit):
+    # The last is what 0.1 + 0.2 is: a little more than 3 of 10.
+    assert AtMost(share).limit_of(n_rows) == Violating(share).limit_of(n_rows) == limit
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 1000))
+def test_fractions_and_decimals_are_found_again(numerator, denominator):
+    assert meant(numerator / denominator) == Fraction(numerator, denominator)
+    assert meant(numerator / 10**4) == Fraction(numerator, 10**4)
+
+
+@given(st.integers(1, 10**7))
+def test_risks_of_one_in_so_many_are_found_again(k):
+    assert meant(1 / k) == Fraction(1, k)
+
+
+@given(st.integers(0, 10**4), st.sampled_from([0.1, 0.2, 0.3, 0.01, 0.05, 0.7, 1 / 3, 2.5, 7, 100]))
+def test_a_value_on_a_line_of_the_grid_is_in_the_box_above_it(line, side):
+    value = float(line * meant(side))
+    assert boxes([[value], [-value]], side, [True]).ravel().tolist() == [line, -line]
+    assert boxes([[value], [-value]], side).ravel().tolist() == [line, -line]
+
+
+def test_points_on_lines_have_boxes_of_their_own():
+    archive = BoxArchive(epsilon=[1, 0.1])
+    archive.add(evaluated(np.array([[0], [1]]), np.array([[3.0, 0.2], [2.0, 0.3]])))
+    assert len(archive) == 2
+
+
+def test_risk_and_k_agree_on_what_is_enough():
+    for k in (11, 39_999, 40_000):
+        table = table_of([[k], [k + 1]])
+        for bound in (39_999, 40_000):
+            problem = LatticeProblem(
+                table, [GeneralLossMetric()], constraints=[KAnonymity() >= bound, ProsecutorRisk() <= 1 / bound]
+            )
+            G = problem.evaluate(np.array([[0]]), return_values_of=["G"])
+            assert (G <= 0).ravel().tolist() == [k >= bound] * 2

@@ -1,0 +1,219 @@
+"""What a search found as one object: values by measure, what is required and met, how it prints."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.core.result import Result
+from pymoo.optimize import minimize
+from tasks import invented, tasks
+
+from pymoo_anon.algorithms import PBGEA, BranchAndBound
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    NormalizedWeightedPenalty,
+    Precision,
+    TCloseness,
+)
+from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferenceProblem
+from pymoo_anon.problems.front import axes_of
+from pymoo_anon.problems.tradeoffs import smallest_k
+from pymoo_anon.table import Hierarchy, Microdata, Violating
+
+K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
+
+# Random tables have hierarchies without a root, too.
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of")
+
+PROBLEM = LatticeProblem(invented(1), [K, L, GLM], suppression=3)
+NODES = PROBLEM.nodes(0, PROBLEM.n_nodes)
+
+
+@given(tasks())
+def test_a_front_is_what_keeps_the_constraints(task):
+    """Every array against a plain loop over the points, and against what the problem itself says."""
+    problem = task.problem
+    X = problem.nodes(0, 60)
+    F, G = problem.evaluate(X, return_values_of=["F", "G"])
+    front = problem.front(X)
+    rows = [row for row in range(len(X)) if all(G[row] <= 0)]
+    assert front.rows.tolist() == rows
+    assert np.array_equal(front.X, X[rows])
+    assert np.array_equal(front.F, F[rows])
+    for place, row in enumerate(rows):
+        assert front.place_of(row) == place
+        assert front.n_suppressed[place] == problem.equivalence_classes(X[row]).n_suppressed[0]
+        assert all(requirement.met for requirement in front.requirements(place))
+        assert len(front.requirements(place)) == len(set(problem.constraints))
+    for measure in problem.measured:
+        again = [measure.evaluate(problem.equivalence_classes(X[row]))[0] for row in rows]
+        assert front.values(measure).tolist() == again
+    frame = front.to_frame()
+    assert frame.index.tolist() == rows
+    assert frame.equals(problem.to_frame(X).iloc[rows].set_axis(frame.index)[list(frame)])
+
+
+def test_a_front_of_strings_holds_values_by_measure_not_by_position():
+    """A string has more bits than the table has columns, so that places in a frame would be wrong."""
+    problem = BitStringProblem(make_census(200), [K, GLM], suppression=5, constraints=[KAnonymity() >= 2])
+    X = problem.sample(50, np.random.default_rng(1))
+    X[0] = False
+    front = problem.front(X)
+    assert len(front) > 0
+    for place in range(len(front)):
+        classes = problem.equivalence_classes(front.X[place])
+        assert front.values(K)[place] == K.evaluate(classes)[0]
+        assert front.values(GLM)[place] == GLM.evaluate(classes)[0]
+
+
+def test_a_front_of_preferences_tells_k_and_achievements():
+    problem = PreferenceProblem(make_census(200), k=5, preferences=[(0.2, 1.0)])
+    front = problem.front(problem.sample(20, np.random.default_rng(1)))
+    assert np.array_equal(front.F[:, -1], 5 - front.values(K))
+    for objective, own in zip(problem.objectives, front.natural.T, strict=True):
+        assert np.array_equal(front.values(objective), own)
+        again = [objective.evaluate(problem.equivalence_classes(x))[0] for x in front.X]
+        assert np.array_equal(own, again)
+
+
+def test_what_is_proven_comes_from_the_search():
+    proven = minimize(PROBLEM, BranchAndBound(), seed=1)
+    front = PROBLEM.front(proven)
+    assert front.certified is True
+    assert np.array_equal(front.gap, np.zeros_like(front.F))
+    assert len(front.open_bounds) == 0
+    assert "proven to be complete" in repr(front)
+    unknown = PROBLEM.front(minimize(PROBLEM, PBGEA(), ("n_gen", 2), seed=1))
+    assert (unknown.certified, unknown.gap, unknown.open_bounds) == (None, None, None)
+    assert "proven" not in repr(unknown)
+    stopped = minimize(PROBLEM, BranchAndBound(), ("n_gen", 1), seed=1)
+    if not stopped.algorithm.certified:
+        assert PROBLEM.front(stopped).certified is False
+
+
+def test_a_front_of_a_front_is_the_front():
+    front = PROBLEM.front(NODES[:30])
+    assert PROBLEM.front(front) is front
+    other = LatticeProblem(invented(1), [K, T, GLM])
+    assert isinstance(other.front(front), Front)
+    assert np.array_equal(other.front(front).X, front.X)
+
+
+def test_a_front_of_nothing_is_empty_and_offers_no_choice():
+    nothing = Result()
+    front = PROBLEM.front(nothing)
+    assert len(front) == len(front.to_frame()) == 0
+    assert repr(front).startswith("Front of 0 points")
+    with pytest.raises(ValueError, match=r"^res must hold at least one point, got none$"):
+        front.choose()
+    strict = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 10_000])
+    assert len(strict.front(NODES)) == 0
+    with pytest.raises(ValueError, match=rf"got {len(NODES)} points and none that does$"):
+        strict.front(NODES).choose()
+
+
+@pytest.mark.parametrize("wrong", [None, "x", b"x", {}])
+def test_what_is_no_front(wrong):
+    with pytest.raises(TypeError, match="res must be what minimize returned or an array of points"):
+        PROBLEM.front(wrong)
+
+
+def test_what_was_asked_for_stays_with_the_choice():
+    front = PROBLEM.front(NODES)
+    choice = front.choose(require=[L >= 2], risk=0.2)
+    assert choice.requirements == (L >= 2, K >= 5)
+    met = front.requirements(front.place_of(choice), choice.requirements)
+    assert [str(one) for one in met] == [f"l >= 2: {choice.values['l']}, met", f"k >= 5: {choice.values['k']}, met"]
+    raw = front.place_of(0)
+    assert [one.met for one in front.requirements(raw, [K >= 5])] == [front.values(K)[raw] >= 5]
+    assert str(front.requirements(raw, [K >= 500])[0]).endswith(", not met")
+    assert front.choose(require=[K >= 5, K >= 5]).requirements == (K >= 5,)
+
+
+def test_sorted_is_from_private_to_useful_and_keeps_rows():
+    front = PROBLEM.front(NODES[::-1]).sorted()
+    order = sorted(range(len(NODES)), key=lambda row: tuple(-front.natural[front.place_of(row)]))
+    assert front.natural[front.place_of(order[0])].tolist() == front.natural[0].tolist()
+    values = front.natural.tolist()
+    assert len(values) == len(NODES)
+    assert values == sorted(values, reverse=True)
+    assert np.array_equal(NODES[::-1][front.rows], front.X)
+    for place in range(0, len(front), 50):
+        assert front.values(T)[place] == T.evaluate(PROBLEM.equivalence_classes(front.X[place]))[0]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "axes"),
+    [
+        ([K, L, T, GLM], (GLM, K, L, T)),
+        ([GLM, T], (GLM, T)),
+        ([T, GLM, K], (GLM, K, T)),
+        ([T, K], (T, K)),
+        ([K, L], (K, L)),
+        ([GLM, Precision()], (GLM, Precision())),
+        ([K], (K,)),
+    ],
+)
+def test_axes_are_loss_then_privacy_whatever_the_order(objectives, axes):
+    assert axes_of(objectives) == axes
+
+
+def test_what_could_be_lost_is_told_where_a_loss_is_no_share_already():
+    problem = LatticeProblem(
+        make_census(300), [K, GLM, ClassificationMetric("salary-class"), NormalizedWeightedPenalty()]
+    )
+    losses = problem.front(problem.nodes(0, 5)).losses()
+    assert losses == {"GLM": (0, 300 * problem.n_var), "CM": (0, 300)}
+
+
+def test_the_table_that_is_printed():
+    front = PROBLEM.front(PROBLEM.pareto_set())
+    head, titles, *lines = repr(front).splitlines()
+    assert head == f"Front of {len(front)} points"
+    assert titles.split() == ["row", *PROBLEM.table.quasi_identifiers, "k", "l", "GLM", "GLM", "lost", "suppressed"]
+    assert len(lines) == len(front)
+    ordered = front.sorted()
+    for line, row, k in zip(lines, ordered.rows, ordered.values(K), strict=True):
+        assert line.split()[0] == str(row)
+        assert line.split()[5] == f"{k:.0f}"
+    assert "100.0 %" in lines[0]
+    many = repr(PROBLEM.front(NODES)).splitlines()
+    assert many[0].endswith("; the first 40, to_frame() has all")
+    assert len(many) == 42
+
+
+def test_html_is_escaped():
+    frame = {"<b>": ["x", "y", "x"], "z": [1, 2, 2]}
+    table = Microdata.from_frame(pd.DataFrame(frame), {"<b>": Hierarchy.flat(["x", "y"]), "z": Hierarchy.flat([1, 2])})
+    problem = LatticeProblem(table, [K, GLM])
+    text = problem.front(problem.nodes(0, 4))._repr_html_()
+    assert "<b>" not in text
+    assert "&lt;b&gt;" in text
+    assert text.count("<tr>") == 5
+
+
+@given(st.integers(1, 5000))
+def test_a_risk_of_one_in_k_asks_for_k(k):
+    """Written as a float or rounded up, one in k is the risk of a class of k and of no smaller one."""
+    assert smallest_k(1 / k) == k
+    assert 1 / smallest_k(0.09) <= 0.09
+
+
+def test_what_makes_no_release_is_said_in_words():
+    frame = {"a": [1, 1, 2, 2, 2, 3], "s": list("xyxyxy")}
+    table = Microdata.from_frame(
+        pd.DataFrame(frame), {"a": Hierarchy([[1, 2, 3], ["1-2", "1-2", "3"], ["*"] * 3])}, "s"
+    )
+    raw = LatticeProblem(table, [K, GLM]).front([[0], [2]])
+    assert raw.refusal(0) == raw.refusal(0, "drop") == "k is 1: some row stands alone in a class"
+    assert raw.refusal(1) is None
+    one = LatticeProblem(table, [K, GLM], suppression=1).front([[0]])
+    assert "its 1 suppressed row" in one.refusal(0)
+    assert one.refusal(0, "drop") is None
+    every = LatticeProblem(table, [GLM], Violating(5), [DistinctLDiversity("s") >= 3])
+    assert len(every.front([[0], [2]])) == 0

@@ -1,0 +1,192 @@
+"""What a release says besides its claims: the role of every column, whom kept columns give away, what was asked for."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from persons import FRAMES, QUASI, persons
+from test_release import HOSPITAL, KEPT, ROLES, hospital
+
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.publishing import RecountError, choose, release
+from pymoo_anon.table import Hierarchy, Microdata, Violating
+
+
+def test_every_column_has_a_role_and_what_is_kept_a_reason():
+    table = Microdata.from_frame(HOSPITAL, QUASI_OF_A_HOSPITAL, "diagnosis", label="diagnosis")
+    problem = LatticeProblem(table, [KAnonymity()])
+    made = release(HOSPITAL, problem, [2, 1], drop=["name", "patient"], keep=KEPT, k_of_one=True)
+    assert made.columns.to_dict("list") == {
+        "column": ["age", "born", "sex", "diagnosis", "weight"],
+        "role": ["quasi-identifier", "keep", "quasi-identifier", "sensitive and label", "keep"],
+        "reason": [None, "because nobody knows these days", None, None, None],
+    }
+    assert made.columns.column.tolist() == list(made.frame)
+
+
+QUASI_OF_A_HOSPITAL = {"age": Hierarchy.intervals(20, 100, [10, 40]), "sex": Hierarchy.flat(["F", "M"])}
+
+
+def test_rows_that_kept_columns_make_unique_are_counted_and_said():
+    made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born"], keep="weight")
+    # Two of the twelve weights are zeros of both signs, which are equal; one of them is marked with *.
+    weights = made.frame.weight.value_counts()
+    assert made.uniqueness.to_dict("list") == {
+        "columns": ["kept columns", "kept columns and quasi-identifiers"],
+        "unique": [int((weights == 1).sum()), int((made.frame.value_counts(["age", "sex", "weight"]) == 1).sum())],
+        "rows": [12, 12],
+    }
+    assert made.uniqueness.unique.tolist()[0] == 10
+    assert made.verdict == (
+        "What was promised holds. Nothing is promised of kept columns (weight): by these alone 10 of 12 rows (83.3 %) "
+        f"are unique, by these and the quasi-identifiers together {made.uniqueness.unique[1]} of 12 rows "
+        f"({100 * made.uniqueness.unique[1] / 12:.1f} %)."
+    )
+
+
+def test_without_kept_columns_only_quasi_identifiers_make_rows_unique():
+    made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born", "weight"])
+    assert made.uniqueness.unique.tolist() == [0, 0]
+    assert made.verdict == "What was promised holds."
+    alone = release(HOSPITAL, hospital(), [2, 1], drop=["name", "born", "weight"], k_of_one=True)
+    assert alone.uniqueness.unique.tolist() == [0, 1]
+    assert alone.verdict == "What was promised holds. Released all the same: k is 1."
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_unique_rows_are_counted_in_every_kind_of_frame(kind):
+    import pyarrow as pa
+
+    frame = persons(salary=[1.5, None, 2.0, None, 2.0, 3.5])
+    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()])
+    made = release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [1, 1], drop="name", keep="salary")
+    assert made.uniqueness.unique.tolist() == [2, 2]
+    assert made.columns.role.tolist() == ["quasi-identifier", "quasi-identifier", "sensitive", "keep"]
+
+
+@given(data=st.data())
+def test_unique_rows_are_those_that_a_loop_finds(data):
+    n = data.draw(st.integers(2, 12))
+    cells = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)
+    columns = {name: data.draw(cells) for name in ("one", "other")}
+    frame = pd.DataFrame({"q": data.draw(st.lists(st.sampled_from(["1", "2"]), min_size=n, max_size=n)), **columns})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat(["1", "2"])}), [KAnonymity()])
+    made = release(
+        frame, problem, [data.draw(st.integers(0, 1))], keep=dict.fromkeys(columns, "to count"), k_of_one=True
+    )
+    for by, unique in zip((["one", "other"], ["q", "one", "other"]), made.uniqueness.unique, strict=True):
+        rows = list(
+            made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
+        )
+        assert unique == sum(rows.count(row) == 1 for row in rows)
+
+
+CITIZENS = pd.DataFrame(
+    {
+        "age": [30 + i % 3 for i in range(30)],
+        "email": [f"p{i}@example.org" for i in range(30)],
+        "iban": [f"DE8937040044053201{i:04}" for i in range(30)],
+        "visited": [f"2024-01-{1 + i % 5:02}" for i in range(30)],
+        "where": [f"POINT (7.{i % 4}5 50.{i % 3}5)" for i in range(30)],
+        "height": [150.25 + i for i in range(30)],
+        "eyes": ["blue", "brown", "green"] * 10,
+    }
+)
+
+
+@pytest.mark.parametrize("name", [name for name in CITIZENS if name not in ("age", "eyes")])
+def test_what_may_name_a_person_is_kept_only_for_a_reason(name):
+    frame = CITIZENS[["age", name, "eyes"]]
+    table = Microdata.from_frame(frame, {"age": Hierarchy.flat([30, 31, 32])})
+    for problem, x in (
+        (LatticeProblem(table, [KAnonymity()]), [0]),
+        (BitStringProblem(table, [KAnonymity()]), [True, True]),
+    ):
+        with pytest.raises(ValueError) as caught:
+            release(frame, problem, x, keep=[name, "eyes"])
+        assert str(caught.value).startswith(f"keep must say why {name!r} is released as it is: ")
+        assert f"keep={{{name!r}: 'because ...'}} says it" in str(caught.value)
+        for value in frame[name].astype(str):
+            assert value not in str(caught.value)
+        made = release(frame, problem, x, keep={name: "because the ministry asks for it", "eyes": None})
+        assert made.columns.reason.tolist() == [None, "because the ministry asks for it", None]
+        assert len(made.claims) == 1
+
+
+@pytest.mark.parametrize("reason", ["", "  ", 3])
+def test_a_reason_is_a_text(reason):
+    with pytest.raises(ValueError, match=r"keep\['born'\] must be a text that says why it is kept, got"):
+        release(HOSPITAL, hospital(), [1, 1], drop="name", keep={"born": reason, "weight": None})
+
+
+def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
+    message = (
+        "x must be a point in which nobody is alone in a class, got a k of 1, .*; k_of_one releases it all the same"
+    )
+    with pytest.raises(ValueError, match=message):
+        release(HOSPITAL, hospital(), [1, 1], **ROLES)
+    made = release(HOSPITAL, hospital(), [1, 1], k_of_one=True, **ROLES)
+    assert made.exceptions == ("k is 1",)
+    # Two rows of one person are one person.
+    twice = HOSPITAL.assign(patient=[1, 1, 1, *HOSPITAL.patient[3:]])
+    problem = LatticeProblem(
+        Microdata.from_frame(twice, QUASI_OF_A_HOSPITAL, "diagnosis", person="patient"), [GeneralLossMetric()], 1
+    )
+    with pytest.raises(ValueError, match=message):
+        release(twice, problem, [1, 1], suppressed="drop", **ROLES)
+
+
+def test_a_single_row_that_is_marked_is_alone():
+    """No measure of the problem says so: the smallest class of the released table does."""
+    with pytest.raises(ValueError, match="got a k of 1"):
+        release(HOSPITAL, hospital([GeneralLossMetric()], suppression=1), [1, 1], **ROLES)
+    assert (
+        len(release(HOSPITAL, hospital([GeneralLossMetric()], suppression=1), [1, 1], k_of_one=True, **ROLES).claims)
+        == 1
+    )
+
+
+K = KAnonymity()
+L = DistinctLDiversity("diagnosis")
+
+
+def test_a_point_below_a_requirement_is_released_only_by_name_of_the_option():
+    problem = hospital([K, L], constraints=[K >= 4, TCloseness("diagnosis") <= 0.9], suppression=1)
+    with pytest.raises(ValueError) as caught:
+        release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
+    assert str(caught.value) == (
+        "x must be a point that meets what is required, got one of which k is 3 where at least 4 is required; "
+        "below_requirements releases it all the same"
+    )
+    made = release(HOSPITAL, problem, [1, 1], suppressed="drop", below_requirements=True, **ROLES)
+    assert made.exceptions == ("k is 3 where at least 4 is required",)
+    assert made.claims.holds.tolist() == [True] * 3
+    assert made.verdict.startswith(
+        "What was promised holds. Released all the same: k is 3 where at least 4 is required."
+    )
+
+
+def test_more_suppressed_rows_than_may_be_are_below_a_requirement():
+    problem = hospital([GeneralLossMetric()], constraints=[K >= 4], suppression=Violating(3))
+    message = "got one of which 4 rows are suppressed where at most 3 may be"
+    with pytest.raises(ValueError, match=message):
+        release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
+
+
+def test_what_the_choice_asked_for_is_promised_and_counted_again():
+    problem = hospital([K, GeneralLossMetric()], suppression=4)
+    choice = choose(problem, [[1, 1]], require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9])
+    made = release(HOSPITAL, problem, choice, **ROLES)
+    assert len(made.claims) == len(problem.measured) + len(choice.requirements) == 5
+    assert made.claims.measure.tolist() == ["k", "GLM", "k >= 3", "l of diagnosis >= 2", "t of diagnosis <= 0.9"]
+    assert made.claims.promised.tolist()[2:] == [3, 2, 0.9]
+    assert made.claims.recounted.tolist()[2:4] == [4, 3]
+    assert made.claims.holds.all()
+
+
+def test_a_requirement_that_marked_rows_break_is_refused():
+    problem = hospital([GeneralLossMetric()], suppression=1)
+    choice = choose(problem, [[1, 1]], require=[K >= 3])
+    with pytest.raises(RecountError, match="counted again, k >= 3 is 1 where 3 was promised; the 1 rows marked"):
+        release(HOSPITAL, problem, choice, **ROLES)
