@@ -21,7 +21,7 @@ from pymoo_anon.table.microdata import Microdata
 Values = NDArray[np.float64]
 
 # What a subclass may say anew of a measure without another value.
-_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
+_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range", "spacing"}
 
 
 class Objective(Boundable):

@@ -66,11 +66,10 @@ def verify(
     rows = []
     for objective, measure in zip(objectives, measures, strict=True):
         found, required, holds = objective.recount(recount), "", None
-        value = shown(objective, found)
         if isinstance(measure, Constraint):
             required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
             holds = kept(found, measure.bound, measure.at_least)
-        rows.append((objective.full_name, value, required, holds))
+        rows.append((objective.full_name, shown(objective, found), required, holds))
     return object_frame(("measure", "recounted", "required", "holds"), rows)
 
 
