@@ -276,10 +276,11 @@ def test_a_threshold_is_told_for_comparison_and_decides_nothing(tmp_path, thresh
     sentences = page.sentences["decision"]
     assert sentences[0] == "Nothing was required of the release: neither the problem nor the choice sets a bound."
     assert f"at most 1 in {k} " in sentences[1]
-    assert sentences[2].startswith("For comparison, and no requirement")
-    assert f"classes of at least {enough:,};" in sentences[2]
-    assert ("not below it" in sentences[2]) == (k >= enough)
-    assert ("European Medicines Agency" in sentences[2]) == (threshold == 0.09)
+    assert sentences[2] == "That does not count the kept columns (<b>ssn), which may give a person away."
+    assert sentences[3].startswith("For comparison, and no requirement")
+    assert f"classes of at least {enough:,};" in sentences[3]
+    assert ("not below it" in sentences[3]) == (k >= enough)
+    assert ("European Medicines Agency" in sentences[3]) == (threshold == 0.09)
     assert {member["verdict"] for member in data["members"]} == {"nothing required"}
     assert rows_of(data, "risks")[0][3:] == [cell_of(threshold)]
 

@@ -232,9 +232,11 @@ def _compared(subject: Subject, member: Member) -> list[str]:
     smallest = int(persons.min())
     source = f", {SOURCE}" if subject.threshold == 0.09 else ""
     above = "below that number" if smallest < subject.enough else "not below it"
+    kept = [one_line(one["column"]) for one in (subject.evidence or {}).get("columns", ()) if one["role"] == "keep"]
     return [
-        "Somebody who is known to be in the table is found with a chance of at most "
-        f"1 in {smallest:,} ({share_text(1 / smallest)}).",
+        "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
+        f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
+        *([f"That does not count the kept columns ({listed(kept)}), which may give a person away."] if kept else []),
         f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, is that of classes of at "
         f"least {subject.enough:,}; the smallest class here is {above}.",
     ]
