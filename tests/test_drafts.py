@@ -37,6 +37,8 @@ COLUMNS = {
     "digits": DATES.map(lambda day: f"{day:%Y%m%d}"),
     "codes": CODES,
     "months": DATES.map(lambda day: f"{day:%b-%Y}") | DATES.map(lambda day: f"{day:%Y-%m}"),
+    "ranges": st.integers(0, 20).map(lambda i: f"[{5 * i}-{5 * i + 5})") | st.sampled_from(["<0", "> 105", "unknown"]),
+    "scale": st.sampled_from(["never", "Rarely", "sometimes", "often", "always", "n/a", "Always"]),
     "words": WORDS,
     "truth": st.booleans(),
 }

@@ -46,9 +46,8 @@ from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.problems.front import Front
-from pymoo_anon.problems.journal import Journal
+from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.resuming import journaled
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
