@@ -33,6 +33,7 @@ VIEWS = {
     "sizes": "classes",
     "changes": "changes",
     "bias": "bias",
+    "codebook": "codebook",
     "evidence": "evidence",
 }
 

@@ -246,8 +246,8 @@ def test_the_finest_and_the_coarsest_string_are_those_of_the_lattice():
 
 def test_the_memory_pays_once_for_each_string(monkeypatch):
     own, computed = make(), []
-    compute = BitStringProblem._compute
-    monkeypatch.setattr(BitStringProblem, "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    compute = BitStringProblem._measure
+    monkeypatch.setattr(BitStringProblem, "_measure", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
     X = own.sample(40, np.random.default_rng(0))
     first = own.evaluate(X)
     distinct = np.unique(X, axis=0)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -139,7 +140,7 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
     problem = task.problem
     X = problem.nodes(0, problem.n_nodes)
     own = Corners(problem)
-    lessons = problem.study(X, own.lesson)
+    lessons = problem.study(X, partial(map, own.lesson))
     F, feasible = task.F, (task.G <= 0).all(axis=1) if task.limits else np.ones(len(X), dtype=bool)
     for _ in range(5):
         a, b = (X[data.draw(st.integers(0, len(X) - 1))] for _ in range(2))
@@ -172,7 +173,7 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes_where_much_is_suppressed(ob
         found, every = [], []
         for _ in range(25):
             low, high = np.sort(X[rng.choice(len(X), 2)], axis=0)
-            (floors, _), (_, tops) = problem.study(np.array([low, high]), own.lesson)
+            (floors, _), (_, tops) = problem.study(np.array([low, high]), partial(map, own.lesson))
             every.append(Box(low, high, np.maximum(floors, own.floors_of(low)), tops))
             found.append(own.bounds(every[-1:]))
             bounds = found[-1][:, : problem.n_obj]
@@ -214,7 +215,7 @@ def test_bounds_of_one_node_are_exact_and_none_where_it_breaks_a_constraint():
     own, n_feasible = Corners(problem), 0
     X = problem.nodes(0, problem.n_nodes)[::-97]
     for x in X:
-        ((floors, tops),) = problem.study(x[np.newaxis], own.lesson)
+        ((floors, tops),) = problem.study(x[np.newaxis], partial(map, own.lesson))
         F, G = problem.evaluate(x[np.newaxis], return_values_of=["F", "G"])
         bounds = own.bounds([Box(x, x, np.maximum(floors, own.floors_of(x)), tops)])
         np.testing.assert_array_equal(bounds[:, : problem.n_obj], F[G[:, 0] <= 0])
@@ -245,7 +246,7 @@ def true_gap(F, front):
 def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, room, batch):
     with pytest.MonkeyPatch.context() as patch:
         # A slice is one step, and there is room for few boxes.
-        patch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+        patch.setattr(proofs, "_SLICE", 1)
         patch.setattr(proofs, "_FEWEST_BOXES", room)
         patch.setattr(proofs, "_BATCH", batch)
         algorithm = begun(task.problem)
@@ -269,7 +270,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, r
 def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     problem = task.problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+        patch.setattr(proofs, "_SLICE", 1)
         proof = begun(problem).proof
         for _ in range(n_slices):
             proof.advance()
@@ -305,7 +306,7 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
 )
 def test_where_boxes_are_too_many_they_are_searched_depth_first(monkeypatch, objectives):
     monkeypatch.setattr(proofs, "_FEWEST_BOXES", 8)
-    monkeypatch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+    monkeypatch.setattr(proofs, "_SLICE", 1)
     monkeypatch.setattr(proofs, "_BATCH", 2)
     problem = LatticeProblem(CENSUS, objectives, suppression=0.01)
     proof, most = begun(problem).proof, 0
@@ -362,7 +363,7 @@ def test_threads_find_the_same_front():
 
 def test_the_output_shows_the_gap_until_it_is_closed(monkeypatch, capsys):
     monkeypatch.setattr(proofs, "_BATCH", 1)
-    monkeypatch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+    monkeypatch.setattr(proofs, "_SLICE", 1)
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     minimize(problem, BranchAndBound(max_bytes=1), seed=0, verbose=True)
     lines = [line.split("|") for line in capsys.readouterr().out.splitlines() if "|" in line]

@@ -184,7 +184,7 @@ def _evaluated(F):
 @pytest.mark.parametrize("other", [GeneralLossMetric(), ClassificationMetric("sex")], ids=repr)
 def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
     own = census_problem([KAnonymity(), other])
-    compute = LatticeProblem._compute
+    compute = LatticeProblem._measure
     calls = []
 
     def interrupted(self, *arguments):
@@ -193,7 +193,7 @@ def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
             raise KeyboardInterrupt
         return compute(self, *arguments)
 
-    monkeypatch.setattr(LatticeProblem, "_compute", interrupted)
+    monkeypatch.setattr(LatticeProblem, "_measure", interrupted)
     res = minimize(own, BranchAndBound(), seed=1)
     assert not res.algorithm.certified
     assert res.algorithm.n_evaluated == sum(map(len, calls[:3])) == own.n_unique

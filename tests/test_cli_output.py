@@ -116,7 +116,6 @@ def test_ctrl_c_before_anything_was_found(monkeypatch, algorithm):
         return interrupt() if problem.table.n_rows == 300 else measured(problem, *args)
 
     monkeypatch.setattr(searching.LatticeProblem, "_measure", measure)
-    monkeypatch.setattr(searching.LatticeProblem, "recall", interrupt)
     monkeypatch.setattr(searching, "tiny", lambda problem: problem)
     result = search("--rows", "300", "--algorithm", algorithm)
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")

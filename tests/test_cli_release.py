@@ -16,7 +16,7 @@ from command import search
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.writing import kind_of, write_table
+from pymoo_anon.cli.engines import kind_of, write_table
 from pymoo_anon.publishing import read_evidence
 
 PROJECT = """
@@ -349,7 +349,7 @@ def test_verify_counts_what_was_released_last():
 
 
 def test_parquet_without_its_package_is_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.writing.find_spec", lambda name: None)
+    monkeypatch.setattr("pymoo_anon.cli.engines.find_spec", lambda name: None)
     done = command("release", "mine.toml", "--output", "out.parquet")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
@@ -430,6 +430,23 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
     checked = command("verify", "mine.toml")
     assert "by these alone 48 of 48 rows (100.0 %) are unique" in " ".join(checked.stdout.split())
     assert checked.exit_code == 0
+
+
+LOADED = """
+import sys
+from pymoo_anon.cli import main
+sys.argv = ["pymoo-anon", "release", "mine.toml"]
+try:
+    main()
+finally:
+    print(sum(name.split(".")[0] == "pymoo_anon" for name in sys.modules), file=sys.stderr)
+"""
+
+
+def test_a_release_runs_through_few_files_of_the_package():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert "What was promised holds." in " ".join(done.stdout.split())
+    assert 30 < int(done.stderr) <= 73
 
 
 KILLED = """

@@ -53,6 +53,10 @@ def test_the_report_is_that_of_the_chosen_point(folder):
     assert data["chosen"] == json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
     assert [row[0] for row in page.tables["claims"]] == [claim["measure"] for claim in content["claims"]]
     assert {row[-1] for row in page.tables["claims"]} == {"yes"}
+    # What pick asked for is shown as met, and every column of the release with its role.
+    assert [row[1:] for row in page.tables["requirements"]] == [["the choice", "16", "met"]]
+    assert page.sentences["decision"][0] == "All that was required is met."
+    assert [row[0] for row in page.tables["columns"]] == list(pd.read_csv(RELEASE))
     told = dict(map(tuple, page.tables["evidence"]))
     assert told["checksums › output › out.csv"] == content["checksums"]["output"]["out.csv"]
     assert told["search › seed"] == "1"

@@ -175,6 +175,16 @@ def test_a_file_without_names_and_with_blanks():
     assert own.table().domain_of("salary") == ("<=50K", ">50K")
 
 
+def test_what_stands_for_suppressed_is_no_value():
+    frame = patients().assign(sex=["F", "M", "*"] * (ROWS // 3), ward=["?", "w1"] * (ROWS // 2))
+    frame.to_csv("patients.csv", index=False)
+    assert init("patients.csv").exit_code == 0
+    own = decided("patients.toml")
+    assert own.empty == ("?", "*")
+    assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
+    assert own.table().n_rows == ROWS
+
+
 def roles_of(project):
     return {name: column.role for name, column in read_project(Path(project)).columns.items()}
 

@@ -13,8 +13,7 @@ from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
-from pymoo_anon.problems.journal import LESSON, VALUES, Journal
-from pymoo_anon.problems.resuming import fingerprint
+from pymoo_anon.problems.journal import LESSON, VALUES, Journal, fingerprint
 from pymoo_anon.table import Hierarchy, Microdata
 
 TABLE = make_census(300)
@@ -115,8 +114,8 @@ def test_a_search_that_was_cut_anywhere_ends_the_same(tmp_path, algorithm, termi
     def found(settings, **kwargs):
         problem = LatticeProblem(TABLE, OBJECTIVES[objectives], suppression=0.02)
         measured = []
-        compute = problem._compute
-        problem._compute = lambda X, *args: measured.append(len(X)) or compute(X, *args)
+        compute = problem._measure
+        problem._measure = lambda X, *args: measured.append(len(X)) or compute(X, *args)
         with journaled(problem, path, settings=settings, **kwargs):
             res = minimize(problem, algorithm(), termination, seed=1)
         return problem.to_frame(res), problem.n_unique, sum(measured)

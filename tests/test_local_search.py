@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_no_node_of_the_front_is_settled_by_others(task, data):
     X = problem.nodes(0, problem.n_nodes)
     learned = data.draw(st.lists(st.integers(0, len(X) - 1), max_size=10, unique=True))
     bounds = LearnedBounds(problem, np.zeros(problem.n_obj))
-    bounds.learn(X[learned], problem.study(X[learned], bounds.lesson))
+    bounds.learn(X[learned], problem.study(X[learned], partial(map, bounds.lesson)))
     assert len(bounds) == len(learned)
     F, feasible = task.F, (task.G <= 0).all(axis=1) if task.limits else np.ones(len(X), dtype=bool)
     members = F[learned][feasible[learned]]
@@ -129,7 +130,7 @@ def test_lessons_hold_together_as_in_a_plain_twin(task, data):
     learned = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=12, unique=True))]
     asked = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=5))]
     bounds = LearnedBounds(problem, np.zeros(problem.n_obj))
-    bounds.learn(learned, problem.study(learned, bounds.lesson))
+    bounds.learn(learned, problem.study(learned, partial(map, bounds.lesson)))
     members = problem.compute(learned)
     expected = [plainly_settled(problem, learned, x, members) for x in asked]
     assert bounds.settles(asked, members).tolist() == expected
@@ -237,7 +238,7 @@ def test_copies_learn_by_themselves():
 
     def learned(bounds, *nodes):
         chosen = X[list(nodes)]
-        bounds.learn(chosen, problem.study(chosen, bounds.lesson))
+        bounds.learn(chosen, problem.study(chosen, partial(map, bounds.lesson)))
         return bounds
 
     first = learned(LearnedBounds(problem, np.zeros(2)), 0, 600)

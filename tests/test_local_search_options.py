@@ -177,7 +177,7 @@ def test_what_is_not_told_is_proposed_again():
 
 def test_ctrl_c_loses_nothing(monkeypatch):
     own, calls = problem(), []
-    compute = LatticeProblem._compute
+    compute = LatticeProblem._measure
 
     def interrupted(self, *arguments):
         calls.append(1)
@@ -185,7 +185,7 @@ def test_ctrl_c_loses_nothing(monkeypatch):
             raise KeyboardInterrupt
         return compute(self, *arguments)
 
-    monkeypatch.setattr(LatticeProblem, "_compute", interrupted)
+    monkeypatch.setattr(LatticeProblem, "_measure", interrupted)
     algorithm = ParetoLocalSearch(termination=NoTermination())
     algorithm.setup(own, seed=1)
     for _ in range(2):

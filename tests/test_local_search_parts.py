@@ -1,5 +1,7 @@
 """What the local search counts, learns and measures on its way, and how its walk draws nodes."""
 
+from functools import partial
+
 import numpy as np
 from pymoo.core.population import Population
 from pymoo.core.termination import NoTermination
@@ -80,7 +82,9 @@ def test_a_range_of_k_says_what_all_of_its_k_say(monkeypatch):
     ends = [*wide.ranges[1:].tolist(), 121]
     assert max(np.diff(wide.ranges)) > 5
     n_several = 0
-    for x, (coarse, _), (fine, _) in zip(X, own.study(X, wide.lesson), own.study(X, single.lesson), strict=True):
+    for x, (coarse, _), (fine, _) in zip(
+        X, own.study(X, partial(map, wide.lesson)), own.study(X, partial(map, single.lesson)), strict=True
+    ):
         sizes = own.equivalence_classes(x)
         most_k = sizes.sizes[sizes.kept].min()
         assert (fine[:, -1] == (np.arange(121) >= most_k)).all()
@@ -101,7 +105,7 @@ def test_a_bound_is_in_the_box_in_which_its_value_is():
     own = LatticeProblem(invented(1), [KAnonymity(), GeneralLossMetric()])
     X, sides, maximize = own.nodes(0, own.n_nodes), np.array([3.0, 0.7]), [True, False]
     bounds = LearnedBounds(own, sides)
-    bounds.learn(X, own.study(X, bounds.lesson))
+    bounds.learn(X, own.study(X, partial(map, bounds.lesson)))
     F = own.compute(X)
     for member in F[::25]:
         stands = (boxes(member[np.newaxis], sides, maximize) <= boxes(F, sides, maximize)).all(axis=1)

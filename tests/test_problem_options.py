@@ -137,7 +137,7 @@ def test_frames_tell_what_is_suppressed_and_what_is_feasible(rule, monkeypatch):
     G = own.evaluate(X, return_values_of=["G"])
     counts = [own.equivalence_classes(x).n_suppressed[0] for x in X]
     # All of it is remembered.
-    monkeypatch.setattr(LatticeProblem, "_compute", lambda self, X: pytest.fail("measured again"))
+    monkeypatch.setattr(LatticeProblem, "_measure", lambda self, X: pytest.fail("measured again"))
     shown = own.to_frame(result_of(X))
     assert list(shown.columns) == ["a", "b", "c", "k", "GLM", "l", "suppressed", "feasible"]
     assert [str(dtype) for dtype in shown.dtypes] == [*["int64"] * 4, "float64", "int64", "int64", "bool"]

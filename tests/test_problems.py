@@ -156,8 +156,8 @@ def test_a_batch_is_worth_what_the_rows_say(data, table):
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
     computed = []
-    compute = type(problem)._compute
-    monkeypatch.setattr(type(problem), "_compute", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
+    compute = type(problem)._measure
+    monkeypatch.setattr(type(problem), "_measure", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
     X = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]])
     first = problem.evaluate(X)
     assert np.array_equal(first[0], first[2])
@@ -186,7 +186,7 @@ def test_an_interrupted_evaluation_leaves_no_trace(problem, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(problem), "_compute", interrupt)
+        patch.setattr(type(problem), "_measure", interrupt)
         with pytest.raises(KeyboardInterrupt):
             problem.evaluate(np.array([1, 0, 0]))
     assert problem.n_unique == 0

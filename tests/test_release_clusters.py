@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from persons import QUASI, persons, rows_of
 
-from pymoo_anon.cli.writing import write_table
+from pymoo_anon.cli.engines import write_table
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release, verify

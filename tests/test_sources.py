@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.engines import engine_of, open_frame
-from pymoo_anon.cli.sources import Reading, Source, checksum, source_of
+from pymoo_anon.cli.names import Reading, Source, checksum, source_of
 
 QUICK = ["polars", "duckdb", "dask"]
 

@@ -174,7 +174,7 @@ def clocked(searching: Callable[[], tuple[AnonymizationProblem, Algorithm, tuple
             setattr(thing, method, timed)
 
         # Threads overlap, so that only all of them together can be timed.
-        clock(own, "_compute" if own.n_threads == 1 else "_measure", "nodes")
+        clock(own, "_measure", "nodes")
         mating = getattr(algorithm, "mating", algorithm)
         for name in ("selection", "crossover", "mutation", "repair"):
             if getattr(mating, name, None) is not None:

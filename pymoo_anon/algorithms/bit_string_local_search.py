@@ -22,7 +22,8 @@ from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import check_arguments
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
-from pymoo_anon.fronts.archive import merge_front, satisfies_constraints
+from pymoo_anon.algorithms.proofs.strings.space import StringSpace
+from pymoo_anon.fronts.archive import in_order, merge_front, satisfies_constraints
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
@@ -136,7 +137,7 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         self.pop = self._best
-        self.opt = filter_optimum(self._best, least_infeasible=True)
+        self.opt = in_order(filter_optimum(self._best, least_infeasible=True))
 
 
 class PairLocalSearchOutput(Output):  # type: ignore[misc]
@@ -211,7 +212,7 @@ class PairSteps(Steps):
     def __init__(self, problem: BitStringProblem) -> None:
         super().__init__(problem)
         self._goal = goal(problem)
-        self._instance = StringInstance.of(problem, problem.objectives[self._goal.loss])
+        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
         # What was seen of the front.
         self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
 
@@ -227,13 +228,13 @@ class PairSteps(Steps):
             starts.append(self._X[best])
         found = [self._improved(start, random_state) for start in starts]
         self._next_price = found[0][1]
-        strings = np.array([self._instance.bits_of(cuts) for made, _ in found for cuts in made])
+        strings = np.array([self._space.instance.bits_of(cuts) for made, _ in found for cuts in made])
         return np.unique(strings, axis=0)
 
     def _improved(self, x: Bits, random_state: np.random.Generator) -> tuple[list[list[NDArray[np.int64]]], float]:
         """Strings that pairs lead to from one, and the price that was enough."""
-        cuts = self._instance.cuts_of(x)
-        return improve_within(self._instance, cuts, self._k, self._goal.limit, random_state, self._price)
+        cuts = self._space.instance.cuts_of(x)
+        return improve_within(self._space, cuts, self._k, self._goal.limit, random_state, self._price)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Go on above the k of the best string; the walk ends where no string has a k so large."""

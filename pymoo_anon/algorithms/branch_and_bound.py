@@ -23,7 +23,7 @@ from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_o
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
-from pymoo_anon.fronts.archive import evaluated
+from pymoo_anon.fronts.archive import evaluated, front_order, in_order
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -137,7 +137,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         That is among nodes that are at least as good in all other objectives; 0 where the front is proven.
         """
-        return gap(self.proof.F, self.open_bounds)
+        return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
     def ask(self) -> NoReturn:
         """Refuse: there is nothing to evaluate outside.
@@ -207,7 +207,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         front = evaluated(self.proof.X, *self.problem.evaluate(self.proof.X, return_values_of=["F", "G"]))
-        self.pop = self.opt = front if len(front) else self._least_infeasible
+        self.pop = self.opt = in_order(front) if len(front) else self._least_infeasible
 
 
 class _Counts:

@@ -13,8 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.interrupt import INTERRUPTED, modules_are_loaded
-from pymoo_anon.cli.names import ExitCode
+from pymoo_anon.cli.interrupt import INTERRUPTED, ExitCode, modules_are_loaded
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,7 +1,9 @@
-"""Tables on the engine that is asked for: every engine reads the same cells, and stays lazy where it is lazy."""
+"""Tables read and written by the engine that is asked for: every engine reads the same cells, and stays lazy."""
 
 from __future__ import annotations
 
+import csv
+import shutil
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,10 +13,99 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import pandas as pd
 
-from pymoo_anon._messages import examples
-from pymoo_anon.cli.plain_csv import BLANKS, Dialect, dialect_of, read_frame
-from pymoo_anon.cli.sources import Reading, Source
-from pymoo_anon.table.delimited import scanned
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.cli.names import Reading, Source
+from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
+
+# The separator and the header are recognised in so many bytes.
+_HEAD = 1 << 20
+
+#: Signs that stand around a field where `strip` is asked for.
+BLANKS = " "
+
+
+class Dialect(NamedTuple):
+    """How a CSV file is written.
+
+    Attributes:
+        separator: What stands between two fields.
+        names: Names of its columns; one may be empty.
+        has_header: Whether its first row holds them.
+    """
+
+    separator: str
+    names: list[str]
+    has_header: bool
+
+
+def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
+    """How a CSV file is written, as its first rows show."""
+    text = head_of(path)
+    separator = separator_of(text)
+    if names is not None:
+        return Dialect(separator, list(names), False)
+    header = next(rows_of(text, separator, str(path)), [])
+    if strip:
+        header = [name.strip(BLANKS) for name in header]
+    if not any(header):
+        raise ValueError(f"{path} must be a CSV file whose first row names its columns, got an empty row")
+    twice = repeated(column for column in header if column)
+    if twice:
+        raise ValueError(
+            f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
+        )
+    return Dialect(separator, header, True)
+
+
+def head_of(path: Path) -> str:
+    """The text of the first rows of a file."""
+    with path.open("rb") as file:
+        data = file.read(_HEAD)
+        if file.read(1):
+            # Whole lines, in any of the encodings that are recognised.
+            data = data[: data.rfind(b"\n") + 1] + (b"\0" if data.startswith(b"\xff\xfe") else b"")
+    return decoded(data, str(path))
+
+
+def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd.DataFrame:
+    """Some columns of a CSV file. All is text, so that 02139 stays what it is.
+
+    Only an empty field is missing, and what `reading` says; NA may be a value.
+    """
+    assert reading.source.path is not None
+    name, names = str(reading.source.path), dialect.names
+    rows = rows_of(decoded(reading.source.path.read_bytes(), name), dialect.separator, name)
+    if dialect.has_header:
+        next(rows)
+    places = {column: names.index(column) for column in dict.fromkeys(columns)}
+    cells: dict[str, list[str | None]] = {column: [] for column in places}
+    # Equal texts are one object: a table of a million rows has few different values.
+    known: dict[str, str | None] = dict.fromkeys(["", *reading.empty])
+    uneven: dict[int, int] = {}
+    for number, row in enumerate(rows, start=1 + dialect.has_header):
+        if not row:
+            continue
+        if len(row) != len(names):
+            uneven[number] = len(row)
+            continue
+        for column, place in places.items():
+            cell = row[place].strip(BLANKS) if reading.strip else row[place]
+            cells[column].append(known.setdefault(cell, cell))
+    if uneven:
+        counts = " or ".join(map(str, sorted(set(uneven.values()))[:5]))
+        header = "as in its header, which is row 1" if dialect.has_header else "one for each of the names"
+        raise ValueError(
+            f"{name} must have {len(names)} fields in every row, {header}; got {counts} "
+            f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
+        )
+    return pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in cells.items()})
+
+
+def line_end_of(path: Path) -> tuple[str, str]:
+    r"""The separator of a CSV file, and how its first row ends: "\n" or "\r\n"."""
+    text = head_of(path)
+    return separator_of(text), "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+
 
 # A file of so many bytes is read by DuckDB where that is installed and no engine is named.
 _LARGE = 50 * 10**6
@@ -244,3 +335,94 @@ _ENGINES = {
     "dask": _Engine("dask", _dask_csv, _dask_adopt, _dask_parquet),
     "spark": _Engine("pyspark", _spark_csv, _spark_adopt, _spark_parquet),
 }
+
+
+#: The files that a table can be written to, by the ending of their names.
+ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def kind_of(path: Path) -> str:
+    """What kind of file a name stands for: "csv" or "parquet"."""
+    kind = ENDINGS.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
+    return kind
+
+
+def check_writer(kind: str, engine: str) -> None:
+    """Refuse a kind of file that an engine cannot write with what is installed."""
+    if kind == "parquet" and engine in ("pandas", "dask") and find_spec("pyarrow") is None:
+        raise ValueError(f"{engine} writes Parquet with the package pyarrow: pip install pyarrow; .csv needs nothing")
+
+
+def write_table(frame: Any, path: Path) -> None:
+    """Write a table to one file. A CSV file has commas, a header, and quotes only where a field needs them."""
+    kind = kind_of(path)
+    table = nw.from_native(frame)
+    engine = table.implementation
+    if engine.is_duckdb():
+        _said(frame.write_csv if kind == "csv" else frame.write_parquet, str(path))
+    elif engine.is_pyspark():
+        _write_spark(frame, path, kind)
+    elif engine.is_polars() and isinstance(table, nw.LazyFrame):
+        _said(frame.sink_csv if kind == "csv" else frame.sink_parquet, path)
+    else:
+        native = frame.compute() if engine.is_dask() else frame
+        if not isinstance(native, pd.DataFrame):
+            _said(nw.from_native(native).write_csv if kind == "csv" else nw.from_native(native).write_parquet, path)
+        elif kind == "csv":
+            # A carriage return ends a row for a reader, and is no reason to quote for this writer.
+            texts = [native[name] for name in native if native[name].dtype.kind in "OT" or native[name].dtype == "str"]
+            returns = any(own.astype("str").str.contains("\r", regex=False, na=False).any() for own in texts)
+            native.to_csv(
+                path, index=False, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+            )
+        else:
+            native.to_parquet(path, index=False)
+
+
+def rewritten(path: Path, separator: str, line_end: str) -> None:
+    """Write a CSV file with commas again, row by row, with another separator and other line ends."""
+    other = path.with_name(f"{path.name}.rewritten")
+    with path.open(newline="", encoding="utf-8") as read, other.open("w", newline="", encoding="utf-8") as write:
+        rows = csv.reader(read)
+        writer = csv.writer(write, delimiter=separator, lineterminator=line_end)
+        all_quoted = csv.writer(write, delimiter=separator, lineterminator=line_end, quoting=csv.QUOTE_ALL)
+        for row in rows:
+            # A carriage return ends a row for a reader, and need be no reason to quote for this writer.
+            quoted = any("\r" in cell for cell in row)
+            (all_quoted if quoted else writer).writerow(row)
+    other.replace(path)
+
+
+def as_text(frame: Any, names: Sequence[str]) -> Any:
+    """A frame with some columns as text, as its engine writes them."""
+    return nw.from_native(frame).with_columns([nw.col(name).cast(nw.String) for name in names]).to_native()
+
+
+def _write_spark(frame: Any, path: Path, kind: str) -> None:
+    """One file of one partition, which Spark writes into a folder: sorted in it, as partitions have no order."""
+    folder = path.with_name(f"{path.name}.parts")
+    columns = [frame[f"`{name.replace('`', '``')}`"].asc_nulls_last() for name in frame.columns]
+    writer = frame.repartition(1).sortWithinPartitions(*columns).write
+    # Left to itself it takes blanks away.
+    options = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+    try:
+        if kind == "csv":
+            _said(lambda: writer.options(**options).csv(str(folder)))
+        else:
+            _said(lambda: writer.parquet(str(folder)))
+        (part,) = folder.glob("part-*")
+        part.rename(path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _said(write: Callable[..., Any], *arguments: Any) -> None:
+    """Call a writer whose errors are of its engine, such as a disk that is full."""
+    try:
+        write(*arguments)
+    except (OSError, MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise OSError(f"the release could not be written: {first_line(error)}") from None

@@ -17,9 +17,9 @@ from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.declaring import is_project
+from pymoo_anon.cli.names import Inputs
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
-from pymoo_anon.cli.sources import Inputs
 from pymoo_anon.cli.tables import by_column, columns_of, csv_files, csv_inputs, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy

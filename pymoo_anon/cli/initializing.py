@@ -21,13 +21,12 @@ from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.declaring import parts_of
-from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.plain_csv import BLANKS, dialect_of, head_of
+from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.requests import InitRequest
-from pymoo_anon.cli.sources import ENGINES, Reading, Source, source_of
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import is_number, spelled
+from pymoo_anon.table.domain_values import ROOT, is_number, spelled
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 
@@ -37,8 +36,8 @@ HIERARCHIES = "hierarchies"
 # Rows that tell whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# A text that nobody writes but where a value is missing. "NA" and "-" may be values.
-_UNKNOWN = "?"
+# Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
+_UNKNOWN = ("?", ROOT)
 
 
 def initialize(request: InitRequest) -> None:
@@ -94,7 +93,8 @@ def _is_padded(path: Path, names: Sequence[str] | None) -> bool:
     """Whether all fields of a column begin with a blank, and so the blanks are no part of them."""
     separator = dialect_of(path, names or ("",)).separator
     rows = [row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row]
-    return any(all(field.startswith(BLANKS) for field in column) for column in zip(*rows, strict=False))
+    width = min(map(len, rows), default=0)
+    return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
 
 def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
@@ -107,10 +107,11 @@ def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
 
     frame = open_frame(reading, choose)
     profiles = profiles_of(frame, names)
-    if not any(_UNKNOWN in profile.values for profile in profiles):
+    unknown = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
+    if not unknown:
         return profiles, []
-    frame = open_frame(reading._replace(empty=(_UNKNOWN,)), lambda found: found)
-    return profiles_of(frame, names), [_UNKNOWN]
+    frame = open_frame(reading._replace(empty=tuple(unknown)), lambda found: found)
+    return profiles_of(frame, names), unknown
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -1,12 +1,25 @@
-"""Ctrl-C and a request to terminate: one line at any time, also while modules load."""
+"""How a command ends: its exit code, and Ctrl-C as one line at any time, also while modules load."""
 
 from __future__ import annotations
 
 import os
 import signal
+from enum import IntEnum
 from types import FrameType
 
-from pymoo_anon.cli.names import ExitCode
+
+class ExitCode(IntEnum):
+    """How a command ends, for whoever calls it."""
+
+    #: It did what was asked.
+    DONE = 0
+    #: A check was made, and something does not hold.
+    DOES_NOT_HOLD = 1
+    #: An option, a file or a table is wrong, or something cannot be written; one sentence says what.
+    BAD_USE = 2
+    #: Ctrl-C, or a request to terminate: what was found until then is written, and nothing is written by half.
+    INTERRUPTED = 130
+
 
 #: What Ctrl-C says before anything is written.
 INTERRUPTED = "Interrupted: nothing was written."

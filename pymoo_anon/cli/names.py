@@ -1,25 +1,14 @@
-"""What the options of the command line name, known without loading any of it."""
+"""What the options of the command line name, known without loading any of it: tables, files, measures, algorithms."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from enum import IntEnum
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-
-class ExitCode(IntEnum):
-    """How a command ends, for whoever calls it."""
-
-    #: It did what was asked.
-    DONE = 0
-    #: A check was made, and something does not hold.
-    DOES_NOT_HOLD = 1
-    #: An option, a file or a table is wrong, or something cannot be written; one sentence says what.
-    BAD_USE = 2
-    #: Ctrl-C, or a request to terminate: what was found until then is written, and nothing is written by half.
-    INTERRUPTED = 130
-
+from pymoo_anon._files import check_regular
 
 #: The measures that --objectives names. Help tells them from their source: to load them takes a second.
 MEASURES = sorted(
@@ -77,3 +66,111 @@ KINDS = {
     "codes": "redaction from the right",
     "categories": "groups of similar weight",
 }
+
+
+#: The engines that `engine` names. auto is DuckDB for a large file where it is installed, else pandas.
+ENGINES = ("auto", "pandas", "polars", "duckdb", "dask", "spark")
+
+# Bytes that are read at a time for a checksum.
+_BLOCK = 1 << 20
+
+
+class Source(NamedTuple):
+    """Where a table is.
+
+    Attributes:
+        kind: "csv", "parquet", "duckdb" or "spark".
+        path: The file, or None for a table of Spark's catalog.
+        table: The name of the table in a database or a catalog, or None.
+    """
+
+    kind: str
+    path: Path | None
+    table: str | None = None
+
+    def __str__(self) -> str:
+        if self.table is None:
+            return str(self.path)
+        return f"spark:{self.table}" if self.path is None else f"duckdb:{self.path}:{self.table}"
+
+
+class Reading(NamedTuple):
+    """How a table is read.
+
+    Attributes:
+        source: Where it is.
+        engine: What reads it, one of `ENGINES`.
+        empty: Texts that mean that there is no value; an empty field of a CSV file always does.
+        names: Names of the columns of a CSV file without a header, else None.
+        strip: Whether blanks around the fields of a CSV file are no part of them.
+    """
+
+    source: Source
+    engine: str = "auto"
+    empty: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    strip: bool = False
+
+
+class Inputs(NamedTuple):
+    """What a search reads.
+
+    Attributes:
+        reading: The user's table, or None.
+        hierarchies: By quasi-identifier the file with its hierarchy.
+        sensitive: Names of the sensitive columns.
+        label: Name of the column with the class labels, or None.
+        person: Name of the column that tells whose row it is, or None.
+        missing: What happens to rows without a value: "raise", "drop" or "keep".
+        columns: Names of all columns that the table must have and no others, or None where it may have more.
+    """
+
+    reading: Reading | None
+    hierarchies: Mapping[str, Path]
+    sensitive: Sequence[str] = ()
+    label: str | None = None
+    person: str | None = None
+    missing: str = "raise"
+    columns: Sequence[str] | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """All of the files."""
+        own = None if self.reading is None else self.reading.source.path
+        return [*([] if own is None else [own]), *self.hierarchies.values()]
+
+    def checksums(self) -> dict[str, str | None]:
+        """The sha256 of every file, by its path; a table in a database has none, so nobody knows whether it changed."""
+        found: dict[str, str | None] = {}
+        if self.reading is not None:
+            source = self.reading.source
+            found[str(source)] = None if source.path is None or source.table is not None else checksum(source.path)
+        return found | {str(path): checksum(path) for path in self.hierarchies.values()}
+
+
+def source_of(text: str, folder: Path) -> Source:
+    """The table that a text names."""
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix == "spark":
+        if not rest:
+            raise ValueError(f"a table of Spark is named by spark:TABLE, got {text!r}")
+        return Source("spark", None, rest)
+    if colon and prefix == "duckdb":
+        file, _, table = rest.rpartition(":")
+        if not file or not table:
+            raise ValueError(f"a table of DuckDB is named by duckdb:FILE:TABLE, got {text!r}")
+        return Source("duckdb", folder / file, table)
+    if not text or "\0" in text:
+        raise ValueError(f"a table is named by a file, duckdb:FILE:TABLE or spark:TABLE, got {text!r}")
+    path = folder / text
+    return Source("parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv", path)
+
+
+def checksum(path: Path) -> str:
+    """The sha256 of a file, read block by block."""
+    check_regular(path)
+    made = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            made.update(block)
+    return made.hexdigest()

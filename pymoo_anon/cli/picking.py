@@ -20,8 +20,7 @@ from pymoo_anon.cli.results import read_front, write_choice
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.tradeoffs import Step, with_share
-from pymoo_anon.publishing.evidence import neighbours
-from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
 from pymoo_anon.table.microdata import Microdata
 

@@ -30,9 +30,9 @@ from pymoo_anon.cli.declaring import (
     read_truth,
     reader_of,
 )
+from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
 from pymoo_anon.cli.requests import ReleaseRequest
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 
 if TYPE_CHECKING:
     from pymoo_anon.table.microdata import Microdata

@@ -24,21 +24,26 @@ from rich.text import Text
 from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.engines import engine_of, open_frame
-from pymoo_anon.cli.names import FILES, RELEASES, ExitCode
+from pymoo_anon.cli.engines import (
+    as_text,
+    check_writer,
+    engine_of,
+    kind_of,
+    line_end_of,
+    open_frame,
+    rewritten,
+    write_table,
+)
+from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.options import constraint, objective
-from pymoo_anon.cli.plain_csv import line_end_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front
-from pymoo_anon.cli.sources import Reading, Source, checksum, source_of
-from pymoo_anon.cli.writing import as_text, check_writer, kind_of, rewritten, write_table
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.columns import said_of, uniqueness_of
-from pymoo_anon.publishing.evidence import evidence, external_evidence
-from pymoo_anon.publishing.evidence_format import read_evidence, write_evidence
-from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode
+from pymoo_anon.publishing.evidence import evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 
 

@@ -8,15 +8,14 @@ from typing import Any
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli.names import FILES, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import evidence_of
 from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import read_choice, read_front
-from pymoo_anon.cli.sources import checksum, source_of
 from pymoo_anon.cli.tables import table_of
 from pymoo_anon.problems.front import Choice, Front
-from pymoo_anon.publishing.evidence_format import read_evidence
+from pymoo_anon.publishing.evidence import read_evidence
 from pymoo_anon.publishing.report.page import write_report
 from pymoo_anon.table.microdata import Microdata
 

@@ -14,8 +14,7 @@ from pymoo_anon.cli.declaring import (
     option,
     parts_of,
 )
-from pymoo_anon.cli.names import KINDS
-from pymoo_anon.cli.sources import ENGINES
+from pymoo_anon.cli.names import ENGINES, KINDS
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 

@@ -35,20 +35,19 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.declaring import record_of
-from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, ExitCode
+from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
 from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import search_record, write_front
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.sources import checksum
 from pymoo_anon.cli.tables import find_inputs, read_table
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.problems.front import Front
-from pymoo_anon.problems.journal import Journal
+from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.resuming import journaled
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating

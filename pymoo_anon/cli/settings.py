@@ -20,8 +20,7 @@ from pymoo_anon.cli.declaring import (
     read_sides,
     read_suppression,
 )
-from pymoo_anon.cli.names import ALGORITHMS, FILES, MEASURES, TABLES
-from pymoo_anon.cli.sources import ENGINES, source_of
+from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
 
 _TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
 

@@ -9,11 +9,9 @@ from typing import Any
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
-from pymoo_anon.cli.engines import open_frame
-from pymoo_anon.cli.names import TABLES
-from pymoo_anon.cli.plain_csv import dialect_of
+from pymoo_anon.cli.engines import dialect_of, open_frame
+from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, source_of
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.sources import Inputs, Reading, Source, source_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 

@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING
 from pymoo_anon._rooms import later
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement, risk_at_most
-from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step
 
 if TYPE_CHECKING:
-    from pymoo_anon.problems.achievement import Achievement, PreferredPoint
     from pymoo_anon.problems.bitstrings import BitStringProblem
-    from pymoo_anon.problems.preference import PreferenceProblem
-    from pymoo_anon.problems.resuming import journaled
+    from pymoo_anon.problems.journal import Journal, journaled
+    from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
 
 __all__ = [
     "Achievement",
@@ -34,9 +32,8 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "achievement": ("Achievement", "PreferredPoint"),
         "bitstrings": ("BitStringProblem",),
-        "preference": ("PreferenceProblem",),
-        "resuming": ("journaled",),
+        "journal": ("Journal", "journaled"),
+        "preference": ("Achievement", "PreferenceProblem", "PreferredPoint"),
     },
 )

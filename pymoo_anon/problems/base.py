@@ -1,10 +1,16 @@
-"""What the search spaces share: objectives in pymoo's direction, suppression, and a memory of what was evaluated."""
+"""From x to F: what the search spaces share, and a memory of what was evaluated.
+
+Read downwards: `evaluate` asks the memory, which lets `_measure` work for points that are new. That shares them among
+threads; `_grouped` decodes them to group maps and gives their equivalence classes, some points at a time; every measure
+reads these. `minimised` turns measured values into F and G.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -24,14 +30,12 @@ from pymoo_anon.problems.arguments import (
     measure_names,
 )
 from pymoo_anon.problems.front import Front, front_of, points_of
-from pymoo_anon.problems.journal import Journal
-from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 
 Matrix = NDArray[np.float64]
-Visit = Callable[[NDArray[np.int64], EquivalenceClasses], None]
+Rows = NDArray[np.int64]
 T = TypeVar("T")
 
 # Fewer points are not worth another thread.
@@ -39,6 +43,99 @@ _POINTS_OF_A_THREAD = 16
 
 # More points are split once more, so that no thread waits long for another: those of a lattice differ in cost.
 _POINTS_OF_A_PART = 512
+
+
+class Memory:
+    """The measured values of every point that was evaluated, found by the bytes of x.
+
+    Several threads may use one memory. They measure at the same time, and take turns only to look up and to write. A
+    point that two of them want at the same moment is measured by both and remembered once.
+
+    A copy is the memory itself, so that all copies of a problem share one; a history of algorithms holds it once. A
+    pickle holds every point with its values: a search that is resumed in another process measures nothing twice and
+    goes on counting distinct points.
+
+    Args:
+        n_measures: Number of values of a point.
+
+    >>> memory = Memory(1)
+    >>> memory.recall(np.array([[1, 2], [0, 3], [1, 2]]), lambda X: X.sum(axis=1, keepdims=True)).ravel()
+    array([3., 3., 3.])
+    >>> len(memory)
+    2
+    """
+
+    def __init__(self, n_measures: int) -> None:
+        # Where new points are written before they are remembered.
+        self.journal: Any = None
+        # The row of each point in the values. Rows beyond the last point are free.
+        self._rows: dict[bytes, int] = {}
+        self._values: Matrix = np.empty((64, n_measures))
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        """Number of distinct points."""
+        return len(self._rows)
+
+    def __copy__(self) -> Memory:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Points and values as they stand at one moment. A lock belongs to its process and stays there."""
+        with self._lock:
+            return {"rows": dict(self._rows), "values": self._values[: len(self._rows)].copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._rows, self._values, self._lock = state["rows"], state["values"], Lock()
+        # It writes to a file of another process.
+        self.journal = None
+
+    def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
+        """The values of points, measured where they were not seen before.
+
+        Where measuring fails or is interrupted, nothing is remembered.
+
+        Returns:
+            (n, n_measures) float array, one row per row of X.
+        """
+        keys = keys_of(X)
+        # The first place in X of each point that is new.
+        new: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            if key not in self._rows:
+                new.setdefault(key, i)
+        if new:
+            # Outside of the lock, so that threads measure at the same time.
+            measured = measure(X[list(new.values())])
+            self.add(list(new), measured)
+        with self._lock:
+            return self._values[[self._rows[key] for key in keys]]
+
+    def add(self, keys: list[bytes], measured: Matrix) -> None:
+        """Remember the values of points, but of those that are remembered."""
+        with self._lock:
+            own = [i for i, key in enumerate(keys) if key not in self._rows]
+            known = len(self._rows)
+            total = known + len(own)
+            if total > len(self._values):
+                grown = np.empty((max(total, 2 * len(self._values)), self._values.shape[1]))
+                grown[:known] = self._values[:known]
+                self._values = grown
+            if own and self.journal is not None:
+                self.journal.remember([keys[i] for i in own], measured[own])
+            self._values[known:total] = measured[own]
+            # Last, and in one step: whatever interrupts this before leaves free rows and no point.
+            self._rows.update(zip([keys[i] for i in own], range(known, total), strict=True))
+
+
+def keys_of(X: NDArray[Any]) -> list[bytes]:
+    """The bytes of every row."""
+    X = np.ascontiguousarray(X)
+    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
+    return keys
 
 
 class AnonymizationProblem(Problem):  # type: ignore[misc]
@@ -142,12 +239,12 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return len(self._memory)
 
     @property
-    def journal(self) -> Journal | None:
-        """Where what is evaluated is written, or None; all copies of the problem share it. See `journaled`."""
+    def journal(self) -> Any:
+        """The `Journal` to which what is evaluated is written, or None; all copies of the problem share it."""
         return self._memory.journal
 
     @journal.setter
-    def journal(self, journal: Journal | None) -> None:
+    def journal(self, journal: Any) -> None:
         self._memory.journal = journal
 
     def remember(self, keys: list[bytes], numbers: NDArray[np.float64]) -> None:
@@ -157,7 +254,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             keys: (n,) list, the bytes of every x.
             numbers: As a journal holds them: the measured values, point after point.
         """
-        self._memory.fill(keys, numbers.reshape(len(keys), len(self.measured) + 1))
+        self._memory.add(keys, numbers.reshape(len(keys), len(self.measured) + 1))
 
     @property
     def n_threads(self) -> int:
@@ -266,6 +363,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         frame[free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
         return frame
 
+    def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        # pymoo hands over one point at a time where `elementwise` is set.
+        points = self.checked(np.atleast_2d(X) if self.elementwise else X)
+        out["F"], out["G"] = self.minimised(self.measure(points))
+
     def measure(self, X: NDArray[Any]) -> Matrix:
         """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last.
 
@@ -276,39 +378,98 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         return self._memory.recall(X, self._measure)
 
-    def recall(self, X: NDArray[Any], visit: Visit) -> tuple[Matrix, Matrix]:
-        """F and G of valid points through the memory, with a look at their equivalence classes.
+    def _measure(self, X: NDArray[Any], learn: Callable[[Rows, EquivalenceClasses], None] | None = None) -> Matrix:
+        """What `measure` gives, without the memory, by several threads.
 
         Args:
-            X: (n, n_var) array of distinct points.
-            visit: Called with the rows of some of them, and their classes, which it must not keep; by several threads
-                at once where there are some.
+            X: (n, n_var) array.
+            learn: Called with the rows of some points and their classes; by several threads at once.
+        """
+        values = np.empty((len(X), len(self.measured) + 1))
+
+        def measure(part: Rows) -> None:
+            for places, classes in self._grouped(X[part]):
+                rows = part[places]
+                values[rows, -1] = classes.n_suppressed
+                for column, measure in enumerate(self.measured):
+                    values[rows, column] = measure.evaluate(classes)
+                if learn is not None:
+                    learn(rows, classes)
+
+        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
+        if n_threads < 2:
+            measure(np.arange(len(X)))
+            return values
+        n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
+        with ThreadPoolExecutor(n_threads) as pool:
+            # What goes wrong in a thread is raised here.
+            list(pool.map(measure, np.array_split(np.arange(len(X)), n_parts)))
+        return values
+
+    def _grouped(self, X: NDArray[Any]) -> Iterator[tuple[Rows, EquivalenceClasses]]:
+        """Rows of X and their equivalence classes, some at a time and in an order of their own."""
+        points, sources, given = self._roll_up(X)
+        asked = None if sources is None else given >= 0
+        rows = given if asked is None else given[asked]
+        maps, n_groups = self.group_maps(points)
+        limit, below = self._grouping
+        done = 0
+        for grouped in self.table.grouper.classes(
+            maps, n_groups, sources=sources, asked=asked, columns=self._columns, limit=limit, below=below
+        ):
+            yield rows[done : done + len(grouped)], self.suppression.applied(grouped, self.constraints)
+            done += len(grouped)
+
+    def _roll_up(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64] | None, NDArray[np.int64]]:
+        """Points to group one after the other, the source of each, and which row of X each is or -1."""
+        return X, None, np.arange(len(X))
+
+    def group_maps(self, X: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The group maps of valid points.
+
+        Args:
+            X: (n, n_var) array.
 
         Returns:
-            (n, n_obj) float array of minimised values, and (n, n_ieq_constr) float array, at most 0 where satisfied.
+            (n, n_codes) int64 array, the group of every domain value, attribute after attribute, and (n, n_attributes)
+            int64 array, how many groups each attribute has.
         """
-        values = self._measure(X, visit)
-        new = ~self._memory.holds(X)
-        return self.minimised(self._memory.recall(X, lambda _: values[new]))
+        raise NotImplementedError
 
-    def study(self, X: NDArray[Any], lesson: Callable[[EquivalenceClasses], T]) -> list[T]:
+    def minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
+        """(n, n_obj) F and (n, n_ieq_constr) G of measured values, as `measure` gives them."""
+        # Their numbers are counted here: `ConstraintsAsObjective` of pymoo changes n_obj and n_ieq_constr.
+        F = values[:, : len(self.objectives)] * self._signs
+        G = np.empty((len(values), len(self.constraints) + (self._limit is not None)))
+        for i, (constraint, measure) in enumerate(zip(self.constraints, self._bounded, strict=True)):
+            G[:, i] = constraint.violation(values[:, measure])
+        if self._limit is not None:
+            G[:, -1] = values[:, -1] - self._limit
+        return F, G
+
+    def _measures(self) -> tuple[Objective, ...]:
+        """What is measured of every point, each once: the objectives, and what only constraints bound."""
+        return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
+
+    def study(self, X: NDArray[Any], lessons: Callable[[EquivalenceClasses], Iterable[T]]) -> list[T]:
         """Evaluate valid points, which the memory then holds, and look at the equivalence classes of each.
 
         Args:
             X: (n, n_var) array of distinct points.
-            lesson: Takes the classes of one point, which it must not keep, and returns what is to stay of them.
+            lessons: Takes the classes of some points, which it must not keep, and gives what is to stay of each; called
+                by several threads at once where there are some.
 
         Returns:
-            (n,) list, what `lesson` returned for every row of X.
+            (n,) list, what `lessons` gave for every row of X.
         """
-        lessons: list[Any] = [None] * len(X)
+        learned: list[Any] = [None] * len(X)
 
-        def visit(rows: NDArray[np.int64], classes: EquivalenceClasses) -> None:
-            for row, own in zip(rows.tolist(), classes, strict=True):
-                lessons[row] = lesson(own)
+        def learn(rows: Rows, classes: EquivalenceClasses) -> None:
+            for row, lesson in zip(rows.tolist(), lessons(classes), strict=True):
+                learned[row] = lesson
 
-        self.recall(X, visit)
-        return lessons
+        self._memory.add(keys_of(X), self._measure(X, learn))
+        return learned
 
     def compute(self, X: NDArray[Any]) -> Matrix:
         """Compute F of valid points without reading or filling the memory.
@@ -334,69 +495,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         feasible = (G <= 0).all(axis=1)
         return X[feasible], F[feasible]
 
-    def minimised(self, values: Matrix) -> tuple[Matrix, Matrix]:
-        """(n, n_obj) F and (n, n_ieq_constr) G of measured values, as `measure` gives them."""
-        # Their numbers are counted here: `ConstraintsAsObjective` of pymoo changes n_obj and n_ieq_constr.
-        F = values[:, : len(self.objectives)] * self._signs
-        G = np.empty((len(values), len(self.constraints) + (self._limit is not None)))
-        for i, (constraint, measure) in enumerate(zip(self.constraints, self._bounded, strict=True)):
-            G[:, i] = constraint.violation(values[:, measure])
-        if self._limit is not None:
-            G[:, -1] = values[:, -1] - self._limit
-        return F, G
-
-    def _measures(self) -> tuple[Objective, ...]:
-        """What is measured of every point, each once: the objectives, and what only constraints bound."""
-        return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
-
-    def _measure(self, X: NDArray[Any], visit: Visit | None = None) -> Matrix:
-        """(n, n_measures + 1) float array: all measures of valid points, natural signs; suppressed tuples come last."""
-        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
-        if n_threads < 2:
-            return self._compute(X) if visit is None else self._compute(X, visit)
-
-        def compute(part: NDArray[np.int64]) -> Matrix:
-            if visit is None:
-                return self._compute(X[part])
-            return self._compute(X[part], lambda rows, classes: visit(part[rows], classes))
-
-        n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
-        with ThreadPoolExecutor(n_threads) as pool:
-            return np.concatenate(list(pool.map(compute, np.array_split(np.arange(len(X)), n_parts))))
-
-    def _compute(self, X: NDArray[Any], visit: Visit | None = None) -> Matrix:
-        """What `_measure` does, in one thread; `visit` is called with row numbers of X and the classes of these."""
-        points, sources, given = self._roll_up(X)
-        maps, n_groups = self.group_maps(points)
-        asked = None if sources is None else given >= 0
-        rows = given if asked is None else given[asked]
-        values = np.empty((len(X), len(self.measured) + 1))
-        done = 0
-        limit, below = self._grouping
-        for grouped in self.table.grouper.classes(
-            maps,
-            n_groups,
-            sources=sources,
-            asked=asked,
-            columns=self._columns,
-            limit=limit,
-            below=below,
-        ):
-            classes = self.suppression.applied(grouped, self.constraints)
-            own = rows[done : done + len(classes)]
-            values[own, -1] = classes.n_suppressed
-            for column, measure in enumerate(self.measured):
-                values[own, column] = measure.evaluate(classes)
-            if visit is not None:
-                visit(own, classes)
-            done += len(classes)
-        return values
-
-    def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        # pymoo hands over one point at a time where `elementwise` is set.
-        points = self.checked(np.atleast_2d(X) if self.elementwise else X)
-        out["F"], out["G"] = self.minimised(self._memory.recall(points, self._measure))
-
     def checked(self, X: ArrayLike) -> NDArray[Any]:
         """Points as an (n, n_var) array of the search space's own dtype.
 
@@ -406,22 +504,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         Raises:
             TypeError: X is of another dtype than the search space needs.
             ValueError: X has another shape, or holds a point that is not valid.
-        """
-        raise NotImplementedError
-
-    def _roll_up(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64] | None, NDArray[np.int64]]:
-        """Points to group one after the other, the source of each, and which row of X each is or -1."""
-        return X, None, np.arange(len(X))
-
-    def group_maps(self, X: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The group maps of valid points.
-
-        Args:
-            X: (n, n_var) array.
-
-        Returns:
-            (n, n_codes) int64 array, the group of every domain value, attribute after attribute, and (n, n_attributes)
-            int64 array, how many groups each attribute has.
         """
         raise NotImplementedError
 

@@ -1,20 +1,42 @@
-"""A journal on disk of what a search has evaluated, so that it goes on where its process was killed.
+"""Searches that go on where their process was killed: a journal on disk of what a problem has evaluated.
+
+A search that is begun again with the same seed and with `resume` runs as it ran before, and finds what was evaluated in
+the journal: its result is that of a search that was never killed. `PBGEA`, `ExhaustiveSearch` and pymoo's algorithms
+measure nothing twice; `BranchAndBound` learns nothing twice, too. `ParetoLocalSearch` looks at all nodes again to learn
+its bounds from them.
 
 A file is a head, which says of which search it is, and records behind it. Each record holds points, their numbers and a
 checksum, and is written at once. What a killed process wrote by half is the end of the file, and is cut off.
+
+>>> import tempfile
+>>> from pymoo_anon.datasets import make_census
+>>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+>>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+>>> again = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     with journaled(problem, f"{folder}/search.journal", settings={"seed": 1}):
+...         F = problem.evaluate(problem.nodes(0, 3))
+...     with journaled(again, f"{folder}/search.journal", settings={"seed": 1}, resume=True):
+...         again.n_unique
+3
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
 
@@ -118,6 +140,18 @@ class Journal:
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
 
+    def remember(self, keys: Sequence[bytes], numbers: NDArray[np.float64]) -> None:
+        """Write the measured values of points.
+
+        Args:
+            keys: The bytes of one or more x.
+            numbers: Float array, the values point after point.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        self.append(VALUES, keys, numbers)
+
     def _open(self) -> None:
         """Open the file behind its last whole record, or begin it anew."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -166,3 +200,77 @@ def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
         return None
     keys = [body[i * key_size : (i + 1) * key_size] for i in range(n_keys)]
     return Record(kind, keys, np.frombuffer(body, "<f8", offset=n_keys * key_size)), _FRAME.size + n_bytes
+
+
+@contextmanager
+def journaled(
+    problem: LatticeProblem,
+    path: str | os.PathLike[str],
+    *,
+    settings: Mapping[str, Any] | None = None,
+    resume: bool = False,
+) -> Iterator[Journal]:
+    """Keep what a problem evaluates in a journal on disk, for as long as the block lasts.
+
+    It stays at the end of the block; `journal.remove()` removes it when it is no longer needed.
+
+    Args:
+        problem: The problem.
+        path: The file of the journal. Without `resume` the first evaluation begins it anew.
+        settings: What has to be the same for the searches to be the same, such as the seed; values as in JSON.
+        resume: Whether an existing file is taken up.
+
+    Yields:
+        The journal.
+
+    Raises:
+        TypeError: `problem` is no LatticeProblem.
+        ValueError: The file is of another problem or of other settings, or it is something else than a journal.
+        OSError: It cannot be read.
+    """
+    if not isinstance(problem, LatticeProblem):
+        raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+    journal = Journal(path, fingerprint(problem, settings or {}))
+    there = journal.path.exists()
+    if there:
+        journal.check_replaceable()
+    if there and resume:
+        for record in journal.records():
+            if record.kind == VALUES:
+                problem.remember(record.keys, record.numbers)
+            elif record.kind == LESSON:
+                journal.lessons[record.keys[0]] = record.numbers
+    problem.journal = journal
+    try:
+        yield journal
+    finally:
+        problem.journal = None
+        journal.close()
+
+
+def fingerprint(problem: LatticeProblem, settings: Mapping[str, Any]) -> str:
+    """64 hexadecimal digits that tell problems apart: their table, hierarchies, measures, suppression, and settings.
+
+    Two measures of one's own are the same to it where they look the same, by `repr`.
+    """
+    made = hashlib.sha256()
+    table = problem.table
+    words = [
+        *map(repr, (problem.objectives, problem.constraints, problem.suppression)),
+        *map(repr, (table.sensitive, table.label, table.person)),
+        json.dumps(dict(settings), sort_keys=True, default=str),
+    ]
+    # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
+    arrays = []
+    for name, hierarchy in table.quasi_identifiers.items():
+        words += [repr(name), repr(hierarchy.labels)]
+        arrays.append(hierarchy.groups)
+    for name, column in table.tuples.columns.items():
+        words += [repr(name), repr(table.tuples.domains[name])]
+        arrays += [column.starts, column.values, column.counts]
+    for text in words:
+        made.update(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest())
+    for array in arrays:
+        made.update(repr(array.shape).encode())
+        made.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return made.hexdigest()

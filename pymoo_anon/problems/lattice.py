@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.roll_up import plan_roll_up
-from pymoo_anon.fronts.archive import merge_front
+from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, plain_array
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.nodes import level_maps
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
@@ -243,7 +243,7 @@ class LatticeProblem(AnonymizationProblem):
         X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
         for batch in self.batches(_VISITED_AT_ONCE):
             X, F = merge_front(X, F, *self.compute_feasible(batch))
-        order = np.lexsort(F.T[::-1])
+        order = front_order(F)
         return X[order], F[order]
 
     def evaluate(self, X: ArrayLike, *args: Any, algorithm: Any = None, **kwargs: Any) -> Any:
@@ -308,7 +308,8 @@ class LatticeProblem(AnonymizationProblem):
 
     def group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The group maps of valid nodes, as `AnonymizationProblem.group_maps`."""
-        return level_maps(np.ascontiguousarray(X), self.groups, self.n_groups, self.table.tuples.offsets)
+        maps, numbers = _level_maps(np.ascontiguousarray(X), self.groups, self.n_groups, self.table.tuples.offsets)
+        return maps, numbers
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
         return pd.DataFrame(X, columns=column_index(self.table))
@@ -334,3 +335,17 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
             "less; SBX(vtype=float, repair=RoundingRepair()) rounds them, and LevelCrossover keeps them whole",
             stacklevel=2,
         )
+
+
+@njit(cache=True, nogil=True)
+def _level_maps(X, groups, n_groups, offsets):  # type: ignore[no-untyped-def]
+    """The group maps of nodes, looked up level by level."""
+    n, n_attributes = X.shape
+    maps = np.empty((n, groups.shape[1]), dtype=np.int64)
+    numbers = np.empty((n, n_attributes), dtype=np.int64)
+    for i in range(n):
+        for j in range(n_attributes):
+            numbers[i, j] = n_groups[X[i, j], j]
+            for v in range(offsets[j], offsets[j + 1]):
+                maps[i, v] = groups[X[i, j], v]
+    return maps, numbers

@@ -11,23 +11,22 @@ import narwhals as nw
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, listed, number, repeated
+from pymoo_anon._messages import examples, listed, number, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import bound
+from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.columns import check_kept, reasons_of, roles_table, said_of, uniqueness_of
-from pymoo_anon.publishing.frames import Frame, Renamed, renamed
-from pymoo_anon.publishing.recoding import FLAG, complete_rows, marked, recoded
-from pymoo_anon.publishing.verify import at_least_as_good, object_frame, recounted
+from pymoo_anon.publishing.recoding import FLAG, Frame, Renamed, complete_rows, marked, missing, recoded, renamed
+from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
-from pymoo_anon.table.microdata import names_of
+from pymoo_anon.table.guesses import guess_of, profiles_of
+from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
 
 
@@ -201,8 +200,8 @@ class Recoded:
         for measure, words, promised, higher in promises:
             again, holds = None, None
             if measure.recountable and measure.column not in names:
-                again = recounted(beside if measure.column in outside else own, measure)
-                holds = at_least_as_good(again, promised, higher)
+                found = measure.recount(beside if measure.column in outside else own)
+                again, holds = shown(measure, found), kept(found, promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), int(own.sizes.min())
@@ -393,3 +392,91 @@ def _released_columns(
         )
     wanted = {*table.quasi_identifiers, *others, *keep} - {*drop}
     return [name for name in source.names if name in wanted]
+
+
+# --- what stands in every column ----------------------------------------------------------------------------------
+
+
+#: By what rows are unique, in the order of `Release.uniqueness`.
+BY = ("kept columns", "kept columns and quasi-identifiers")
+
+
+def reasons_of(keep: Any) -> dict[Name, str | None]:
+    """The columns that are kept, and why; None where nobody said it."""
+    if not isinstance(keep, Mapping):
+        return dict.fromkeys(names_of(keep))
+    for name, reason in keep.items():
+        if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+            raise ValueError(f"keep[{name!r}] must be a text that says why it is kept, got {reason!r}")
+    return dict(keep)
+
+
+def check_kept(source: Renamed, reasons: Mapping[Name, str | None]) -> None:
+    """Refuse to keep what may name a person, unless somebody said why."""
+    unsaid = [name for name, reason in reasons.items() if reason is None]
+    if not unsaid:
+        return
+    profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
+    for name, profile in zip(unsaid, profiles, strict=True):
+        danger = guess_of(profile._replace(name=str(name))).danger
+        if danger is not None:
+            raise ValueError(
+                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it, "
+                'in a project file reason = "because ..." beside the role'
+            )
+
+
+def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:
+    """Every column of a release with its role, and the reason of one that is kept."""
+    roles = {
+        "quasi-identifier": table.quasi_identifiers,
+        "sensitive": table.sensitive,
+        "label": () if table.label is None else (table.label,),
+        "keep": reasons,
+    }
+    rows = [
+        (name, " and ".join(role for role, own in roles.items() if name in own), reasons.get(name)) for name in released
+    ]
+    return object_frame(("column", "role", "reason"), rows)
+
+
+def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
+    """How many rows of a release are unique by the columns that are kept, alone and with the quasi-identifiers."""
+    source = renamed(frame)
+    names = [source.alias(name) for name in source.names]
+    # What is missing is one value, whatever stands for it.
+    cells = [nw.when(~missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
+    table = source.frame.with_columns(cells)
+    n_rows = _number(table.select(nw.len().alias("n")))
+    kept = [name for name, role in zip(names, columns.role, strict=True) if role == "keep"]
+    quasi = [name for name, role in zip(names, columns.role, strict=True) if "quasi-identifier" in role]
+    found = (_unique(table, kept, n_rows), _unique(table, kept + quasi, n_rows))
+    rows = [(by, unique, n_rows) for by, unique in zip(BY, found, strict=True)]
+    return object_frame(("columns", "unique", "rows"), rows)
+
+
+def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
+    """Whom the kept columns give away, in words; no text where none is kept."""
+    kept = [column_name(name) for name in columns.column[columns.role == "keep"]]
+    if not kept:
+        return ""
+    alone, together = (share(unique, rows, "rows") for _, unique, rows in uniqueness.itertuples(index=False))
+    return (
+        f"Nothing is promised of kept columns ({listed(kept)}): by these alone {alone} are unique, by these and the "
+        f"quasi-identifiers together {together}."
+    )
+
+
+def _unique(table: Any, names: Sequence[str], n_rows: int) -> int:
+    """How many rows no other row agrees with in some columns, counted where the table lives."""
+    if not names:
+        return int(n_rows == 1)
+    groups = table.select([nw.col(name) for name in names]).group_by(list(names), drop_null_keys=False)
+    return _number(groups.agg(nw.len().alias("n")).filter(nw.col("n") == 1).select(nw.len().alias("n")))
+
+
+def _number(counted: Any) -> int:
+    """The number in the only cell of a frame."""
+    if isinstance(counted, nw.LazyFrame):
+        counted = counted.collect(None if counted.implementation.is_polars() else "pandas")
+    return int(counted["n"].to_list()[0])

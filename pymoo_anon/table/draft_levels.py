@@ -50,6 +50,30 @@ def useful(
     return Hierarchy.from_levels(columns), names
 
 
+def one_node_each(
+    levels: Mapping[str, Sequence[tuple[Hashable, Hashable]]], rows: Sequence[Hashable]
+) -> dict[str, list[Hashable]]:
+    """The label of every row by the key of its group and a text, so that over all levels a label names one group."""
+    taken: dict[str, tuple[Hashable, ...]] = {ROOT: ()}
+    for row in rows:
+        taken.setdefault(str(row), (row,))
+    own: dict[str, list[Hashable]] = {}
+    for name, groups in levels.items():
+        members: dict[tuple[Hashable, Hashable], list[Hashable]] = {}
+        for row, group in zip(rows, groups, strict=True):
+            members.setdefault(group, []).append(row)
+        texts = {}
+        for group, held in members.items():
+            once = text = group[1]
+            number = 1
+            while taken.setdefault(str(text), tuple(held)) != tuple(held):
+                number += 1
+                text = f"{once} ({number})"
+            texts[group] = text
+        own[name] = [texts[group] for group in groups]
+    return own
+
+
 def fills(n_rows: int, n_distinct: int) -> bool:
     """Whether a hierarchy has a row for every value of a range, those that the column lacks included.
 
@@ -205,6 +229,9 @@ _ORDERS = {
     "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
 }
 
+# What dates are called that name no day.
+_MONTHS_ALONE = "dates (month, year)"
+
 #: The levels above the days, from fine to general.
 LEVELS: dict[str, Callable[[date], str]] = {
     "day": str,
@@ -249,8 +276,11 @@ def draft_dates(values: Sequence[Any]) -> Draft:
         days, spelling = _read(values)
         held = filled = sorted(set(days))
         rows = sorted(zip(days, values, strict=True), key=lambda row: (row[0], str(row[1])))
-    levels = {name: [label(day) for day, _ in rows] for name, label in LEVELS.items()}
-    hierarchy, kept = useful([value for _, value in rows], levels)
+    domain = [value for _, value in rows]
+    # A month as it is written, 2011-12, may be a value and the label of a month that is written in two ways.
+    known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
+    levels = {name: [(label(day), label(day)) for day, _ in rows] for name, label in known.items()}
+    hierarchy, kept = useful(domain, one_node_each(levels, domain))
     words = f"{spelling} from {held[0]} to {held[-1]}"
     if len(filled) > len(held):
         words += f", a row for each day of {'these years' if held[0].year < held[-1].year else 'the year'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, inf
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
+from pymoo_anon.table.domain_values import ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
     MONTHS,
     AmbiguousDates,
@@ -25,6 +25,7 @@ from pymoo_anon.table.draft_levels import (
     has_leading_zero,
     looks_like_a_code,
     number_of,
+    one_node_each,
     steps_of,
     useful,
 )
@@ -197,7 +198,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     groups: list[_Group] = [(counts[i], [i]) for i in order]
     rare = _rare(counts, order)
     other = _other(values)
-    levels: dict[str, list[tuple[int, Hashable]]] = {}
+    levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
         levels["rare values together"] = _labels(values, groups, set(rare), other)
@@ -254,9 +255,9 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
 
 def _labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
-) -> list[tuple[int, Hashable]]:
+) -> list[tuple[Hashable, Hashable]]:
     """For every value the number of its group and its label: its members or, where they are many, how many."""
-    labels: list[tuple[int, Hashable]] = [(0, "")] * len(values)
+    labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
         if len(names) < len(members):
@@ -409,7 +410,7 @@ def draft_ordered(values: Sequence[Any], name: str | None = None) -> Draft:
         )
     kind, places, label = found
     rows = sorted(known, key=lambda i: (places[i], str(values[i])))
-    levels: dict[str, list[tuple[int, Hashable]]] = {}
+    levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     for level, blocks in _levels(kind, [places[i] for i in rows]).items():
         ends: dict[int, list[int]] = {}
         for i, block in zip(rows, blocks, strict=True):
@@ -422,30 +423,6 @@ def draft_ordered(values: Sequence[Any], name: str | None = None) -> Draft:
     hierarchy, kept = useful([values[i] for i in [*rows, *apart]], one_node_each(levels, [*rows, *apart]))
     aside = f", {len(apart)} without an order" if apart else ""
     return Draft(hierarchy, "ordered", "; ".join([f"{len(rows):,} {kind} in their order{aside}", *kept]))
-
-
-def one_node_each(
-    levels: Mapping[str, Sequence[tuple[int, Hashable]]], rows: Sequence[Hashable]
-) -> dict[str, list[Hashable]]:
-    """The label of every row by its number of a group and a text, so that over all levels a label names one group."""
-    taken: dict[str, tuple[Hashable, ...]] = {ROOT: ()}
-    for row in rows:
-        taken.setdefault(str(row), (row,))
-    own: dict[str, list[Hashable]] = {}
-    for name, groups in levels.items():
-        members: dict[tuple[int, Hashable], list[Hashable]] = {}
-        for row, group in zip(rows, groups, strict=True):
-            members.setdefault(group, []).append(row)
-        texts = {}
-        for group, held in members.items():
-            once = text = group[1]
-            number = 1
-            while taken.setdefault(str(text), tuple(held)) != tuple(held):
-                number += 1
-                text = f"{once} ({number})"
-            texts[group] = text
-        own[name] = [texts[group] for group in groups]
-    return own
 
 
 def _plain(value: Any) -> str:

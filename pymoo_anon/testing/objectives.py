@@ -142,15 +142,19 @@ def _check_copies(objective: Objective) -> None:
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
     """Some nodes of a lattice as a search sees them."""
     X = some_nodes(problem, rng)
-    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]] = []
-    F, _ = called(
-        f"{objective!r} must measure every generalization of a table",
-        problem.recall,
-        X,
-        lambda rows, classes: batches.append((rows.copy(), classes.copy())),
-    )
-    singles = {row: one.copy() for rows, batch in batches for row, one in zip(rows.tolist(), batch, strict=True)}
-    case = Case(problem, X, batches, [singles[row] for row in range(len(X))], np.empty(len(X)))
+    grouped: list[EquivalenceClasses] = []
+
+    def lessons(classes: EquivalenceClasses) -> list[tuple[int, int, EquivalenceClasses]]:
+        grouped.append(classes.copy())
+        return [(len(grouped), place, one.copy()) for place, one in enumerate(classes)]
+
+    told = called(f"{objective!r} must measure every generalization of a table", problem.study, X, lessons)
+    F = problem.compute(X)
+    # The rows of each batch, in its order.
+    order = np.array(sorted(range(len(X)), key=lambda row: told[row][:2]))
+    rows_of = np.split(order, np.cumsum([len(batch) for batch in grouped])[:-1])
+    batches = list(zip(rows_of, grouped, strict=True))
+    case = Case(problem, X, batches, [one for _, _, one in told], np.empty(len(X)))
     for rows, batch in batches:
         values = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
         case.values[rows] = values

@@ -172,7 +172,11 @@ def _lines(side: str) -> list[Any]:
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5).encode(
         **where, color=alt.condition("datum.required", alt.value(ORANGE), alt.value(GREY))
     )
-    corner: dict[str, Any] = {"align": "right", "dy": -6} if side == "y" else {"align": "left", "dx": 5}
+    corner: dict[str, Any] = {"align": "right", "dy": -6}
+    if side == "x":
+        # To that side of the line where there is more room.
+        right = "scale('x', datum.at) > width / 2"
+        corner = {"align": alt.expr(f"{right} ? 'right' : 'left'"), "dx": alt.expr(f"{right} ? -5 : 5")}
     fixed = {"x": alt.value("width")} if side == "y" else {"y": alt.value(6)}
     ink = alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
     words = base.mark_text(fontSize=12, **corner).encode(**where, **fixed, text="words:N", color=ink)

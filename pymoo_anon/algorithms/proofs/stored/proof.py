@@ -23,7 +23,6 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     scratch_for,
 )
 from pymoo_anon.algorithms.proofs.stored.teacher import Teacher
-from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -260,15 +259,11 @@ class StoredLatticeProof(LatticeProof):
         found: list[Any] = [None if journal is None else journal.lessons.pop(x.tobytes(), None) for x in X]
         new = np.array([i for i, lesson in enumerate(found) if lesson is None], dtype=np.int64)
 
-        def visit(rows: Ints, classes: EquivalenceClasses) -> None:
-            for row, lesson in zip(new[rows], self._teacher.lessons(classes), strict=True):
-                found[row] = lesson
-
-        if len(new) > 0:
-            self.problem.recall(X[new], visit)
-        if journal is not None:
-            for i in new:
-                journal.append(LESSON, [X[i].tobytes()], found[i])
+        learned = self.problem.study(X[new], self._teacher.lessons) if len(new) else []
+        for i, lesson in zip(new, learned, strict=True):
+            found[i] = lesson
+            if journal is not None:
+                journal.append(LESSON, [X[i].tobytes()], lesson)
         F, G = self.problem.evaluate(X, return_values_of=["F", "G"])
         return F, G, found
 

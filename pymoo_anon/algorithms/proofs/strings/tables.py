@@ -386,8 +386,6 @@ class Walk:
         spans: (n_groups, 2) int64 array, the groups of a, e, p and q, one after the other.
         last: The last stage: 0 walks the paths of a alone, 3 those of all four.
 
-    Attributes:
-        gain: No string below the walk gains more; at first the nested bound of the whole table.
     """
 
     def __init__(self, table: Values, filled: NDArray[np.bool_], shape: Ints, spans: Ints, last: int) -> None:
@@ -406,13 +404,13 @@ class Walk:
         for stage, groups in enumerate(np.split(spans, np.cumsum(shape[1])[:-1])):
             self._firsts[stage] = np.searchsorted(groups[:, 0], np.arange(self._firsts.shape[1]))
         longest = int(shape[0].sum())
-        # Where the walk stands: its stage, its depth, and the depth at which each stage began.
-        self._place = np.zeros(6, dtype=np.int64)
+        # Where the walk stands: its stage, its depth, and the depth at which each stage began; then the numbers read.
+        self._place = np.zeros(7, dtype=np.int64)
         # Per depth: the group that was taken, and the next to try.
         self._path = np.zeros((2, longest + 1), dtype=np.int64)
         # Per depth: the nested bound of what its stage had added up before.
         self._gained = np.zeros(longest + 1)
-        self.gain = float(_enter(0, table.reshape(-1), shape, spans, self._slices, self._rests))
+        _enter(0, table.reshape(-1), shape, spans, self._slices, self._rests)
 
     def keep_rows(self, rows: Values, fewest: float) -> None:
         """Find only strings that keep enough rows."""
@@ -428,6 +426,31 @@ class Walk:
         rows = (self._rows, self._fewest)
         found: int = _walk(self.table.reshape(-1), self.shape, self.spans, arrays, rows, self.last, need, budget)
         return found
+
+    @property
+    def n_read(self) -> int:
+        """How many numbers of tables were read."""
+        return int(self._place[6])
+
+    @property
+    def position(self) -> tuple[Ints, Ints]:
+        """Where the walk stands, as `stand_at` takes it."""
+        return self._place.copy(), self._path.copy()
+
+    def stand_at(self, position: tuple[Ints, Ints]) -> None:
+        """Go to where a walk over an equal table stands."""
+        self._place[:], self._path[:] = position
+        stage, table = 0, self.table.reshape(-1)
+        # As `_walk` has come there: group after group, and stage after stage.
+        for depth in range(int(self._place[1])):
+            begin = self._place[2 + stage]
+            total = self._sums[stage][depth - begin + 1]
+            g = self._path[0, depth]
+            _add(self._sums[stage][depth - begin], table[g * len(total) : (g + 1) * len(total)], total)
+            self._gained[depth + 1] = bound_block(total, stage, self.shape, self.spans)
+            if stage < self._place[0] and depth + 1 == self._place[3 + stage]:
+                stage, table = stage + 1, total
+                _enter(stage, table, self.shape, self.spans, self._slices, self._rests)
 
     @property
     def cuts(self) -> list[Ints]:
@@ -499,9 +522,8 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
     """
     slices, rests, firsts, place, path, gained, sums = arrays
     rows, fewest = kept
-    stage, depth = place[0], place[1]
-    told = SPENT
-    while budget > 0:
+    stage, depth, told, left = place[0], place[1], SPENT, budget
+    while left > 0:
         own = spans[shape[1, :stage].sum() : shape[1, : stage + 1].sum()]
         begin = place[2 + stage]
         g = path[1, depth]
@@ -515,7 +537,7 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
             continue
         path[0, depth], path[1, depth] = g, g + 1
         end = own[g, 1]
-        budget -= 16
+        left -= 16
         before = 0.0 if depth == begin else gained[depth]
         if before + slices[shape[1, :stage].sum() + g] + rests[stage, end] <= need:
             continue
@@ -523,7 +545,7 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
         total = sums[stage][depth - begin + 1]
         _add(sums[stage][depth - begin], whole[g * len(total) : (g + 1) * len(total)], total)
         gained[depth + 1] = bound_block(total, stage, shape, spans)
-        budget -= 4 * len(total)
+        left -= 4 * len(total)
         if gained[depth + 1] + rests[stage, end] <= need:
             continue
         if end < shape[0, stage]:
@@ -540,4 +562,5 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
         stage, depth = stage + 1, depth + 1
         place[2 + stage], path[1, depth] = depth, 0
     place[0], place[1] = stage, depth
+    place[6] += budget - left
     return told
