@@ -84,7 +84,6 @@ BUGS = {
     "l": (DistinctLDiversity, "values_of", -1),
     "S_k": (SquaredClassSizes, "most_of_specializations", -60),
     "S_l": (SquaredValueCounts, "most_of_specializations", -60),
-    "GLM on top": (GeneralLossMetric, "left_by_value", 5),
     "GLM without suppression": (GeneralLossMetric, "attribute_floors", 2),
     "CM from below": (ClassificationMetric, "floor_of_generalizations", 3),
 }
@@ -108,9 +107,6 @@ def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
     partner = [GeneralLossMetric()] if kind is not GeneralLossMetric else [KAnonymity()]
     if kind is ClassificationMetric:
         partner.append(KAnonymity())
-    if method == "left_by_value":
-        # What suppressed rows lose counts where their number is a threshold.
-        partner = [SquaredClassSizes()]
 
     def is_exact(seed):
         table = make_census(60 + 20 * seed, seed=seed)
