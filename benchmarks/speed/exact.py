@@ -66,8 +66,8 @@ def stored_text(part: dict) -> str:
             f"at most 301 suppressed tuples; medians of {REPEATS} runs, PBG-EA's means of 10; "
             f"{record.line(part['machine'])}.",
             "Nodes that branch and bound evaluates until the exact front is proven, and its seconds beside those of "
-            "exhaustive search, which gives the same front. The paper's PBG-EA evaluates so many nodes without a proof. "
-            "*Numpy nodes*: the seconds, as single nodes of the numpy program "
+            "exhaustive search, which gives the same front. The paper's PBG-EA evaluates so many nodes without a "
+            "proof. *Numpy nodes*: the seconds, as single nodes of the numpy program "
             f"({part['sets'][0]['numpy node'] * 1e3:.2f} ms each in the first row; all three take turns). And the "
             "representation ratio of PBG-EA here after as many distinct nodes as the proof evaluates:",
             record.markdown(head, rows),
