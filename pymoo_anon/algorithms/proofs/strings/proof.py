@@ -290,7 +290,7 @@ class Search:
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
         """The paths of the fixed attributes."""
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
-        return dict(zip(self.plan.order, paths, strict=False))
+        return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
 
 
 # Local searches from random strings before the first proof; later ones begin at the string found last.
