@@ -11,6 +11,7 @@ import numpy as np
 from strategies import grown
 
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.space import StringSpace
 from pymoo_anon.table import Taxonomy
 
 
@@ -25,6 +26,11 @@ class Strings:
 
     instance: StringInstance
     k: int
+
+    @property
+    def space(self) -> StringSpace:
+        """The tables."""
+        return StringSpace(self.instance)
 
     @property
     def names(self) -> list[int]:

@@ -246,7 +246,7 @@ def true_gap(F, front):
 def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, room, batch):
     with pytest.MonkeyPatch.context() as patch:
         # A slice is one step, and there is room for few boxes.
-        patch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+        patch.setattr(proofs, "_SLICE", 1)
         patch.setattr(proofs, "_FEWEST_BOXES", room)
         patch.setattr(proofs, "_BATCH", batch)
         algorithm = begun(task.problem)
@@ -270,7 +270,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, r
 def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     problem = task.problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+        patch.setattr(proofs, "_SLICE", 1)
         proof = begun(problem).proof
         for _ in range(n_slices):
             proof.advance()
@@ -306,7 +306,7 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
 )
 def test_where_boxes_are_too_many_they_are_searched_depth_first(monkeypatch, objectives):
     monkeypatch.setattr(proofs, "_FEWEST_BOXES", 8)
-    monkeypatch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+    monkeypatch.setattr(proofs, "_SLICE", 1)
     monkeypatch.setattr(proofs, "_BATCH", 2)
     problem = LatticeProblem(CENSUS, objectives, suppression=0.01)
     proof, most = begun(problem).proof, 0
@@ -363,7 +363,7 @@ def test_threads_find_the_same_front():
 
 def test_the_output_shows_the_gap_until_it_is_closed(monkeypatch, capsys):
     monkeypatch.setattr(proofs, "_BATCH", 1)
-    monkeypatch.setattr(proofs, "_SECONDS_A_SLICE", 0)
+    monkeypatch.setattr(proofs, "_SLICE", 1)
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     minimize(problem, BranchAndBound(max_bytes=1), seed=0, verbose=True)
     lines = [line.split("|") for line in capsys.readouterr().out.splitlines() if "|" in line]

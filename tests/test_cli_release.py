@@ -447,6 +447,23 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
     assert checked.exit_code == 0
 
 
+LOADED = """
+import sys
+from pymoo_anon.cli import main
+sys.argv = ["pymoo-anon", "release", "mine.toml"]
+try:
+    main()
+finally:
+    print(sum(name.split(".")[0] == "pymoo_anon" for name in sys.modules), file=sys.stderr)
+"""
+
+
+def test_a_release_runs_through_few_files_of_the_package():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert "What was promised holds." in " ".join(done.stdout.split())
+    assert 30 < int(done.stderr) <= 73
+
+
 KILLED = """
 import os, signal, sys
 from pymoo_anon.cli import {module} as module

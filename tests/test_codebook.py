@@ -87,6 +87,16 @@ def test_marked_rows_are_told_apart_where_no_label_is_the_root():
     assert whole["share of rows"].tolist() == [1.0]
 
 
+@pytest.mark.parametrize("counts", [{"x": 8, "y": 6}, {"x": 4, "y": 6, "z": 4}])
+def test_a_star_of_some_values_may_be_that_of_a_suppressed_row(counts):
+    towns = Hierarchy.from_levels([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
+    rows = pd.DataFrame({"town": [town for town, n in counts.items() for _ in range(n)]})
+    own = LatticeProblem(Microdata.from_frame(rows, {"town": towns}), [KAnonymity()], Below(5))
+    book = codebook(own, [1]).set_index("label")
+    assert book.members.to_dict() == {"*": f"x | {EVERYTHING}", "west": "y"}
+    assert book["share of rows"].to_dict() == {"*": 8 / 14, "west": 6 / 14}
+
+
 def test_what_is_missing_is_a_member():
     ages = Hierarchy.intervals(0, 10, widths=[5])
     rows = pd.DataFrame({"age": [1, 7, None, 3]})

@@ -32,6 +32,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.objectives.privacy.diversity import _exp_of_entropy
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.publishing import release
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 from pymoo_anon.table.domain_values import meant
 
@@ -359,3 +360,18 @@ def test_risk_and_k_agree_on_what_is_enough():
             )
             G = problem.evaluate(np.array([[0]]), return_values_of=["G"])
             assert (G <= 0).ravel().tolist() == [k >= bound] * 2
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_what_is_counted_again_is_what_was_promised_to_the_last_bit(seed):
+    """Two ways to one number: the engine's loops, and pandas with whole numbers, fractions and decimals."""
+    own, rng = case(seed), np.random.default_rng(seed)
+    rule = rules(rng, len(own.rows))[int(rng.integers(0, 3))]
+    problem = LatticeProblem(own.table, own.objectives(), rule)
+    x = every_node(problem)[int(rng.integers(0, problem.n_nodes))]
+    if not problem.equivalence_classes(x).kept.any():
+        return
+    made = release(pd.DataFrame(own.rows), problem, x, suppressed="drop", k_of_one=True)
+    assert len(made.claims) == len(problem.measured)
+    assert made.claims.recounted.tolist() == made.claims.promised.tolist()

@@ -209,6 +209,8 @@ def test_columns_of_frames_are_guessed_as_their_values():
     frame = pd.DataFrame({"id": range(100), "sex": ["F", "M"] * 50, "w.x": [float("nan"), 1.5] * 50})
     expected = {name: guess_role(name, frame[name]) for name in frame}
     assert guesses_of(frame, list(frame)) == expected
+    odd = frame.set_axis(pd.Index([7, ("a", "sex"), "w.x"], tupleize_cols=False), axis="columns")
+    assert [guess.role for guess in guesses_of(odd, list(odd)).values()] == ["identifier", "quasi-identifier", "other"]
     assert guesses_of(pl.from_pandas(frame, nan_to_null=True).lazy(), list(frame)) == expected
 
 

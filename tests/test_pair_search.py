@@ -21,15 +21,18 @@ def test_no_pair_makes_a_local_optimum_better(seed):
     strings, rng = invented(seed), np.random.default_rng(seed)
     start = strings.random_string(rng)
     for price in (0.0, 5.0):
-        found = improve(strings.instance, start, strings.k, np.random.default_rng(seed), price)
+        found = improve(strings.space, start, strings.k, np.random.default_rng(seed), price)
         value = strings.gain(found, price)
         assert value >= strings.gain(start, price)
-        assert gain_of(strings.instance, found, strings.k) == (strings.gain(found), strings.suppressed(found))
+        assert gain_of(strings.space, found, strings.k) == (
+            strings.gain(found),
+            strings.suppressed(found),
+        )
         pairs = list(combinations(strings.names, 2)) or [(0,)]
         # Of a few pairs, which differ from seed to seed.
         for pair in pairs[seed % 3 :: 3]:
             assert max(strings.gain(one, price) for one in with_pair(strings, found, pair)) == value
-        again = improve(strings.instance, start, strings.k, np.random.default_rng(seed), price)
+        again = improve(strings.space, start, strings.k, np.random.default_rng(seed), price)
         assert all(map(np.array_equal, found, again))
 
 
@@ -40,7 +43,7 @@ def test_few_enough_rows_are_suppressed(seed):
     suppressed = {string: strings.suppressed(string) for string in strings.strings()}
     gains = {string: strings.gain(string) for string in suppressed}
     for limit in (0, 3, strings.instance.n_rows // 5):
-        (best, *others), _ = improve_within(strings.instance, start, strings.k, limit, np.random.default_rng(1))
+        (best, *others), _ = improve_within(strings.space, start, strings.k, limit, np.random.default_rng(1))
         key = tuple(map(tuple, best))
         keys = [tuple(map(tuple, one)) for one in others]
         few = [string for string, gone in suppressed.items() if gone <= limit]
@@ -55,7 +58,7 @@ def test_starts_find_the_optimum_mostly():
         strings = invented(seed, sizes=(4, 3, 4))
         best = max(map(strings.gain, strings.strings()))
         rng = np.random.default_rng(seed)
-        made = [improve(strings.instance, strings.random_string(rng), strings.k, rng) for _ in range(3)]
+        made = [improve(strings.space, strings.random_string(rng), strings.k, rng) for _ in range(3)]
         reached.append(max(map(strings.gain, made)) / best if best else 1.0)
     assert np.mean(np.array(reached) == 1) > 0.9
     assert min(reached) > 0.9
@@ -65,16 +68,16 @@ def test_a_string_that_suppresses_everything_gains_nothing():
     strings = invented(0)
     string = strings.random_string(np.random.default_rng(0))
     n_rows = strings.instance.n_rows
-    assert gain_of(strings.instance, string, n_rows + 1) == (0.0, n_rows)
-    (best, *_), _ = improve_within(strings.instance, string, n_rows + 1, n_rows - 1, np.random.default_rng(0))
-    assert gain_of(strings.instance, best, n_rows + 1) == (0.0, n_rows)
+    assert gain_of(strings.space, string, n_rows + 1) == (0.0, n_rows)
+    (best, *_), _ = improve_within(strings.space, string, n_rows + 1, n_rows - 1, np.random.default_rng(0))
+    assert gain_of(strings.space, best, n_rows + 1) == (0.0, n_rows)
 
 
 def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
     strings, rng = invented(4, sizes=(5, 5, 4)), np.random.default_rng(0)
     start = strings.random_string(rng)
     monkeypatch.setattr(pairs, "_MOST_PREFIXES", 0)
-    found = improve(strings.instance, start, strings.k, rng)
+    found = improve(strings.space, start, strings.k, rng)
     assert strings.gain(found) >= strings.gain(start)
 
 
@@ -89,7 +92,7 @@ def test_pairs_under_a_limit_keep_to_it_and_gain():
         ]
         all_strings = [(strings.suppressed(one), strings.gain(one)) for one in strings.strings()]
         for limit in (0, 2, 10):
-            found = pairs._improve_under(strings.instance, whole, strings.k, limit, np.random.default_rng(seed))
+            found = pairs._improve_under(strings.space, whole, strings.k, limit, np.random.default_rng(seed))
             assert strings.suppressed(found) <= limit
             best = max(gain for suppressed, gain in all_strings if suppressed <= limit)
             shares.append(strings.gain(found) / best)
@@ -109,7 +112,7 @@ def test_the_price_is_the_lowest_that_was_enough(monkeypatch, least):
     monkeypatch.setattr(pairs._Found, "at", at)
     monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
     start = strings.random_string(np.random.default_rng(0))
-    _, price = improve_within(strings.instance, start, strings.k, 1, np.random.default_rng(0))
+    _, price = improve_within(strings.space, start, strings.k, 1, np.random.default_rng(0))
     assert price == min(one for one in tried if one >= least)
     # What was too low is near: each halving makes half of what lies between.
     assert price - max(one for one in tried if one < least) <= max(tried) / 2**4
@@ -126,5 +129,5 @@ def test_where_no_price_is_enough_the_general_string_is_the_start(monkeypatch):
     monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
     finest = [np.array(max(strings.cuts(a), key=len)) for a in strings.names]
     assert strings.suppressed(finest) > 0
-    (best, *_), _ = improve_within(strings.instance, finest, strings.k, 0, np.random.default_rng(0))
+    (best, *_), _ = improve_within(strings.space, finest, strings.k, 0, np.random.default_rng(0))
     assert all(map(np.array_equal, best, whole))

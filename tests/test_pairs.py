@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.strings.pairs import (
-    best_pair,
-    classes_without,
-    completions,
-    longest_cut,
-    longest_path,
-    pair_table,
-)
+from pymoo_anon.algorithms.proofs.strings.pairs import _Assignment, best_pair, longest_cut
+from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
 
 
 def plain_table(strings, string, pair, price):
@@ -30,15 +24,8 @@ def plain_table(strings, string, pair, price):
 
 
 def table_of(strings, string, pair, price):
-    own, (p, q) = strings.instance, pair
-    numbers, worths = strings.map_of(string)
-    offsets = np.concatenate([[0], np.cumsum(own.sizes)])
-    tallies = own.counts[:, np.newaxis] if own.labels is None else np.column_stack([own.counts, own.labels])
-    starts, margins, cells = classes_without(own.codes, tallies, offsets, numbers, worths, np.array(pair), strings.k)
-    terms = np.array([strings.k, price, own.square])
-    return pair_table(
-        starts, margins + own.flat, cells, own.spans[p], own.worths[p], own.spans[q], own.worths[q], terms
-    )
+    cuts = [np.array(cut) for cut in string]
+    return _Assignment(strings.space, cuts).table(pair, strings.k, price)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -61,10 +48,12 @@ def test_longest_paths_are_those_of_all_cuts(seed):
         gains = rng.normal(size=len(spans))
         values = {cut: gains[list(cut)].sum() for cut in strings.cuts(a)}
         best = max(values, key=values.__getitem__)
-        assert longest_path(gains, spans) == pytest.approx(values[best])
+        n = strings.instance.sizes[a]
+        assert longest_path(gains, spans, n) == pytest.approx(values[best])
         assert tuple(longest_cut(gains, spans)) == best
-        rest = completions(gains, spans)
-        for at in range(strings.instance.sizes[a] + 1):
+        rest = np.empty(n + 1)
+        completions(gains, spans, n, rest)
+        for at in range(n + 1):
             tails = {tuple(i for i in cut if spans[i, 0] >= at) for cut in values if at in {0, *spans[list(cut), 1]}}
             assert rest[at] == pytest.approx(max(gains[list(tail)].sum() for tail in tails))
 

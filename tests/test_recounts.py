@@ -1,5 +1,8 @@
 """Recounts at their edges: bounds that are just kept, single values, classes on a limit, releases of stars alone."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,12 +16,13 @@ from pymoo_anon.objectives import (
     KAnonymity,
     KMap,
     MarketerRisk,
+    ProsecutorRisk,
     RecursiveCLDiversity,
     SquaredClassSizes,
     TCloseness,
 )
 from pymoo_anon.publishing import verify
-from pymoo_anon.publishing.verify import at_least_as_good
+from pymoo_anon.publishing.verify import kept
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
 
@@ -36,14 +40,19 @@ def classes(*values):
     [
         (5, 5, True, True),
         (4, 5, True, False),
+        # Of floats some last digits do not count, of what is exact all do.
         (0.3, 0.1 + 0.2, False, True),
         (0.1 + 0.2, 0.3, False, True),
+        (Fraction(3, 10), 0.1 + 0.2, True, False),
+        (Fraction(1, 39_999), 1 / 40_000, False, False),
+        (Fraction(1, 40_000), 1 / 40_000, False, True),
+        (Decimal(2).ln() / Decimal(2).ln(), 1, True, True),
         (0.995, 1.0, True, False),
         (1.005, 1.0, False, False),
         # Nothing is a share of 0.
-        (1e-17, 0.0, False, True),
+        (1e-17, 0.0, False, False),
         (1e-3, 0.0, False, False),
-        (1e9 - 0.5, 1e9, True, True),
+        (1e9 - 0.5, 1e9, True, False),
         (np.inf, np.inf, True, True),
         (np.inf, np.inf, False, True),
         (1.0, np.inf, True, False),
@@ -51,7 +60,15 @@ def classes(*values):
     ],
 )
 def test_a_bound_is_kept_but_for_rounding(value, bound, higher, holds):
-    assert at_least_as_good(value, bound, higher) is holds
+    assert kept(value, bound, higher) is holds
+
+
+def test_risk_and_k_agree_on_a_class_that_is_one_row_short():
+    frame = pd.DataFrame({"q": ["all"] * 39_999})
+    claims = verify(frame, ["q"], [ProsecutorRisk() <= 1 / 40_000, KAnonymity() >= 40_000])
+    assert claims.holds.tolist() == [False, False]
+    claims = verify(frame, ["q"], [ProsecutorRisk() <= 1 / 39_999, KAnonymity() >= 39_999])
+    assert claims.holds.tolist() == [True, True]
 
 
 def test_the_largest_count_is_below_c_times_the_rest_and_not_equal_to_it():

@@ -27,7 +27,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import write_report
-from pymoo_anon.publishing.report.cells import cell_of, cell_text, printed
+from pymoo_anon.publishing.report.cells import cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.subject import MOST_DETAILED
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
@@ -51,7 +51,7 @@ def released(x, rows=None, k=5, suppressed="mark"):
     for name, level in zip(NAMES, x, strict=True):
         hierarchy = hierarchies()[name]
         labels = {
-            value: printed(hierarchy.labels[level][group])
+            value: one_line(hierarchy.labels[level][group])
             for value, group in zip(hierarchy.domain, hierarchy.groups[level], strict=True)
         }
         made[name] = [labels[value] for value in rows[name]]
@@ -104,7 +104,7 @@ def test_distributions_are_those_of_the_rows(data, row):
         rows = dict(map(tuple, rows_of(data, f"after{j}", row)))
         assert rows.pop("* (suppressed rows)", 0) == marked
         assert rows == counts
-        raw = frame()[name].map(lambda value: printed(value)).value_counts().to_dict()
+        raw = frame()[name].map(lambda value: one_line(value)).value_counts().to_dict()
         assert dict(map(tuple, rows_of(data, f"before{j}"))) == raw
     assert [value for value, _ in rows_of(data, "before2")] == sorted(map(str, range(40)), key=int)
 
@@ -114,7 +114,7 @@ def test_the_ladder_stands_where_the_levels_are(data, row):
     rows = rows_of(data, "ladder", row)
     own = hierarchies()
     for name, level in zip(NAMES, X[row], strict=True):
-        (here,) = (cells for cells in rows if cells[0] == printed(name) and cells[5])
+        (here,) = (cells for cells in rows if cells[0] == one_line(name) and cells[5])
         assert here[1] == level
         assert here[2] == pytest.approx(level / own[name].length, abs=1e-3)
         assert here[3] == own[name].n_groups[level]
@@ -137,7 +137,7 @@ def test_who_pays_is_counted_over_people(data, row):
     found = rows_of(data, "groups", row)
     assert [cells[3] for cells in found] == sorted((cells[3] for cells in found), reverse=True)
     people = {
-        (printed(name), printed(value)): (rows[name] == value) for name in (SCRIPT, BRACES) for value in rows[name]
+        (one_line(name), one_line(value)): (rows[name] == value) for name in (SCRIPT, BRACES) for value in rows[name]
     }
     people |= {("illness", value): rows["illness"] == value for value in rows["illness"].unique()}
     checked = 0
@@ -276,10 +276,11 @@ def test_a_threshold_is_told_for_comparison_and_decides_nothing(tmp_path, thresh
     sentences = page.sentences["decision"]
     assert sentences[0] == "Nothing was required of the release: neither the problem nor the choice sets a bound."
     assert f"at most 1 in {k} " in sentences[1]
-    assert sentences[2].startswith("For comparison, and no requirement")
-    assert f"classes of at least {enough:,};" in sentences[2]
-    assert ("not below it" in sentences[2]) == (k >= enough)
-    assert ("European Medicines Agency" in sentences[2]) == (threshold == 0.09)
+    assert sentences[2] == "That does not count the kept columns (<b>ssn), which may give a person away."
+    assert sentences[3].startswith("For comparison, and no requirement")
+    assert f"classes of at least {enough:,};" in sentences[3]
+    assert ("not below it" in sentences[3]) == (k >= enough)
+    assert ("European Medicines Agency" in sentences[3]) == (threshold == 0.09)
     assert {member["verdict"] for member in data["members"]} == {"nothing required"}
     assert rows_of(data, "risks")[0][3:] == [cell_of(threshold)]
 

@@ -10,7 +10,7 @@ from string_instances import invented
 from pymoo_anon.algorithms.proofs.strings.instance import plan
 from pymoo_anon.algorithms.proofs.strings.proof import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace, _best_price
-from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, bound_of
+from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, nested_bound
 
 
 def plain_table(strings, fixed, tabled, free, price):
@@ -58,15 +58,15 @@ def test_tables_hold_the_gain_of_every_box(seed):
         tabled[int(rng.integers(4))] = 6
     free = set(range(6)) - {*fixed, *tabled}
     price = float(rng.integers(0, 9))
-    space = StringSpace(strings.instance)
+    space = strings.space
     gains, kept = plain_table(strings, fixed, tabled, free, price)
     asked = Asked(strings.k, 3, price)
-    ids, base, gone = space._classes(fixed, strings.k)
+    ids, base, gone = space.classes(fixed, strings.k)
     assert gone == strings.instance.counts[ids < 0].sum()
-    table, filled = space._table(ids, base, tabled, free, asked)
+    table, filled = space.table(ids, base, tabled, free, asked)
     assert np.array_equal(table, gains)
     assert not table[~filled].any()
-    rows = space._rows(ids, len(base), tabled, strings.k)
+    rows = space.rows(ids, len(base), tabled, strings.k)
     assert np.array_equal(rows, kept)
     changed = np.zeros(table.shape)
     add_price(table, rows, filled, 5.0, changed)
@@ -134,7 +134,7 @@ def test_nested_bounds_are_longest_paths_of_longest_paths(seed):
         flat = np.ascontiguousarray(block).reshape(-1)
         assert bound_block(flat, stage, own.shape, own.spans) == own.bound(block, stage)
     whole = own.path([own.bound(block, 0) for block in own.table], 0)
-    assert bound_of(own.table, own.shape, own.spans) == whole
+    assert nested_bound(own.table, own.shape, own.spans) == whole
     assert whole >= max(own.gains.values())
 
 
@@ -229,7 +229,7 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
         wanted = {string for string, gain in gains.items() if gain > need}
         slices = 100_000
         while search.n_open and slices:
-            search.work(0.0, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
+            search.work(1, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
             assert search.gain >= max((gains[string] for string in wanted - found), default=-np.inf)
             slices -= 1
         assert slices

@@ -19,10 +19,11 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, front_size
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
-from pymoo_anon.fronts.archive import merge_front, satisfies_constraints
+from pymoo_anon.algorithms.proofs.strings.space import StringSpace
+from pymoo_anon.fronts.archive import in_order, merge_front, satisfies_constraints
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
@@ -136,7 +137,7 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         self.pop = self._best
-        self.opt = filter_optimum(self._best, least_infeasible=True)
+        self.opt = in_order(filter_optimum(self._best, least_infeasible=True))
 
 
 class PairLocalSearchOutput(Output):  # type: ignore[misc]
@@ -146,13 +147,9 @@ class PairLocalSearchOutput(Output):  # type: ignore[misc]
         """Add the columns."""
         self.columns.append(Column("done", width=5, func=attrgetter("n_done")))
         if algorithm.problem.n_obj > 1:
-            self.columns.append(Column("front", width=6, func=_front_size))
+            self.columns.append(Column("front", width=6, func=front_size))
         else:
             self.columns.append(Column("least", width=14, func=_least))
-
-
-def _front_size(algorithm: BitStringLocalSearch) -> int:
-    return int(algorithm.opt.get("feas").sum())
 
 
 def _least(algorithm: BitStringLocalSearch) -> float | str:
@@ -211,7 +208,7 @@ class PairSteps(Steps):
     def __init__(self, problem: BitStringProblem) -> None:
         super().__init__(problem)
         self._goal = goal(problem)
-        self._instance = StringInstance.of(problem, problem.objectives[self._goal.loss])
+        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
         # What was seen of the front.
         self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
 
@@ -227,13 +224,13 @@ class PairSteps(Steps):
             starts.append(self._X[best])
         found = [self._improved(start, random_state) for start in starts]
         self._next_price = found[0][1]
-        strings = np.array([self._instance.bits_of(cuts) for made, _ in found for cuts in made])
+        strings = np.array([self._space.instance.bits_of(cuts) for made, _ in found for cuts in made])
         return np.unique(strings, axis=0)
 
     def _improved(self, x: Bits, random_state: np.random.Generator) -> tuple[list[list[NDArray[np.int64]]], float]:
         """Strings that pairs lead to from one, and the price that was enough."""
-        cuts = self._instance.cuts_of(x)
-        return improve_within(self._instance, cuts, self._k, self._goal.limit, random_state, self._price)
+        cuts = self._space.instance.cuts_of(x)
+        return improve_within(self._space, cuts, self._k, self._goal.limit, random_state, self._price)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Go on above the k of the best string; the walk ends where no string has a k so large."""
@@ -279,7 +276,7 @@ class NeighbourSteps(Steps):
             return self._start[np.newaxis]
         left = self._left()
         self._asked = self._X[left[random_state.integers(len(left))]]
-        return neighbours(self.problem, self._asked)
+        return string_neighbours(self.problem, self._asked)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Take in the neighbours; the start leads no further where those of all best strings are known."""
@@ -303,15 +300,11 @@ class NeighbourSteps(Steps):
         return np.array([i for i, x in enumerate(self._X) if x.tobytes() not in self._known], dtype=np.int64)
 
 
-def neighbours(problem: BitStringProblem, x: Bits) -> Bits:
+def string_neighbours(problem: BitStringProblem, x: Bits) -> Bits:
     """(n, n_var) Boolean array: the valid strings that are one merge or one split away.
 
     Where there is a taxonomy, a node whose children are groups becomes one group, or a group becomes its children.
     Elsewhere one bit flips: two groups that stand side by side become one, or a group becomes two.
-
-    Args:
-        problem: The problem.
-        x: (n_var,) Boolean array, a valid string.
     """
     found = []
     for name in problem.table.quasi_identifiers:

@@ -18,12 +18,12 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, front_size
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
-from pymoo_anon.fronts.archive import evaluated
+from pymoo_anon.fronts.archive import evaluated, front_order, in_order
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -140,7 +140,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
         That is among nodes that are at least as good in all other objectives; 0 where the front is proven.
         """
-        return gap(self.proof.F, self.open_bounds)
+        return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
     def ask(self) -> NoReturn:
         """Refuse: there is nothing to evaluate outside.
@@ -210,7 +210,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         front = evaluated(self.proof.X, *self.problem.evaluate(self.proof.X, return_values_of=["F", "G"]))
-        self.pop = self.opt = front if len(front) else self._least_infeasible
+        self.pop = self.opt = in_order(front) if len(front) else self._least_infeasible
 
 
 class _Counts:
@@ -250,12 +250,8 @@ class BranchAndBoundOutput(Output):  # type: ignore[misc]
         """Add the columns."""
         for name, width in (("evaluated", 9), ("pruned", 10), ("undecided", 10)):
             self.columns.append(Column(name, width=width, func=attrgetter(f"n_{name}")))
-        self.columns.append(Column("front", width=6, func=_front_size))
+        self.columns.append(Column("front", width=6, func=front_size))
         self.columns.append(Column("gap", width=8, func=_shown_gap))
-
-
-def _front_size(algorithm: BranchAndBound) -> int:
-    return len(algorithm.proof.X)
 
 
 def _shown_gap(algorithm: BranchAndBound) -> str | None:

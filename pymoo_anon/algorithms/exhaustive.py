@@ -16,8 +16,8 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments
-from pymoo_anon.fronts.archive import evaluated, merge_front
+from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
 Matrix = NDArray[np.float64]
@@ -123,7 +123,8 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     def _set_optimum(self) -> None:
         # As with pymoo's algorithms, what breaks constraints least stands in where nothing is feasible; pymoo's
         # `result` leaves it out unless `return_least_infeasible` asks for it.
-        self.pop = self.opt = Population(list(self._members.values())) if self._members else self._least_infeasible
+        front = Population(list(self._members.values()))
+        self.pop = self.opt = in_order(front) if self._members else self._least_infeasible
 
 
 class ExhaustiveOutput(Output):  # type: ignore[misc]
@@ -132,12 +133,8 @@ class ExhaustiveOutput(Output):  # type: ignore[misc]
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
         self.columns.append(Column("visited", width=8, func=_visited))
-        self.columns.append(Column("front", width=6, func=_front_size))
+        self.columns.append(Column("front", width=6, func=front_size))
 
 
 def _visited(algorithm: ExhaustiveSearch) -> str:
     return f"{algorithm.n_visited / algorithm.problem.n_nodes:.1%}"
-
-
-def _front_size(algorithm: ExhaustiveSearch) -> int:
-    return int(algorithm.opt.get("feas").sum())

@@ -36,7 +36,14 @@ from pymoo_anon.algorithms.common import (
     in_type_of_problem,
 )
 from pymoo_anon.algorithms.lessons import LearnedBounds, can_settle
-from pymoo_anon.fronts.archive import BoxArchive, ParetoArchive, checked_epsilon, first_non_dominated, fit_epsilon
+from pymoo_anon.fronts.archive import (
+    BoxArchive,
+    ParetoArchive,
+    checked_epsilon,
+    first_non_dominated,
+    fit_epsilon,
+    in_order,
+)
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.neighborhood import LevelNeighborhood, Neighborhood
@@ -202,7 +209,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         self.pop = self._members
-        self.opt = self.pop if len(self.front) else filter_optimum(self.pop, least_infeasible=True)
+        self.opt = in_order(self.pop) if len(self.front) else filter_optimum(self.pop, least_infeasible=True)
 
     def _learn(self, infills: Population) -> None:
         """Take lessons from nodes that gave none yet."""

@@ -27,7 +27,7 @@ from pymoo_anon.algorithms.common import (
     has_own_columns,
     in_type_of_problem,
 )
-from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon
+from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -159,7 +159,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
     def _set_optimum(self) -> None:
         # Step 10: the archive. Without a member the node that breaks constraints least may be asked for.
         if len(self.box_archive):
-            self.opt = self.box_archive.pop
+            self.opt = in_order(self.box_archive.pop)
         else:
             # Also what is tolerated for the time being.
             self.opt = filter_optimum(Population.merge(self._closest, self.pop), least_infeasible=True)

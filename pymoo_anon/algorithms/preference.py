@@ -22,6 +22,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.operators.mutation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.preference import PreferenceProblem
@@ -82,6 +83,10 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
             raise TypeError(f"problem must be a PreferenceProblem, got {type(problem).__name__}")
         super().setup(problem, **kwargs)
         return self
+
+    def _set_optimum(self) -> None:
+        super()._set_optimum()
+        self.opt: Population = in_order(self.opt)
 
     def result(self) -> Result:
         """The non-dominated solutions, and the pick for every preferred point."""

@@ -226,6 +226,24 @@ def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population
     return pop
 
 
+def front_order(F: Matrix) -> NDArray[np.int64]:
+    """The one order of a front: by the first objective, then by the next; what is equal in all stays as it came.
+
+    >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
+    array([1, 2, 0])
+
+    Returns:
+        (n,) int64 array, the rows of F in this order.
+    """
+    order: NDArray[np.int64] = np.lexsort(np.asarray(F).T[::-1])
+    return order
+
+
+def in_order(pop: Population) -> Population:
+    """A front as a population, in the order of `front_order`."""
+    return pop[front_order(np.array([one.F for one in pop]))] if len(pop) > 1 else pop
+
+
 def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
     """The non-dominated points of a front and of further points; of equal ones the first.
 

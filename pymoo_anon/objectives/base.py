@@ -15,13 +15,13 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import ClassGains
 from pymoo_anon.objectives.constraint import Boundable
-from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.microdata import Microdata
 
 Values = NDArray[np.float64]
 
 # What a subclass may say anew of a measure without another value.
-_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range"}
+_WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range", "spacing"}
 
 
 class Objective(Boundable):
@@ -114,8 +114,11 @@ class Objective(Boundable):
         """
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The value that a released table has, counted again by pandas alone, as the definition reads.
+
+        A whole number, a fraction or a decimal is held against limits as it is. For a float, some last digits do not
+        count.
 
         It is how a release is checked: nothing of the engine, and none of the ways of `evaluate`. A measure without it
         is in the claims of a release with what was promised alone. A subclass that changes the value of a measure needs

@@ -15,6 +15,15 @@ from pymoo_anon.table.domain_values import is_number, is_whole
 Values = NDArray[np.float64]
 
 
+def keeps(values: Values, bound: float, at_least: bool) -> NDArray[np.bool_]:
+    """(n,) Boolean array: whether values keep a bound; this alone decides it, in search, recount and choice.
+
+    Equal to the bound is enough. Floats can say so without a slack: every measure gives the float next to its exact
+    value, and the bound is the float next to the number that was meant.
+    """
+    return values >= bound if at_least else values <= bound
+
+
 class Boundable:
     """Something that `>=` and `<=` make a constraint of."""
 
@@ -78,15 +87,12 @@ class Constraint:
         return ~self.keeps(self.objective.of_classes(classes))
 
     def keeps(self, values: Values) -> NDArray[np.bool_]:
-        """(n,) Boolean array: whether values keep the bound; this alone decides it, in search, recount and choice.
-
-        Equal to the bound is enough. Floats can say so without a slack: every measure gives the float next to its exact
-        value, and the bound is the float next to the number that was meant. An infinite value may break it, too.
+        """(n,) Boolean array: whether values keep the bound, as `keeps` decides.
 
         Args:
             values: (n,) array, values of the objective with their natural sign.
         """
-        return values >= self.bound if self.at_least else values <= self.bound
+        return keeps(values, self.bound, self.at_least)
 
     def violation(self, values: Values) -> Values:
         """(n,) float array, pymoo's G: at most 0 where `keeps` says so: only equal floats differ by 0.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from operator import mul
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -13,6 +16,9 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
+
+#: What a measure counts again: exact, or a float.
+Counted: TypeAlias = int | float | Fraction | Decimal
 
 
 class _Missing:
@@ -191,14 +197,16 @@ class Recount:
         return self._wholes[column]
 
     def shares(self, column: Name) -> pd.DataFrame:
-        """Per class and value that it holds: `cell`, `value`, share `p` in the class and share `q` in the table."""
+        """Per class and value that it holds: share `p` in the class and share `q` in the table, and what these are of.
+
+        Columns `cell`, `value`, `n` and `size`, so that p is n / size, `whole` and `rows`, so that q is whole / rows.
+        """
         pairs, whole = self.counts(column), self.whole(column)
         unknown = [value for value in pairs.value.unique() if value not in whole.index]
         if unknown:
             raise ValueError(f"column {column!r} must hold values of the original, got {examples(unknown)}")
-        p = pairs.n / self.sizes.to_numpy()[pairs.cell]
-        q = pairs.value.map(whole / whole.sum())
-        return pairs.assign(p=p, q=q.astype(float))
+        size, held, rows = self.sizes.to_numpy()[pairs.cell], pairs.value.map(whole).astype("int64"), int(whole.sum())
+        return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)
 
     def _keys(self, names: Sequence[Name]) -> list[str]:
         return [f"column {self._columns.index(name)}" for name in names]
@@ -211,6 +219,17 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     table = pd.DataFrame({**columns, "n": found.weights})
     counts: pd.DataFrame = table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
     return counts
+
+
+def logarithms(counts: pd.Series[int]) -> pd.Series:
+    """The natural logarithms of counts to 28 digits."""
+    known = {count: Decimal(int(count)).ln() for count in counts.unique()}
+    return counts.map(known).astype(object)
+
+
+def weighed_logarithms(weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
+    """The sum of the logarithms of counts, each as often as its weight says."""
+    return sum(map(mul, weights.tolist(), logarithms(counts)), Decimal(0))
 
 
 def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:

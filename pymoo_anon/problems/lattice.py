@@ -15,7 +15,7 @@ from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.roll_up import plan_roll_up
-from pymoo_anon.fronts.archive import merge_front
+from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, plain_array
@@ -243,7 +243,7 @@ class LatticeProblem(AnonymizationProblem):
         X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
         for batch in self.batches(_VISITED_AT_ONCE):
             X, F = merge_front(X, F, *self.compute_feasible(batch))
-        order = np.lexsort(F.T[::-1])
+        order = front_order(F)
         return X[order], F[order]
 
     def evaluate(self, X: ArrayLike, *args: Any, algorithm: Any = None, **kwargs: Any) -> Any:

@@ -63,8 +63,12 @@ def codebook(problem: AnonymizationProblem, x: ArrayLike, *, suppressed: str = "
         hierarchy = table.quasi_identifiers[name]
         for group, (own, n) in enumerate(zip(texts, counts.tolist(), strict=True)):
             n += marked if own == SUPPRESSED else 0
+            members = _members(hierarchy, np.flatnonzero(groups == group)) if n else ""
+            if own == SUPPRESSED and suppressed == "mark" and len(texts) > 1:
+                # A level may have * for some values only: nobody tells these rows from marked ones.
+                members += f"{_BETWEEN}{EVERYTHING}"
             if n:
-                rows.append((name, own, _members(hierarchy, np.flatnonzero(groups == group)), levels[j], n / n_rows))
+                rows.append((name, own, members, levels[j], n / n_rows))
         if marked and SUPPRESSED not in texts:
             rows.append((name, SUPPRESSED, EVERYTHING, None, marked / n_rows))
     made = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)

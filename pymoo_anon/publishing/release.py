@@ -21,7 +21,7 @@ from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.recoding import FLAG, Frame, Renamed, complete_rows, marked, missing, recoded, renamed
-from pymoo_anon.publishing.verify import at_least_as_good, object_frame, recounted
+from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import SUPPRESSED
@@ -200,8 +200,8 @@ class Recoded:
         for measure, words, promised, higher in promises:
             again, holds = None, None
             if measure.recountable and measure.column not in names:
-                again = recounted(beside if measure.column in outside else own, measure)
-                holds = at_least_as_good(again, promised, higher)
+                found = measure.recount(beside if measure.column in outside else own)
+                again, holds = shown(measure, found), kept(found, promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), int(own.sizes.min())

@@ -10,15 +10,15 @@ import pandas as pd
 
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.objectives.constraint import Constraint, keeps
+from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import names_of
 
-# Sums of floats in another order differ in their last digits.
-_TOLERANCE = 1e-9
+# Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
+_TOLERANCE = 1e-12
 
 
 def verify(
@@ -65,11 +65,11 @@ def verify(
     recount = Recount(frame, names_of(quasi_identifiers), columns, original, hierarchies, generalization)
     rows = []
     for objective, measure in zip(objectives, measures, strict=True):
-        value, required, holds = recounted(recount, objective), "", None
+        found, required, holds = objective.recount(recount), "", None
         if isinstance(measure, Constraint):
             required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
-            holds = at_least_as_good(value, measure.bound, measure.at_least)
-        rows.append((objective.full_name, value, required, holds))
+            holds = kept(found, measure.bound, measure.at_least)
+        rows.append((objective.full_name, shown(objective, found), required, holds))
     return object_frame(("measure", "recounted", "required", "holds"), rows)
 
 
@@ -92,13 +92,17 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
     return objectives
 
 
+def shown(objective: Objective, found: Counted) -> float:
+    """What was counted again as a number: whole where all values are, else the float next to it."""
+    return int(found) if objective.whole else float(found)
+
+
 def recounted(recount: Recount, objective: Objective) -> float:
-    """The value of an objective, whole where all of its values are."""
-    value = objective.recount(recount)
-    return int(value) if objective.whole else float(value)
+    """What is counted again, as a number."""
+    return shown(objective, objective.recount(recount))
 
 
-def at_least_as_good(value: float, bound: float, higher: bool) -> bool:
-    """Whether a value keeps a bound, but for the rounding of floats."""
-    slack = _TOLERANCE * max(abs(bound), 1.0) if np.isfinite(bound) else 0.0
-    return bool(value >= bound - slack if higher else value <= bound + slack)
+def kept(found: Counted, bound: float, at_least: bool) -> bool:
+    """Whether what was counted again keeps a bound: decided as a search decides it, but for the rounding of floats."""
+    slack = _TOLERANCE * abs(bound) if isinstance(found, float) and np.isfinite(bound) else 0.0
+    return bool(keeps(np.array([float(found) + (slack if at_least else -slack)]), bound, at_least)[0])

@@ -69,18 +69,25 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
         raise ValueError(f"frame must name each column once: {error}") from None
 
 
+def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
+    """Some columns of a frame, still of its own kind, under names that narwhals takes: it speaks of columns by text."""
+    aliases = [f"column {i}" for i in range(len(names))]
+    if isinstance(frame, pd.DataFrame):
+        return frame.iloc[:, _places(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
+    table, known = opened(frame)
+    _places(known, names)
+    own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
+    return own.to_native(), aliases
+
+
 def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
     """Group a frame by some of its columns, where it lives, and fetch the groups."""
-    # Narwhals speaks of columns by text alone, so they travel under names of their own.
-    aliases = [f"column {i}" for i in range(len(names))]
+    native, aliases = aliased(frame, names)
     objects: dict[str, list[Any]] = {}
-    if isinstance(frame, pd.DataFrame):
-        places = _places(frame.columns.tolist(), names)
-        table, objects = _without_objects(frame.iloc[:, places].set_axis(aliases, axis="columns"))
+    if isinstance(native, pd.DataFrame):
+        table, objects = _without_objects(native)
     else:
-        table, known = opened(frame)
-        _places(known, names)
-        table = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
+        table = nw.from_native(native)
     try:
         grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(nw.len().alias(_COUNT))
     except TypeError as error:

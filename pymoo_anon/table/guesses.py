@@ -16,7 +16,7 @@ import numpy as np
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
-from pymoo_anon.table.frames import combinations_of
+from pymoo_anon.table.frames import aliased, combinations_of
 
 #: Values of columns with more distinct ones are not fetched: nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -148,7 +148,7 @@ class Profile(NamedTuple):
         counts: How many rows hold each.
     """
 
-    name: str
+    name: Name
     n_rows: int
     n_distinct: int
     n_missing: int
@@ -202,7 +202,7 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     held = [key for key in firsts if counts[key]]
     return guess_of(
         Profile(
-            str(name),
+            name,
             counts.total(),
             len(held) - (n_missing > 0),
             n_missing,
@@ -232,7 +232,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
 def guess_of(profile: Profile) -> Guess:
     """The guess for a column that was counted."""
     looks = _Looks.of(profile)
-    role, reason = _role(profile, words_of(profile.name), looks)
+    role, reason = _role(profile, words_of(str(profile.name)), looks)
     danger = None
     if role in ("identifier", "person"):
         danger = reason
@@ -247,32 +247,38 @@ def guess_of(profile: Profile) -> Guess:
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """The profiles of the columns of a frame, counted where it lives."""
-    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        frame = frame.to_native()
+    native, aliases = aliased(nw.to_native(frame, pass_through=True), names)
     asked = [nw.len().alias("n")]
-    for i, name in enumerate(names):
-        asked += [nw.col(name).n_unique().alias(f"distinct {i}"), nw.col(name).null_count().alias(f"missing {i}")]
-    counted: Any = nw.from_native(frame).select(*asked)
+    for alias in aliases:
+        asked += [nw.col(alias).n_unique().alias(f"distinct {alias}")]
+        asked += [nw.col(alias).null_count().alias(f"missing {alias}")]
+    counted: Any = nw.from_native(native).select(*asked)
     if isinstance(counted, nw.LazyFrame):
         counted = counted.collect(None if counted.implementation.is_polars() else "pandas")
     (row,) = counted.rows(named=True)
     if not row["n"]:
         raise ValueError("the table must have at least one row, got none")
-    return [_profile(frame, name, row["n"], row[f"distinct {i}"], row[f"missing {i}"]) for i, name in enumerate(names)]
+    made = []
+    for name, alias in zip(names, aliases, strict=True):
+        n_missing = row[f"missing {alias}"]
+        # What is missing is one of the unique values.
+        empty = Profile(name, row["n"], row[f"distinct {alias}"] - (n_missing > 0), n_missing, [], [])
+        made.append(empty if empty.n_distinct > MOST_VALUES else _with_values(empty, native, alias))
+    return made
 
 
-def _profile(frame: Any, name: str, n_rows: int, n_unique: int, n_missing: int) -> Profile:
-    """The profile of one column; what is missing is one of its unique values."""
-    n_distinct = n_unique - (n_missing > 0)
-    if n_distinct > MOST_VALUES:
-        return Profile(name, n_rows, n_distinct, n_missing, [], [])
-    found = combinations_of(frame, [name])
-    column = found.columns[name].astype(object)
-    absent = column.isna().to_numpy()
+def _with_values(profile: Profile, frame: Any, column: str) -> Profile:
+    """A profile with the values of its column, counted."""
+    found = combinations_of(frame, [column])
+    values = found.columns[column].astype(object)
+    absent = values.isna().to_numpy()
     # A number that is none, NaN, is missing too.
-    n_missing = int(found.weights[absent].sum())
-    values = [None if gone else value for value, gone in zip(column.tolist(), absent, strict=True)]
-    return Profile(name, n_rows, int(np.count_nonzero(~absent)), n_missing, values, found.weights.tolist())
+    return profile._replace(
+        n_distinct=int(np.count_nonzero(~absent)),
+        n_missing=int(found.weights[absent].sum()),
+        values=[None if gone else value for value, gone in zip(values.tolist(), absent, strict=True)],
+        counts=found.weights.tolist(),
+    )
 
 
 def words_of(name: str) -> list[str]:
@@ -353,7 +359,7 @@ class _Looks(NamedTuple):
 
         numbers = [number for number in (spelled(value, int) for value in values) if is_number(number)]
         near = len(numbers) >= _ALIKE * len(values) > 0 and all(-180 <= number <= 180 for number in numbers)
-        named = bool(set(words_of(profile.name)) & _PLACES) and near
+        named = bool(set(words_of(str(profile.name))) & _PLACES) and near
         return cls(
             numbers if len(numbers) >= _ALIKE * len(values) else [],
             next(filter(lambda kind: fits(_PATTERNS[kind]), _PATTERNS), None),

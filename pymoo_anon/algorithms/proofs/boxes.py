@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from heapq import heappop, heappush
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,18 @@ from pymoo_anon.problems.lattice import LatticeProblem
 
 Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
+
+
+# Distinct tuples that are grouped in a slice, a fifth of a second or so; the work on a box itself counts as so many.
+_SLICE = 12_000_000
+_TUPLES_A_BOX = 15_000
+
+# So many boxes are halved together: their corners are grouped by roll-up, in threads.
+_BATCH = 32
+
+# Open boxes that there may be however little memory may be taken, and about what one takes beside its arrays' numbers.
+_FEWEST_BOXES = 256
+_BYTES_A_BOX = 800
 
 
 class Box(NamedTuple):
@@ -123,15 +134,6 @@ class Corners:
         return possible
 
 
-# A slice lasts about this long. So many boxes are halved together: their corners are grouped by roll-up, in threads.
-_SECONDS_A_SLICE = 0.2
-_BATCH = 32
-
-# Open boxes that there may be however little memory may be taken, and about what one takes beside its arrays' numbers.
-_FEWEST_BOXES = 256
-_BYTES_A_BOX = 800
-
-
 class BoxProof(LatticeProof):
     """Boxes of nodes, the one that is furthest from the front first, bounded by what their corners say.
 
@@ -179,14 +181,14 @@ class BoxProof(LatticeProof):
         return self._n_pruned
 
     def advance(self) -> None:
-        """Search for about a fifth of a second."""
-        end = perf_counter() + _SECONDS_A_SLICE
+        """Halve boxes until enough tuples are grouped."""
         if not self._begun:
             self._begin()
-        while not self.certified:
-            self._halve()
-            if perf_counter() >= end:
-                break
+        left, n_distinct = _SLICE, len(self.problem.table.tuples)
+        while left > 0 and not self.certified:
+            before = self.n_evaluated
+            left -= _TUPLES_A_BOX * self._halve()
+            left -= n_distinct * (self.n_evaluated - before)
 
     def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
         """Take evaluated nodes into the front, or into its boxes."""
@@ -223,8 +225,8 @@ class BoxProof(LatticeProof):
             self._put(Box(low, high, np.maximum(floors, self._corners.floors_of(low)), tops))
         self._begun = True
 
-    def _halve(self) -> None:
-        """Halve the next boxes, evaluate their new corners, and put the halves back."""
+    def _halve(self) -> int:
+        """Halve the next boxes, evaluate their new corners, and put the halves back; how many boxes it was."""
         source = self._stack or self._heap
         # First into the hand: what is interrupted may then be searched twice, but never lost.
         while source and len(self._hand) < _BATCH:
@@ -254,7 +256,9 @@ class BoxProof(LatticeProof):
         own = lessons[len(lower) :] if self._corners.rises else [(box.floors, box.tops) for box in upper]
         for box, (floors, _) in zip(upper, own, strict=True):
             self._put(box._replace(floors=np.maximum(box.floors, floors)))
+        n_boxes = len(self._hand)
         self._hand.clear()
+        return n_boxes
 
     def _halves(self, box: Box) -> tuple[Box, Box]:
         """Two parts of a box, split where the dearest attribute has half of its price; bounds are those of the box.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import lcm
@@ -18,8 +20,8 @@ from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values, one_class
 from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator
-from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.table.domain_values import Name, meant
+from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
+from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -114,10 +116,9 @@ class GeneralLossMetric(_CellObjective):
         n = len(tuples.domain_sizes) if self.weights is None else float(self.weights.sum())
         return 0, tuples.n_rows * n
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The sum over cells of (values of the label - 1) / (values of the domain - 1); a suppressed cell costs 1."""
-        weights = np.ones(len(recount.names)) if self.weights is None else self.weights
-        return float(weights @ [_recounted(recount, name) for name in recount.names])
+        return _recounted(recount, self.weights)
 
 
 class NormalizedWeightedPenalty(_CellObjective):
@@ -185,11 +186,10 @@ class NormalizedWeightedPenalty(_CellObjective):
         """0 and 1."""
         return 0, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The mean over rows of their weighted loss."""
-        n = len(recount.names)
-        weights = np.full(n, 1 / n) if self.weights is None else self.weights
-        return float(weights @ [_recounted(recount, name) for name in recount.names]) / recount.n_rows
+        n = len(recount.names) if self.weights is None else 1
+        return _recounted(recount, self.weights) / (recount.n_rows * n)
 
 
 class NonUniformEntropy(Objective):
@@ -249,16 +249,17 @@ class NonUniformEntropy(Objective):
         """0, and the bits lost where every tuple is suppressed."""
         return 0, float(self.evaluate(one_class(tuples))[0])
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The sum over cells of log2(rows with what the value became / rows with the value), in the original."""
-        total = 0.0
+        total, all_rows = Decimal(0), Decimal(recount.n_rows).ln()
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
             became = rows.groupby(recount.became(name, list(rows.index)).to_numpy(), sort=False).sum()
             kept = recount.of_labels(name)
-            total += float((kept * np.log2(became.reindex(kept.index).fillna(1))).sum())
-            total += recount.n_suppressed * np.log2(recount.n_rows) - float((rows * np.log2(rows)).sum())
-        return total
+            held = became.reindex(kept.index).fillna(1).astype("int64")
+            total += weighed_logarithms(kept, held) + recount.n_suppressed * all_rows - weighed_logarithms(rows, rows)
+        # Where anything is lost it is a bit or more.
+        return total / Decimal(2).ln() if total > Decimal("0.5") else Decimal(0)
 
 
 class Precision(Objective):
@@ -315,23 +316,25 @@ class Precision(Objective):
         """0 and 1."""
         return 0, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """1 - the mean over cells of level / height; the level is the lowest whose groups hold those of the release."""
-        costs = []
+        cost, kept = Fraction(0), recount.n_rows - recount.n_suppressed
         for name in recount.names:
             hierarchy, groups = recount.hierarchies[name], recount.generalization.groups[name]
             fits = [pd.Series(own).groupby(groups).nunique().max() == 1 for own in hierarchy.groups[:-1]]
             level = [*fits, True].index(True)
-            kept = 1 - recount.n_suppressed / recount.n_rows
-            costs.append(kept * level / max(hierarchy.length, 1) + (1 - kept))
-        return 1 - float(np.mean(costs))
+            cost += Fraction(kept * level, max(hierarchy.length, 1)) + recount.n_suppressed
+        return 1 - cost / (recount.n_rows * len(recount.names))
 
 
-def _recounted(recount: Recount, name: Name) -> float:
-    """The loss of one quasi-identifier's cells, counted again."""
-    extents = recount.extents(name)
-    cost = (extents - 1) / max(extents.sum() - 1, 1)
-    return float((recount.of_labels(name) * cost).sum()) + recount.n_suppressed
+def _recounted(recount: Recount, weights: Values | None) -> Fraction:
+    """The weighted loss of all cells, counted again."""
+    total = Fraction(0)
+    for weight, name in zip(np.ones(len(recount.names)) if weights is None else weights, recount.names, strict=True):
+        extents = recount.extents(name)
+        cost = int((recount.of_labels(name) * (extents - 1)).sum())
+        total += meant(weight) * (Fraction(cost, max(int(extents.sum()) - 1, 1)) + recount.n_suppressed)
+    return total
 
 
 def attribute_losses(classes: EquivalenceClasses) -> Values:

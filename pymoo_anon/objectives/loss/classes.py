@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -23,7 +26,7 @@ from pymoo_anon.engine.sums import (
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 from pymoo_anon.objectives.bounds.sums import ClassGains, MajorityLoss, RisingLoss, RisingSum
-from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.objectives.recount import Counted, Recount
 
 
 class ClassificationMetric(ColumnObjective):
@@ -67,7 +70,7 @@ class ClassificationMetric(ColumnObjective):
         """0 and the number of rows."""
         return 0, tuples.n_rows
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """Rows outside the majority of their class; all suppressed rows."""
         pairs = recount.counts(self.column)
         kept = pairs[~recount.marked.to_numpy()[pairs.cell]]
@@ -96,11 +99,11 @@ class NormalizedClassDispersion(Objective):
         """0 and 1."""
         return 0, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """(largest class - smallest) / (rows - 1), suppressed rows left out."""
         if recount.kept.empty:
-            return 0.0
-        return float(recount.kept.max() - recount.kept.min()) / max(recount.n_rows - 1, 1)
+            return 0
+        return Fraction(int(recount.kept.max() - recount.kept.min()), max(recount.n_rows - 1, 1))
 
 
 class Discernibility(Objective):
@@ -132,7 +135,7 @@ class Discernibility(Objective):
         """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The sum of the squared class sizes; a suppressed row costs the number of rows."""
         return float((recount.kept**2).sum() + recount.n_suppressed * recount.n_rows)
 
@@ -160,9 +163,9 @@ class AverageClassSize(Objective):
         """1 and the number of rows."""
         return 1, tuples.n_rows
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """Rows by classes; suppressed rows are one class."""
-        return recount.n_rows / recount.n_classes
+        return Fraction(recount.n_rows, recount.n_classes)
 
 
 class KLDivergence(Objective):
@@ -199,22 +202,30 @@ class KLDivergence(Objective):
         # A little more, so that its rounding refuses nothing.
         return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
         keys = [f"column {i}" for i in range(len(recount.names))]
         original = recount.original
         recoded = pd.DataFrame(index=original.index)
-        cells, all_cells = np.ones(len(original)), 1.0
+        cells, all_cells = pd.Series(1, index=original.index, dtype=object), 1
         for key, name in zip(keys, recount.names, strict=True):
             recoded[key] = recount.became(name, original[key].tolist()).to_numpy()
             extents = recount.extents(name)
-            cells *= recoded[key].map(extents).to_numpy(dtype=float)
-            all_cells *= float(extents.sum())
+            cells *= recoded[key].map(extents).astype(object)
+            all_cells *= int(extents.sum())
         sizes = recount.cells[~recount.marked]
-        size = recoded.merge(sizes, on=keys, how="left").n.fillna(0).to_numpy()
-        spread = recount.n_suppressed / recount.n_rows / all_cells
-        p = original.n.to_numpy() / recount.n_rows
-        return max(float((p * np.log2(p / (size / recount.n_rows / cells + spread))).sum()), 0.0)
+        size = recoded.merge(sizes, on=keys, how="left").n.fillna(0).astype(int)
+        # The rows that a tuple holds in the original and in the release, over one another.
+        ratios: Counter[Fraction] = Counter()
+        for rows, own, among in zip(original.n.tolist(), size.tolist(), cells, strict=True):
+            ratios[rows / (Fraction(own, int(among)) + Fraction(recount.n_suppressed, all_cells))] += rows
+        total = sum((_log(ratio) * rows for ratio, rows in ratios.items()), Decimal(0))
+        # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
+        return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
+
+
+def _log(ratio: Fraction) -> Decimal:
+    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
 
 
 @njit(cache=True, nogil=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +20,7 @@ from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, 
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
-from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -141,21 +143,23 @@ class TCloseness(WorstClassObjective):
         """0 and 1."""
         return 0, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The greatest earth mover's distance of a class from the table."""
         shares, whole = recount.shares(self.column), recount.whole(self.column)
-        p = shares.pivot_table(index="cell", columns="value", values="p").reindex(columns=whole.index).fillna(0.0)
-        # What each class has too much of each value of the table.
-        extra = p - whole / whole.sum()
+        held = shares.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
+        sizes, rows = recount.sizes.reindex(held.index), int(whole.sum())
+        # What each class has too much of each value of the table, times its size and the rows.
+        extra = held.astype("int64") * rows - np.outer(sizes, whole)
+        steps = 1
         if self.distance == "equal":
-            return float(extra.abs().sum(axis=1).max() / 2)
-        if isinstance(self.distance, Hierarchy):
-            return _tree_distance(extra, self.distance)
-        order = sorted(extra.columns) if isinstance(self.distance, str) else list(self.distance)
-        if len(order) == 1:
-            return 0.0
-        in_order = extra.reindex(columns=order, fill_value=0.0)
-        return float(in_order.cumsum(axis=1).abs().sum(axis=1).max() / (len(order) - 1))
+            moved = extra.abs().sum(axis=1) // 2
+        elif isinstance(self.distance, Hierarchy):
+            moved, steps = _moved_in_tree(extra, self.distance), self.distance.length
+        else:
+            order = sorted(extra.columns) if isinstance(self.distance, str) else list(self.distance)
+            moved = extra.reindex(columns=order, fill_value=0).cumsum(axis=1).abs().sum(axis=1)
+            steps = len(order) - 1
+        return max(Fraction(int(own), max(steps, 1) * int(size) * rows) for own, size in zip(moved, sizes, strict=True))
 
     def __repr__(self) -> str:
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
@@ -204,10 +208,10 @@ class BasicBetaLikeness(WorstClassObjective):
         rarest = totals[totals > 0].min()
         return 0, (tuples.n_rows - rarest) / rarest
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The greatest gain (p - q) / q, at least 0."""
         shares = recount.shares(self.column)
-        return max(float(((shares.p - shares.q) / shares.q).max()), 0.0)
+        return max(_ratio(shares, (shares.p / shares.q).argmax()) - 1, Fraction(0))
 
 
 class EnhancedBetaLikeness(BasicBetaLikeness):
@@ -230,11 +234,11 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         """0 and infinity."""
         return 0, np.inf
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The greatest gain; infinite where one exceeds -ln q."""
         shares = recount.shares(self.column)
         gain = ((shares.p - shares.q) / shares.q).clip(lower=0)
-        return np.inf if (gain > -np.log(shares.q)).any() else float(gain.max())
+        return np.inf if (gain > -np.log(shares.q)).any() else super().recount(recount)
 
 
 class DeltaDisclosure(WorstClassObjective):
@@ -276,13 +280,14 @@ class DeltaDisclosure(WorstClassObjective):
         # A little more, so that its rounding refuses nothing.
         return 0, np.inf if self.strict else float(np.log2(tuples.n_rows)) * (1 + 1e-12)
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The greatest |log2(p / q)|; infinite where a class lacks a value and the objective is strict about it."""
         shares = recount.shares(self.column)
         n_values = (recount.whole(self.column) > 0).sum()
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
             return np.inf
-        return float(np.abs(np.log2(shares.p / shares.q)).max())
+        ratio = _ratio(shares, pd.Series(np.log(shares.p / shares.q)).abs().argmax())
+        return abs(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()) / Decimal(2).ln()
 
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"
@@ -302,10 +307,16 @@ def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any,
     return np.array([place.get(same_as(value), -1) for value in values], dtype=np.int64)
 
 
-def _tree_distance(extra: pd.DataFrame, hierarchy: Hierarchy) -> float:
-    """The greatest cost of a class: what moves below a node costs the node's level over the height of the tree."""
+def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
+    """The gain p / q in a row of shares."""
+    n, size, whole, rows = (int(shares[name].iloc[row]) for name in ("n", "size", "whole", "rows"))
+    return Fraction(n * rows, size * whole)
+
+
+def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
+    """The cost of each class: what moves below a node costs the node's level."""
     places = hierarchy.encode(list(extra.columns))
-    costs = pd.Series(0.0, index=extra.index)
+    costs = pd.Series(0, index=extra.index)
     below = extra.set_axis(places, axis=1)
     below_groups = hierarchy.groups[0]
     below = below.T.groupby(below_groups[places]).sum().T
@@ -315,9 +326,9 @@ def _tree_distance(extra: pd.DataFrame, hierarchy: Hierarchy) -> float:
         above = parent.loc[below.columns].to_numpy()
         surplus = below.clip(lower=0).T.groupby(above).sum().T
         deficit = (-below).clip(lower=0).T.groupby(above).sum().T
-        costs += level / hierarchy.length * np.minimum(surplus, deficit).sum(axis=1)
+        costs += level * np.minimum(surplus, deficit).sum(axis=1)
         below, below_groups = below.T.groupby(above).sum().T, hierarchy.groups[level]
-    return float(costs.max())
+    return costs
 
 
 @njit(cache=True, nogil=True)

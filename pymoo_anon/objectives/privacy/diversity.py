@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
-from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
 
 
@@ -55,7 +56,7 @@ class DistinctLDiversity(ColumnObjective):
         """1 and the number of values of the column."""
         return 1, tuples.columns[self.column].n_values
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The fewest distinct values of a class."""
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
 
@@ -101,7 +102,7 @@ class SquaredValueCounts(ColumnObjective):
         """The number of rows, and the sum of the squared counts in the table."""
         return tuples.n_rows, float((tuples.totals(self.column).astype(float) ** 2).sum())
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The sum of the squared counts of a value in a class; suppressed rows are one class."""
         pairs = recount.counts(self.column)
         of_marked = recount.marked.to_numpy()[pairs.cell]
@@ -152,11 +153,13 @@ class EntropyLDiversity(_WorstDiversity):
         )
         return diversity
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The exp of the smallest entropy of a class."""
         shares = recount.shares(self.column)
-        entropy = (-shares.p * np.log(shares.p)).groupby(shares.cell).sum()
-        return float(np.exp(entropy.min()))
+        logs = (shares.n.astype(object) * logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
+        sizes = shares.groupby("cell", sort=True)["size"].first()
+        entropy: Decimal = (logarithms(sizes) - logs / sizes.astype(object)).min()
+        return entropy.exp()
 
 
 class RecursiveCLDiversity(_WorstDiversity):
@@ -192,7 +195,7 @@ class RecursiveCLDiversity(_WorstDiversity):
         largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
         c = Fraction(str(self.c)).limit_denominator(10**6)
         found = []
@@ -244,9 +247,11 @@ class AlphaDeassociation(WorstClassObjective):
         """1 / (number of values of the column), and 1."""
         return 1 / tuples.columns[self.column].n_values, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The largest share of a value in a class."""
-        return float(recount.shares(self.column).p.max())
+        shares = recount.shares(self.column)
+        row = shares.p.argmax()
+        return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
-from pymoo_anon.objectives.recount import Recount, values_of
+from pymoo_anon.objectives.recount import Counted, Recount, values_of
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
 
@@ -88,7 +89,7 @@ class KAnonymity(Objective):
         """1, and the number of rows or persons."""
         return 1, tuples.n_rows if self.column is None else tuples.columns[self.column].n_values
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The fewest rows, or distinct persons, of a class."""
         if self.column is None:
             return float(recount.sizes.min())
@@ -125,7 +126,7 @@ class SquaredClassSizes(Objective):
         """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The sum of the squared class sizes; suppressed rows are one class."""
         return float((recount.kept**2).sum() + recount.n_suppressed**2)
 
@@ -161,9 +162,9 @@ class ProsecutorRisk(Objective):
         """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """1 / k."""
-        return float((1 / recount.sizes).max())
+        return Fraction(1, int(recount.sizes.min()))
 
 
 class MarketerRisk(Objective):
@@ -188,9 +189,9 @@ class MarketerRisk(Objective):
         """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """Classes by rows; suppressed rows are one class, marked or dropped."""
-        return recount.n_classes / recount.n_rows
+        return Fraction(recount.n_classes, recount.n_rows)
 
 
 class KMap(Objective):
@@ -271,7 +272,7 @@ class KMap(Objective):
         """0 and the rows of the population."""
         return 0, self.population.n_rows
 
-    def recount(self, recount: Recount) -> float:
+    def recount(self, recount: Recount) -> Counted:
         """The fewest persons of the population whose values, recoded alike, are those of a class."""
         population, texts = self.population, recount.texts
         kept = recount.cells[~recount.marked]

@@ -71,10 +71,10 @@ class View:
     tables: tuple[Table, ...]
 
 
-def printed(label: Hashable) -> str:
+def one_line(label: Hashable) -> str:
     r"""A value or label of the data as one printable line, its middle left out where it is long.
 
-    >>> printed("a\nb"), printed(17), printed(None), printed("")
+    >>> one_line("a\nb"), one_line(17), one_line(None), one_line("")
     ('a\\nb', '17', '(missing)', '(empty)')
     """
     if label is None:

@@ -21,7 +21,7 @@ from pymoo_anon.publishing.report.cells import (
     View,
     cell_of,
     cell_text,
-    printed,
+    one_line,
     share_text,
 )
 from pymoo_anon.publishing.report.subject import Member, Sizes, Subject
@@ -97,7 +97,7 @@ def measures(subject: Subject) -> list[Measure]:
     for measure, name in subject.front.names.items():
         loss = losses.get(name)
         place = 1 if not made else made[-1].drawn + 1
-        made.append(Measure(measure, printed(name), place, loss if loss and loss[1] > loss[0] else None))
+        made.append(Measure(measure, one_line(name), place, loss if loss and loss[1] > loss[0] else None))
     return made
 
 
@@ -154,7 +154,7 @@ def _proof(subject: Subject) -> str:
         worst = front.gap.max(axis=0) if len(front) else []
         names = [front.names[objective] for objective in front.objectives]
         told = [
-            f"{printed(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
+            f"{one_line(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
         ]
         return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
     return "The front is the best that was found. Nobody has proven that nothing better exists."
@@ -232,9 +232,11 @@ def _compared(subject: Subject, member: Member) -> list[str]:
     smallest = int(persons.min())
     source = f", {SOURCE}" if subject.threshold == 0.09 else ""
     above = "below that number" if smallest < subject.enough else "not below it"
+    kept = [one_line(one["column"]) for one in (subject.evidence or {}).get("columns", ()) if one["role"] == "keep"]
     return [
-        "Somebody who is known to be in the table is found with a chance of at most "
-        f"1 in {smallest:,} ({share_text(1 / smallest)}).",
+        "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
+        f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
+        *([f"That does not count the kept columns ({listed(kept)}), which may give a person away."] if kept else []),
         f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, is that of classes of at "
         f"least {subject.enough:,}; the smallest class here is {above}.",
     ]
@@ -272,7 +274,7 @@ def evidence_view(subject: Subject) -> View:
     rows: list[Row] = []
     for one in subject.evidence["claims"]:
         values = [_valued(subject, one["measure"], one[key]) for key in ("promised", "recounted")]
-        rows.append((printed(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
+        rows.append((one_line(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
     broken = [str(row[0]) for row in rows if row[-1] == _HOLDS[False]]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
     words = "What was promised was recounted from the released table alone, by other means than the search: "
@@ -280,7 +282,7 @@ def evidence_view(subject: Subject) -> View:
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # What other views show is not told again.
     rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}
-    told = tuple((" › ".join(map(printed, path)), _evidence_text(value)) for path, value in _flat(rest))
+    told = tuple((" › ".join(map(one_line, path)), _evidence_text(value)) for path, value in _flat(rest))
     claimed = (Heading("measure"), Heading("promised", "number"), Heading("recounted", "number"), Heading("holds"))
     claims = Table("claims", "What was promised, and what a recount of the release found.", claimed, tuple(rows))
     caption = "How the release was made, and how to make it again."

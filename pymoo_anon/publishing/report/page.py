@@ -15,7 +15,7 @@ from typing import Any
 
 from pymoo_anon._files import replaced
 from pymoo_anon.problems.front import Choice, Front
-from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, printed
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line
 from pymoo_anon.publishing.report.decision import (
     DEFINITIONS,
     badge,
@@ -143,7 +143,7 @@ def _page(subject: Subject) -> str:
         sentences={name: view.sentences for name, view in views.items()},
         figures=figures,
         definitions=DEFINITIONS if subject.population is not None else dict(list(DEFINITIONS.items())[:2]),
-        columns=[printed(name) for name in subject.names],
+        columns=[one_line(name) for name in subject.names],
         axes=payload.get("axes", []),
         first=payload.get("first", []),
         detailed=[member["point"] for member in payload["members"]],

@@ -10,7 +10,7 @@ import numpy as np
 from pymoo_anon.comparison.bias import QUANTILES, distribution, gains, gini, lorenz_curve, worst_off
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, printed, share_text
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, one_line, share_text
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.microdata import Microdata
 
@@ -139,7 +139,7 @@ def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> lis
         for label, n, share, chance in zip(
             lost.index, lost["tuples"], lost["difference"], found["difference"], strict=True
         ):
-            rows.append((printed(name), printed(label), int(n), cell_of(share), cell_of(chance)))
+            rows.append((one_line(name), one_line(label), int(n), cell_of(share), cell_of(chance)))
     return sorted(rows, key=lambda row: -_share(row))[:_MOST_LISTED]
 
 
@@ -189,9 +189,9 @@ def _smallest(subject: Subject, member: Member) -> Table:
         _MOST_CLASSES
     )
     rows: list[Row] = [
-        (*map(printed, labels), int(size)) for labels, size in zip(found.index, found["size"], strict=True)
+        (*map(one_line, labels), int(size)) for labels, size in zip(found.index, found["size"], strict=True)
     ]
-    columns = (*(Heading(printed(name)) for name in subject.names), Heading("people", "whole"))
+    columns = (*(Heading(one_line(name)) for name in subject.names), Heading("people", "whole"))
     return Table("smallest", "The smallest classes: who is easiest to find.", columns, tuple(rows))
 
 

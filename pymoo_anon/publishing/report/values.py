@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, printed
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, one_line
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -40,7 +40,7 @@ def columns_view(subject: Subject) -> View:
     if "columns" not in evidence:
         return View((UNPROTECTED, "Which other columns the release holds was not handed to this report."), ())
     roles: list[Row] = [
-        (printed(one["column"]), printed(one["role"]), _text(one["reason"])) for one in evidence["columns"]
+        (one_line(one["column"]), one_line(one["role"]), _text(one["reason"])) for one in evidence["columns"]
     ]
     named = (Heading("column"), Heading("role"), Heading("why it is kept"))
     tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
@@ -48,9 +48,9 @@ def columns_view(subject: Subject) -> View:
     unique: list[Row] = []
     for one in evidence.get("uniqueness", ()):
         n, n_rows = one["unique"], one["rows"]
-        unique.append((printed(one["columns"]), n, n_rows, cell_of(n / n_rows)))
+        unique.append((one_line(one["columns"]), n, n_rows, cell_of(n / n_rows)))
         are = "is" if n == 1 else "are"
-        words.append(f"By {printed(one['columns'])}, {share(n, n_rows, 'rows')} {are} unique.")
+        words.append(f"By {one_line(one['columns'])}, {share(n, n_rows, 'rows')} {are} unique.")
     counted = (Heading("by"), Heading("unique rows", "whole"), Heading("of", "whole"), Heading("share", "share"))
     tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
     return View(tuple(words), tuple(tables))
@@ -68,7 +68,7 @@ def codebook_view(subject: Subject) -> View:
         Heading("share of rows", "share"),
     )
     rows: list[Row] = [
-        (printed(name), printed(label), printed(members), level, cell_of(share))
+        (one_line(name), one_line(label), one_line(members), level, cell_of(share))
         for name, label, members, level, share in book.itertuples(index=False)
     ]
     return View((), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
@@ -78,10 +78,10 @@ def changes_view(subject: Subject, member: Member) -> View:
     """The distribution of each attribute after the release and, inside the building, the ladder of its levels."""
     tables = [] if subject.external else [_ladder(subject, member)]
     tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
-    gone = [printed(name) for name in subject.names if len(member.generalization.labels[name]) == 1]
+    gone = [one_line(name) for name in subject.names if len(member.generalization.labels[name]) == 1]
     words = [f"Wholly generalized, one value for everybody: {', '.join(gone) or 'none of the attributes'}."]
     if not subject.external:
-        raw = [printed(name) for name in subject.names if _is_raw(member, name)]
+        raw = [one_line(name) for name in subject.names if _is_raw(member, name)]
         words.insert(0, f"Left as in the raw table: {', '.join(raw) or 'none of the attributes'}.")
     return View(tuple(words), tuple(tables))
 
@@ -91,7 +91,7 @@ def before_table(subject: Subject, j: int, name: Any) -> Table:
     hierarchy, tuples = subject.table.quasi_identifiers[name], subject.table.tuples
     counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values)
     rows = _rows(hierarchy.labels[0], counts.astype(np.int64), is_ordered(hierarchy))
-    return _distribution(f"before{j}", f"{printed(name)}: the raw table", name, rows)
+    return _distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows)
 
 
 def is_ordered(hierarchy: Hierarchy) -> bool:
@@ -113,11 +113,11 @@ def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
     rows = _rows(labels, counts, is_ordered(subject.table.quasi_identifiers[name]))
     if member.marked and member.n_suppressed:
         rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
-    return _distribution(f"after{j}", f"{printed(name)}: the release", name, rows)
+    return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows)
 
 
 def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table:
-    return Table(table, caption, (Heading(printed(name)), Heading("rows", "whole")), tuple(rows))
+    return Table(table, caption, (Heading(one_line(name)), Heading("rows", "whole")), tuple(rows))
 
 
 def _is_raw(member: Member, name: Any) -> bool:
@@ -140,7 +140,7 @@ def _ladder(subject: Subject, member: Member) -> Table:
             rungs = [(level / length, labels, level == here) for level, labels in enumerate(hierarchy.labels)]
         for number, (share, labels, is_here) in enumerate(rungs):
             rows.append(
-                (printed(name), number, round(share, 3), len(labels), _examples(labels), HERE if is_here else "")
+                (one_line(name), number, round(share, 3), len(labels), _examples(labels), HERE if is_here else "")
             )
     columns = (
         Heading("attribute"),
@@ -155,13 +155,13 @@ def _ladder(subject: Subject, member: Member) -> Table:
 
 def _examples(labels: tuple[Hashable, ...]) -> str:
     """A few labels of a level."""
-    told = " | ".join(printed(label)[:40] for label in labels[:_EXAMPLES])
+    told = " | ".join(one_line(label)[:40] for label in labels[:_EXAMPLES])
     return f"{told} | …" if len(labels) > _EXAMPLES else told
 
 
 def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool) -> list[Row]:
     """Ordered values in their order, neighbours together where they are many; of others the most frequent ones."""
-    pairs = [(printed(label), n) for label, n in zip(labels, counts.tolist(), strict=True) if n]
+    pairs = [(one_line(label), n) for label, n in zip(labels, counts.tolist(), strict=True) if n]
     if ordered:
         width = -(-len(pairs) // _MOST_ORDERED)
         if width < 2:
@@ -176,4 +176,4 @@ def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else printed(value)
+    return None if value is None else one_line(value)

@@ -22,156 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
+from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
+from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
 from pymoo_anon.engine.compiled import njit
 
+Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
+Cuts = Sequence[Ints]
 
-@njit(cache=True, nogil=True)
-def classes_without(codes, tallies, offsets, numbers, worths, pair, k):  # type: ignore[no-untyped-def]
-    """The classes that all attributes but two make, without those of fewer than k rows.
+# Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
+_MOST_PREFIXES = 200_000
 
-    A box lies inside one of these classes. So those of fewer than k rows hold no box that gains.
+# Gains are whole numbers, exact below 2^53.
+_LARGEST_GAIN = 2.0**52
 
-    Args:
-        codes: (n_tuples, n_attributes) int array of the distinct tuples.
-        tallies: (n_tuples, 1 + n_labels) int64 array, the rows of each, and those of each label where there are labels.
-        offsets: (n_attributes + 1,) int64 array, where the values of each attribute begin.
-        numbers: (n_values,) int64 array, for every value of every attribute the number of its group in the cut.
-        worths: (n_values,) float array, what a row with this value saves by its group.
-        pair: The two attributes that are left out.
-        k: The fewest rows that gain.
-
-    Returns:
-        (n_classes + 1,) int64 array, where the tuples of each class begin; (n_classes,) float array, what a row of each
-        saves by the attributes that are fixed; (n, 3 + n_labels) int64 array of the tuples by class: the values of both
-        attributes and the tallies.
-    """
-    n_tuples, n_attributes = codes.shape
-    kept = np.arange(n_tuples)
-    of = np.zeros(n_tuples, dtype=np.int64)
-    saved = np.zeros(n_tuples)
-    n_classes = 1
-    for a in range(n_attributes):
-        if a == pair[0] or a == pair[1]:
-            continue
-        first = offsets[a]
-        n_groups = numbers[offsets[a + 1] - 1] + 1
-        rows = np.zeros(n_classes * n_groups, dtype=np.int64)
-        for i in range(len(kept)):
-            rows[of[i] * n_groups + numbers[first + codes[kept[i], a]]] += tallies[kept[i], 0]
-        # Classes only split from here on: what is too small stays so.
-        place = np.full(len(rows), -1, dtype=np.int64)
-        n_classes = 0
-        for c in range(len(rows)):
-            if rows[c] >= k and rows[c] > 0:
-                place[c] = n_classes
-                n_classes += 1
-        n = 0
-        for i in range(len(kept)):
-            value = first + codes[kept[i], a]
-            c = place[of[i] * n_groups + numbers[value]]
-            if c >= 0:
-                # n <= i, so that nothing is overwritten before it is read.
-                kept[n], of[n], saved[n] = kept[i], c, saved[i] + worths[value]
-                n += 1
-        kept, of, saved = kept[:n], of[:n], saved[:n]
-    return _sorted_by_class(codes, tallies, kept, of, saved, n_classes, pair)
-
-
-@njit(cache=True, nogil=True)
-def _sorted_by_class(codes, tallies, kept, of, saved, n_classes, pair):  # type: ignore[no-untyped-def]
-    """What `classes_without` returns, of the tuples that are kept, the class of each and what its rows save."""
-    starts = np.zeros(n_classes + 1, dtype=np.int64)
-    for c in of:
-        starts[c + 1] += 1
-    starts = np.cumsum(starts)
-    free = starts.copy()
-    margins = np.empty(n_classes)
-    cells = np.empty((len(kept), 2 + tallies.shape[1]), dtype=np.int64)
-    for i in range(len(kept)):
-        c, t = of[i], kept[i]
-        margins[c] = saved[i]
-        cells[free[c], 0], cells[free[c], 1] = codes[t, pair[0]], codes[t, pair[1]]
-        cells[free[c], 2:] = tallies[t]
-        free[c] += 1
-    return starts, margins, cells
-
-
-@njit(cache=True, nogil=True)
-def pair_table(starts, margins, cells, spans, worths, other_spans, other_worths, terms):  # type: ignore[no-untyped-def]
-    """The gain of every pair of groups of two attributes, summed over the classes of all others.
-
-    The rows of a box are four sums over rectangles of its class that begin at 0: the invariant of the inner loop is
-    that `below[v]` holds the tallies of a value in the first attribute's group and one below v of the second's.
-
-    Args:
-        starts: (n_classes + 1,) int64 array, as `classes_without` returns it.
-        margins: (n_classes,) float array: what a row of each class saves without the two attributes.
-        cells: (n, 3 + n_labels) int64 array, as `classes_without` returns it.
-        spans: The groups of the first attribute.
-        worths: (n_groups,) float array, what a row of each group saves.
-        other_spans: The groups of the second attribute.
-        other_worths: (n_other_groups,) float array.
-        terms: Float array of k, the price that every kept row saves, and `square`.
-
-    Returns:
-        (n_groups, n_other_groups) float array.
-    """
-    n, n_other, n_tallies = spans[-1, 1], other_spans[-1, 1], cells.shape[1] - 2
-    k, price, square = terms[0], terms[1], terms[2]
-    table = np.zeros((len(spans), len(other_spans)))
-    sums = np.zeros((n + 1, n_tallies, n_other + 1), dtype=np.int64)
-    for c in range(len(starts) - 1):
-        _sum_rectangles(sums, cells[starts[c] : starts[c + 1]])
-        for i in range(len(spans)):
-            below = sums[spans[i, 1]] - sums[spans[i, 0]]
-            if below[0, n_other] < k:
-                continue
-            margin = margins[c] + worths[i]
-            for j in range(len(other_spans)):
-                first, last = other_spans[j]
-                rows = below[0, last] - below[0, first]
-                if rows < k:
-                    continue
-                mass = rows
-                if n_tallies > 1:
-                    mass = 0
-                    for label in range(1, n_tallies):
-                        mass = max(mass, below[label, last] - below[label, first])
-                table[i, j] += mass * (margin + other_worths[j]) + rows * (price - square * rows)
-    return table
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _sum_rectangles(sums, cells):  # type: ignore[no-untyped-def]
-    """Fill in the tallies of all rectangles of one class that begin at 0."""
-    sums[:] = 0
-    for i in range(len(cells)):
-        for tally in range(cells.shape[1] - 2):
-            sums[cells[i, 0] + 1, tally, cells[i, 1] + 1] += cells[i, 2 + tally]
-    for v in range(1, len(sums)):
-        for tally in range(sums.shape[1]):
-            row = 0
-            for u in range(1, sums.shape[2]):
-                row += sums[v, tally, u]
-                sums[v, tally, u] = sums[v - 1, tally, u] + row
-
-
-@njit(cache=True, nogil=True)
-def longest_path(gains, spans):  # type: ignore[no-untyped-def]
-    """The largest sum of gains over a cut.
-
-    Args:
-        gains: (n_groups,) float array.
-        spans: The groups.
-    """
-    best = np.full(spans[-1, 1] + 1, -np.inf)
-    best[0] = 0.0
-    # Groups that end where this one begins stand before it: best[spans[i, 0]] is final.
-    for i in range(len(spans)):
-        reached = best[spans[i, 0]] + gains[i]
-        if reached > best[spans[i, 1]]:
-            best[spans[i, 1]] = reached
-    return best[-1]
+# How often the price is halved between one that suppresses too much and one that does not.
+_BISECTIONS = 5
 
 
 @njit(cache=True, nogil=True)
@@ -193,19 +59,6 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
         cut[n - n_groups] = last[at]
         at = spans[last[at], 0]
     return cut[n - n_groups :]
-
-
-@njit(cache=True, nogil=True)
-def completions(gains, spans):  # type: ignore[no-untyped-def]
-    """(n_values + 1,) float array: the largest sum of gains over the rest of a cut, from each value on."""
-    n = spans[-1, 1]
-    best = np.full(n + 1, -np.inf)
-    best[n] = 0.0
-    for i in range(len(spans) - 1, -1, -1):
-        reached = best[spans[i, 1]] + gains[i]
-        if reached > best[spans[i, 0]]:
-            best[spans[i, 0]] = reached
-    return best
 
 
 @njit(cache=True, nogil=True)
@@ -234,9 +87,10 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
         The two cuts, each an int64 array of the places of its groups, empty where none gains more than the floor, and
         whether that is proven.
     """
+    n_other = other_spans[-1, 1]
     own_best = np.empty(len(spans))
     for i in range(len(spans)):
-        own_best[i] = longest_path(table[i], other_spans)
+        own_best[i] = longest_path(table[i], other_spans, n_other)
     cut, value = _in_turns(table, spans, other_spans, longest_cut(own_best, spans))
     if value <= floor:
         cut, value = cut[:0], floor
@@ -260,12 +114,13 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
     """A cut of the first attribute, improved in turns with the second's; and what the two gain."""
-    value = longest_path(_summed(table, cut), other_spans)
+    n_other = other_spans[-1, 1]
+    value = longest_path(_summed(table, cut), other_spans, n_other)
     by_other = table.T.copy()
     while True:
         other = longest_cut(_summed(table, cut), other_spans)
         better = longest_cut(_summed(by_other, other), spans)
-        reached = longest_path(_summed(table, better), other_spans)
+        reached = longest_path(_summed(table, better), other_spans, n_other)
         # Strictly, so that it ends.
         if reached <= value:
             return cut, value
@@ -275,8 +130,9 @@ def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  # type: ignore[no-untyped-def]
     """The first attribute's cut that gains more than a value, or none, and whether that is proven."""
-    n, n_groups, n_others = spans[-1, 1], len(spans), len(other_spans)
-    rest = completions(own_best, spans)
+    n, n_other, n_groups, n_others = spans[-1, 1], other_spans[-1, 1], len(spans), len(other_spans)
+    rest = np.empty(n + 1)
+    completions(own_best, spans, n, rest)
     # For each group of the second attribute its own best completion from each value on.
     rests = np.full((n + 1, n_others), -np.inf)
     rests[n] = 0.0
@@ -306,9 +162,9 @@ def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  #
         reached = spans[i, 1]
         for j in range(n_others):
             gained[depth + 1, j] = gained[depth, j] + table[i, j]
-        bound = longest_path(gained[depth + 1], other_spans) + rest[reached]
+        bound = longest_path(gained[depth + 1], other_spans, n_other) + rest[reached]
         if reached < n and bound > value:
-            bound = min(bound, longest_path(gained[depth + 1] + rests[reached], other_spans))
+            bound = min(bound, longest_path(gained[depth + 1] + rests[reached], other_spans, n_other))
         if bound <= value:
             continue
         path[depth] = i
@@ -321,22 +177,8 @@ def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  #
     return best, True
 
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
-Cuts = Sequence[Ints]
-
-# Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
-_MOST_PREFIXES = 200_000
-
-# Gains are whole numbers, exact below 2^53.
-_LARGEST_GAIN = 2.0**52
-
-# How often the price is halved between one that suppresses too much and one that does not.
-_BISECTIONS = 5
-
-
 def improve(
-    instance: StringInstance, cuts: Cuts, k: int, random_state: np.random.Generator, price: float = 0.0
+    space: StringSpace, cuts: Cuts, k: int, random_state: np.random.Generator, price: float = 0.0
 ) -> list[Ints]:
     """A string that no other cuts of two attributes make better, by improving pairs of another string's attributes.
 
@@ -344,7 +186,7 @@ def improve(
     order until each of them was looked at since the last change. Every change makes the sum larger, so it ends. A pair
     whose search is too long gets the best cuts that were found.
     """
-    now = _Assignment(instance, cuts)
+    now = _Assignment(space, cuts)
 
     def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
         return now.best(pair, now.table(pair, k, price))
@@ -354,7 +196,7 @@ def improve(
 
 
 def improve_within(
-    instance: StringInstance, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator, price: float = 0.0
+    space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator, price: float = 0.0
 ) -> tuple[list[list[Ints]], float]:
     """Strings with large gains that suppress few rows, by improving one string under several prices.
 
@@ -369,10 +211,10 @@ def improve_within(
         All strings that were found, and the lowest price that was enough. The first string suppresses at most `limit`
         rows, and of those that do has the largest gain, if any string does.
     """
-    if limit >= instance.n_rows:
+    if limit >= space.instance.n_rows:
         # Nothing has to be paid for.
-        return [improve(instance, cuts, k, random_state)], 0.0
-    found = _Found(instance, k, limit, random_state)
+        return [improve(space, cuts, k, random_state)], 0.0
+    found = _Found(space, k, limit, random_state)
     low, high = found.raise_price(cuts, price)
     for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):
         middle = np.floor((low + high) / 2)
@@ -381,7 +223,7 @@ def improve_within(
         else:
             low = middle
     if found.best[0] and high > 0:
-        found.note(_improve_under(instance, found.best[2], k, limit, random_state))
+        found.note(_improve_under(space, found.best[2], k, limit, random_state))
     best = found.best
     return [best[2], *(one[2] for one in found.all if one is not best)], high
 
@@ -390,7 +232,7 @@ class _Found:
     """Strings that were found under prices.
 
     Args:
-        instance: The tuples, the allowed groups and their gains.
+        space: The tables.
         k: Every class smaller than k is suppressed.
         limit: At most so many rows are suppressed.
         random_state: Orders the pairs.
@@ -399,8 +241,8 @@ class _Found:
         all: Of every string, whether it keeps to the limit, its gain, and its cuts.
     """
 
-    def __init__(self, instance: StringInstance, k: int, limit: int, random_state: np.random.Generator) -> None:
-        self._instance, self._k, self._limit, self._random_state = instance, k, limit, random_state
+    def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
+        self._space, self._k, self._limit, self._random_state = space, k, limit, random_state
         self.all: list[tuple[bool, float, list[Ints]]] = []
 
     @property
@@ -410,32 +252,31 @@ class _Found:
 
     def note(self, made: list[Ints]) -> bool:
         """Take in a string; whether it keeps to the limit."""
-        gain, suppressed = gain_of(self._instance, made, self._k)
+        gain, suppressed = gain_of(self._space, made, self._k)
         self.all.append((suppressed <= self._limit, gain, made))
         return suppressed <= self._limit
 
     def at(self, price: float, start: Cuts) -> bool:
         """Improve a string under a price; whether what is made of it keeps to the limit."""
-        return self.note(improve(self._instance, start, self._k, self._random_state, price))
+        return self.note(improve(self._space, start, self._k, self._random_state, price))
 
     def raise_price(self, cuts: Cuts, price: float) -> tuple[float, float]:
         """Raise the price until a string keeps to the limit; returns the last that was too low, and that one."""
-        most, largest = _prices(self._instance)
+        most, largest = _prices(self._space.instance)
         low, high = 0.0, price
         while not self.at(high, self.all[-1][2] if self.all else cuts) and high < largest:
             low, high = high, min(max(8 * high, most), largest)
         if not self.all[-1][0]:
-            whole = [np.array([_whole(spans)]) for spans in self._instance.spans]
+            whole = [np.array([_whole(spans)]) for spans in self._space.instance.spans]
             self.note(whole)
             self.at(largest, whole)
         return low, high
 
 
-def _improve_under(
-    instance: StringInstance, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator
-) -> list[Ints]:
+def _improve_under(space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator) -> list[Ints]:
     """A string of a larger gain that keeps to a limit, from one that does, by pairs under prices of their own."""
-    now = _Assignment(instance, cuts)
+    now = _Assignment(space, cuts)
+    instance = space.instance
     _, largest = _prices(instance)
 
     def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
@@ -476,115 +317,73 @@ def _improve_pairs(
             unchanged += 1
             if found is not None:
                 for attribute, cut in zip(pairs[place], found, strict=True):
-                    now.put(attribute, cut)
+                    if attribute < now.space.none:
+                        now.cuts[attribute] = cut
                 # This pair has its best cuts.
                 unchanged = 1
             if unchanged >= len(pairs):
                 break
 
 
-def gain_of(instance: StringInstance, cuts: Cuts, k: int) -> tuple[float, int]:
+def gain_of(space: StringSpace, cuts: Cuts, k: int) -> tuple[float, int]:
     """The sum of the gains of a string, in units, and the number of rows that it suppresses."""
-    now = _Assignment(instance, cuts)
-    starts, margins, cells = now.classes((now.constant, now.constant), k)
-    if len(margins) == 0:
-        return 0.0, instance.n_rows
-    tallies = np.add.reduceat(cells[:, 2:], starts[:-1], axis=0)
-    rows = tallies[:, 0]
-    mass = rows if instance.labels is None else tallies[:, 1:].max(axis=1)
-    gains = mass * margins - instance.square * rows.astype(float) ** 2
-    return float(gains.sum()), instance.n_rows - int(rows.sum())
+    instance = space.instance
+    ids, base, gone = space.classes(dict(enumerate(cuts)), k)
+    kept, n_classes = ids >= 0, len(base)
+    rows = np.bincount(ids[kept], instance.counts[kept], n_classes)
+    mass = rows
+    if instance.labels is not None and n_classes:
+        mass = np.max([np.bincount(ids[kept], own[kept], n_classes) for own in instance.labels.T], axis=0)
+    return float((mass * (base + instance.flat) - instance.square * rows**2).sum()), gone
 
 
 class _Assignment:
-    """A string as the kernels read it: for every value of every attribute its group's number, and what it saves.
-
-    After the attributes stands a constant one, of one value, that saves nothing: it is the other of a pair where only
-    one attribute has a choice.
+    """A string whose cuts change two at a time.
 
     Args:
-        instance: The tuples, the allowed groups and their gains.
+        space: The tables.
         cuts: Per attribute the places of its groups.
-
-    Attributes:
-        spans: Per attribute its groups.
-        worths: Per attribute what a row saves in each group.
-        all_cuts: Per attribute the places of its groups in the string.
-        constant: The constant attribute.
     """
 
-    def __init__(self, instance: StringInstance, cuts: Cuts) -> None:
-        self.spans = [*instance.spans, np.array([[0, 1]], dtype=np.int64)]
-        self.worths = [*instance.worths, np.zeros(1)]
-        self.all_cuts = [*cuts, np.zeros(1, dtype=np.int64)]
-        self.constant = len(cuts)
-        counts = instance.counts[:, np.newaxis]
-        self._codes = np.hstack([instance.codes, np.zeros_like(counts)])
-        self._tallies = counts if instance.labels is None else np.hstack([counts, instance.labels])
-        self._flat, self._square = instance.flat, instance.square
-        self._offsets = np.concatenate([[0], np.cumsum(instance.sizes), [instance.sizes.sum() + 1]])
-        self._numbers = np.empty(self._offsets[-1], dtype=np.int64)
-        self._value_worths = np.empty(self._offsets[-1])
-        for attribute, cut in enumerate(self.all_cuts):
-            self.put(attribute, cut)
-
-    @property
-    def cuts(self) -> list[Ints]:
-        """Per attribute of the instance the places of its groups."""
-        return self.all_cuts[:-1]
+    def __init__(self, space: StringSpace, cuts: Cuts) -> None:
+        self.space, self.cuts = space, list(cuts)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """All pairs of attributes that have a choice, the one with fewer groups first."""
-        by_groups = sorted(range(self.constant), key=lambda attribute: len(self.spans[attribute]))
-        free = [attribute for attribute in by_groups if len(self.spans[attribute]) > 1]
-        return list(combinations(free, 2)) if len(free) > 1 else [(self.constant, attribute) for attribute in free]
+        spans, none = self.space.spans, self.space.none
+        by_groups = sorted(range(none), key=lambda attribute: len(spans[attribute]))
+        free = [attribute for attribute in by_groups if len(spans[attribute]) > 1]
+        return list(combinations(free, 2)) if len(free) > 1 else [(none, attribute) for attribute in free]
 
-    def put(self, attribute: int, cut: Ints) -> None:
-        """Give an attribute another cut."""
-        self.all_cuts[attribute] = cut
-        own = slice(self._offsets[attribute], self._offsets[attribute + 1])
-        lengths = np.diff(self.spans[attribute][cut], axis=1)[:, 0]
-        self._numbers[own] = np.repeat(np.arange(len(cut)), lengths)
-        self._value_worths[own] = np.repeat(self.worths[attribute][cut], lengths)
+    def classes(self, pair: Sequence[int], k: int) -> tuple[Ints, Values, int]:
+        """The classes that all attributes but two make, as `StringSpace.classes` says."""
+        return self.space.classes({a: cut for a, cut in enumerate(self.cuts) if a not in pair}, k)
 
     def table(self, pair: tuple[int, int], k: int, price: float = 0.0) -> Values:
-        """The gains of all pairs of groups of two attributes."""
-        p, q = pair
-        starts, margins, cells = self.classes(pair, k)
-        terms = np.array([k, price, self._square], dtype=float)
-        made: Values = pair_table(
-            starts, margins, cells, self.spans[p], self.worths[p], self.spans[q], self.worths[q], terms
-        )
-        return made
+        """(n_groups, n_other_groups) float array: the gains of all pairs of groups of two attributes."""
+        none, asked = self.space.none, Asked(k, self.space.instance.n_rows, price)
+        ids, base, _ = self.classes(pair, k)
+        gains: Values = self.space.table(ids, base, (none, none, *pair), set(), asked)[0][0, 0]
+        return gains
 
     def rows(self, pair: tuple[int, int], k: int) -> Values:
         """The rows that all pairs of groups of two attributes keep."""
-        p, q = pair
-        starts, margins, cells = self.classes(pair, k)
-        nothing, other = np.zeros(len(self.spans[p])), np.zeros(len(self.spans[q]))
-        terms = np.array([k, 1.0, 0.0])
-        made: Values = pair_table(
-            starts, np.zeros_like(margins), cells, self.spans[p], nothing, self.spans[q], other, terms
-        )
-        return made
+        none = self.space.none
+        ids, base, _ = self.classes(pair, k)
+        rows: Values = self.space.rows(ids, len(base), (none, none, *pair), k)[0, 0]
+        return rows
 
     def sum_of(self, pair: tuple[int, int], table: Values) -> float:
         """The sum of a table over the groups that two attributes have."""
-        return float(table[np.ix_(self.all_cuts[pair[0]], self.all_cuts[pair[1]])].sum())
+        own = [self.cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
+        return float(table[np.ix_(*own)].sum())
 
     def best(self, pair: tuple[int, int], table: Values, floor: float | None = None) -> tuple[Ints, Ints] | None:
         """The cuts of two attributes with the largest sum of a table, if above a floor; None is what they have."""
-        least = self.sum_of(pair, table) if floor is None else floor
-        cut, other, _ = best_pair(table, self.spans[pair[0]], self.spans[pair[1]], least, _MOST_PREFIXES)
+        least, (p, q) = self.sum_of(pair, table) if floor is None else floor, pair
+        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], least, _MOST_PREFIXES)
         return (cut, other) if len(cut) else None
-
-    def classes(self, pair: tuple[int, int], k: int) -> tuple[Ints, NDArray[np.float64], Ints]:
-        """What `classes_without` says of a pair; margins with what a row saves in every group."""
-        starts, margins, cells = classes_without(
-            self._codes, self._tallies, self._offsets, self._numbers, self._value_worths, np.array(pair), k
-        )
-        return starts, margins + self._flat, cells
 
 
 def _prices(instance: StringInstance) -> tuple[float, float]:

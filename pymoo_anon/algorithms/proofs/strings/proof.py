@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from heapq import heapify, heappop, heappush
-from threading import Lock
-from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,12 @@ from pymoo_anon.problems.bitstrings import BitStringProblem
 
 Ints = NDArray[np.int64]
 
-# Numbers of tables that a walk reads before the clock is looked at, about a twentieth of a second.
-_BUDGET = 20_000_000
+# Numbers of tables that are read in a slice, a fifth of a second or so, and in the turn of a part.
+_SLICE = 480_000_000
+_TURN = 60_000_000
+
+# So many parts take turns together. How many threads they are shared out to changes nothing of what is found.
+_TOGETHER = 8
 
 # What a part takes on average, with its paths, on the heap and among those that are known.
 _BYTES_OF_A_PART = 1000
@@ -31,6 +35,10 @@ _BYTES_OF_A_PART = 1000
 # A part is divided down to less than is needed, by such a share of the gain or of the loss: larger k, which need less,
 # then mostly need not divide it again.
 _REACH = 0.05
+
+
+# Local searches from random strings before the first proof; later ones begin at the string found last.
+_STARTS = 8
 
 
 class _Part:
@@ -43,18 +51,42 @@ class _Part:
         price: The price of rows that was best for the part that they come from, or once it is begun for itself.
         walk: The walk that divides the part, once it is begun.
         floor: No string that the walk leaves out gains more.
+        position: Where the walk stands that a copy has to make anew.
     """
 
-    __slots__ = ("cuts", "floor", "gain", "price", "walk")
+    __slots__ = ("cuts", "floor", "gain", "position", "price", "walk")
 
     def __init__(self, gain: float, cuts: tuple[bytes, ...], price: float) -> None:
         self.gain, self.cuts, self.price = gain, cuts, price
         self.walk: Walk | None = None
         self.floor = np.inf
+        self.position: tuple[Ints, Ints] | None = None
 
     def __lt__(self, other: _Part) -> bool:
         # The greatest gain first; of equal ones the part that is nearest to a string.
         return (-self.gain, -len(self.cuts), self.cuts) < (-other.gain, -len(other.cuts), other.cuts)
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Without the tables of the walk, which are large."""
+        state = {name: getattr(self, name) for name in self.__slots__}
+        position = self.position if self.walk is None else self.walk.position
+        return None, {**state, "walk": None, "position": position}
+
+
+class _Turn(NamedTuple):
+    """What dividing a part for a while gave.
+
+    Attributes:
+        parts: Those that it was divided into.
+        string: What a string gains that exceeds what is needed, and its path per attribute; or None.
+        settled: Where nothing of the part is left but these: no other string gains more. Else None.
+        n_read: How many numbers were read.
+    """
+
+    parts: list[_Part]
+    string: tuple[float, list[Ints]] | None
+    settled: float | None
+    n_read: int
 
 
 class Search:
@@ -68,6 +100,9 @@ class Search:
     With a larger k every string suppresses more, so that bounds stay valid. What is settled for one k is therefore put
     off: for the next k, where less is needed, the search goes on with those parts whose bounds now exceed it. A part
     that was divided is put off, too, for the strings that its walk has left out.
+
+    The best parts take turns together, each under what is needed when the turn begins. Work is counted in numbers that
+    are read. So neither the clock nor the number of threads decides what is found, and in which order.
 
     Args:
         space: The tables.
@@ -87,13 +122,14 @@ class Search:
         self.space, self.plan, self.asked, self.max_bytes, self.goes_on = space, plan, asked, max_bytes, goes_on
         self.n_settled = 0
         self._open = [_Part(gain, (), asked.price)]
-        # Parts that are being divided, and those that no thread holds.
+        # Parts that are being divided.
         self._begun: list[_Part] = []
-        self._held: set[int] = set()
+        # A walk keeps several tables.
+        room = max_bytes // (32 * max(space.n_numbers(tabled) for tables in plan.tables for tabled in tables))
+        self._n_together = int(max(1, min(_TOGETHER, room)))
         # Parts that are settled for this k, unless memory lacks, and all that were found.
         self._later: list[_Part] | None = [] if goes_on else None
         self._found: set[tuple[bytes, ...]] = set()
-        self._lock = Lock()
 
     def raise_k(self, k: int, gain: float) -> None:
         """Go on with a larger k, where nothing is open."""
@@ -115,49 +151,42 @@ class Search:
         """No string that is not settled gains more; minus infinity where none is left."""
         return max((part.gain for part in (*self._open[:1], *self._begun)), default=-np.inf)
 
-    def work(
-        self, seconds: float, n_threads: int, need: Callable[[], float], found: Callable[[list[Ints]], None]
-    ) -> None:
-        """Go on for some time, or until nothing is left."""
-        until = monotonic() + seconds
-        if n_threads == 1:
-            self._work(until, need, found)
-            return
-        with ThreadPoolExecutor(n_threads) as pool:
-            for done in [pool.submit(self._work, until, need, found) for _ in range(n_threads)]:
-                done.result()
+    def work(self, budget: int, n_threads: int, need: Callable[[], float], found: Callable[[list[Ints]], None]) -> None:
+        """Go on until so many numbers are read, or nothing is left."""
+        with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+            while budget > 0:
+                parts = self._next(need())
+                if not parts:
+                    return
+                try:
+                    divide = partial(self._divide, need=need())
+                    turns = list(map(divide, parts) if pool is None else pool.map(divide, parts))
+                    for turn in turns:
+                        self._take(parts[0], turn, need, found)
+                        del parts[0]
+                except BaseException:
+                    # What the walks found last may be lost. They begin anew.
+                    for part in parts:
+                        part.walk = part.position = None
+                    raise
+                budget -= sum(turn.n_read for turn in turns)
 
-    def _work(self, until: float, need: Callable[[], float], found: Callable[[list[Ints]], None]) -> None:
-        """What one thread does."""
-        over = False
-        while not over:
-            with self._lock:
-                part = self._next(need())
-            if part is None:
-                return
-            settled = False
-            try:
-                settled = self._divide(part, until, need, found)
-            except BaseException:
-                # What the walk found last may be lost. It begins anew.
-                part.walk = None
-                raise
-            finally:
-                with self._lock:
-                    if settled:
-                        part.walk = None
-                        self._put_off([part])
-                        self._begun.remove(part)
-                    self._held.discard(id(part))
-            over = monotonic() > until
+    def _take(self, part: _Part, turn: _Turn, need: Callable[[], float], found: Callable[[list[Ints]], None]) -> None:
+        """Take in what the turn of a part gave."""
+        for made in turn.parts:
+            self._push(made, need())
+        # Another part of the same turns may have raised what is needed.
+        if turn.string is not None and turn.string[0] > need():
+            found(turn.string[1])
+        if turn.settled is not None:
+            # What it was divided into is open now.
+            part.gain = min(part.gain, turn.settled)
+            self._put_off([part])
+            self._begun.remove(part)
 
-    def _next(self, need: float) -> _Part | None:
-        """The next part to divide: one that is begun, or the best open one."""
-        for part in self._begun:
-            if id(part) not in self._held:
-                self._held.add(id(part))
-                return part
-        while self._open:
+    def _next(self, need: float) -> list[_Part]:
+        """The next parts to divide: those that are begun, and the best open ones."""
+        while self._open and len(self._begun) < self._n_together:
             place = self._place(need)
             if not self._open:
                 break
@@ -169,14 +198,12 @@ class Search:
                 break
             # Noted before it leaves the heap, so that an interruption between the two loses nothing.
             self._begun.append(part)
-            self._held.add(id(part))
             if place == 0:
                 heappop(self._open)
             else:
                 self._open.pop(place)
                 heapify(self._open)
-            return part
-        return None
+        return list(self._begun)
 
     def _place(self, need: float) -> int:
         """Where the next part stands; where memory lacks, settled parts are dropped first."""
@@ -198,35 +225,33 @@ class Search:
         if self._later is not None:
             self._later.extend(part for part in parts if part.gain > -np.inf)
 
-    def _divide(
-        self, part: _Part, until: float, need: Callable[[], float], found: Callable[[list[Ints]], None]
-    ) -> bool:
-        """Go on with the walk of a part until its end, a string, its budget or the time; whether it is settled."""
-        if part.walk is None:
-            part.walk, part.floor = self._walk_of(part, need), -np.inf
-            if part.walk is None:
-                return True
-        walk, paid = part.walk, part.price * (self.space.instance.n_rows - self.asked.limit)
-        told = FOUND
-        while told == FOUND:
-            # What is needed only rises, so that the floor of the walk is the last one.
-            part.floor = need() if walk.last else self._reach(need())
-            told = walk.go(part.floor + paid, _BUDGET)
+    def _divide(self, part: _Part, need: float) -> _Turn:
+        """Go on with the walk of a part until its end, a string, or the end of its turn."""
+        n_read = self._begin(part, need)
+        walk = part.walk
+        if walk is None:
+            return _Turn([], None, part.gain, n_read)
+        paid, before = part.price * (self.space.instance.n_rows - self.asked.limit), walk.n_read
+        # What is needed only rises, so that the floor of the walk is the last one.
+        part.floor = need if walk.last else self._reach(need)
+        made: list[_Part] = []
+        told, string = FOUND, None
+        while told == FOUND and string is None:
+            told = walk.go(part.floor + paid, _TURN + before - walk.n_read)
             if told != FOUND:
                 break
             if walk.last == 0:
-                self._push(part, min(part.gain, walk.found_gain - paid), need())
+                path = walk.cuts[0].astype(np.int32).tobytes()
+                made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.price))
             else:
                 tabled = self.plan.tables[len(part.cuts)][0]
-                cuts = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
-                with self._lock:
-                    found([cuts[attribute] for attribute in range(self.space.none)])
-            if walk.last or monotonic() > until:
-                return False
+                by_attribute = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
+                string = walk.found_gain - paid, [by_attribute[attribute] for attribute in range(self.space.none)]
+        n_read += walk.n_read - before
         if told == DONE:
             self.space.release(walk)
-            part.gain = min(part.gain, part.floor)
-        return told == DONE
+            part.walk = None
+        return _Turn(made, string, part.floor if told == DONE else None, n_read)
 
     def _reach(self, need: float) -> float:
         """Less than is needed, where a larger k follows."""
@@ -234,53 +259,42 @@ class Search:
         smaller = min(need, instance.most / instance.unit - need)
         return need - _REACH * max(smaller, 0.0) if self.goes_on else need
 
-    def _push(self, part: _Part, gain: float, need: float) -> None:
-        """Open the part of the path that the walk of a part has found, unless it is known or settled."""
-        assert part.walk is not None, "a walk has found it"
-        cuts = (*part.cuts, part.walk.cuts[0].astype(np.int32).tobytes())
-        with self._lock:
-            if cuts in self._found:
-                return
-            made = _Part(gain, cuts, part.price)
-            if gain > need:
-                heappush(self._open, made)
-            else:
-                self._put_off([made])
-            if self._later is not None:
-                # Last: interrupted before, it is found twice rather than never.
-                self._found.add(cuts)
+    def _push(self, made: _Part, need: float) -> None:
+        """Open a part, unless it is known or settled."""
+        if made.cuts in self._found:
+            return
+        if made.gain > need:
+            heappush(self._open, made)
+        else:
+            self._put_off([made])
+        if self._later is not None:
+            # Last: interrupted before, it is found twice rather than never.
+            self._found.add(made.cuts)
 
-    def _walk_of(self, part: _Part, need: Callable[[], float]) -> Walk | None:
-        """The walk that divides a part, or None where it is settled."""
-        walk = None
-        for tabled in self.plan.tables[len(part.cuts)][::-1]:
-            asked = replace(self.asked, price=part.price)
-            gain, part.price, walk = self.space.walk(self._cuts_of(part), tabled, asked, need())
-            part.gain = min(part.gain, gain)
-            if walk is None or part.gain <= need():
-                return None
-        return walk
+    def _begin(self, part: _Part, need: float) -> int:
+        """Begin the walk that divides a part, if none is begun and it is not settled; what was read for that."""
+        if part.walk is not None:
+            return 0
+        cuts, tables = self._cuts_of(part), self.plan.tables[len(part.cuts)]
+        if part.position is not None:
+            part.walk = self.space.walk_again(cuts, tables[0], replace(self.asked, price=part.price))
+            part.walk.stand_at(part.position)
+            part.position = None
+            return 0
+        part.floor, n_read = -np.inf, 0
+        for tabled in tables[::-1]:
+            begun = self.space.walk(cuts, tabled, replace(self.asked, price=part.price), need)
+            part.price, part.gain = begun.price, min(part.gain, begun.gain)
+            n_read += begun.n_read
+            if begun.walk is None or part.gain <= need:
+                return n_read
+        part.walk = begun.walk
+        return n_read
 
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
         """The paths of the fixed attributes."""
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
-        return dict(zip(self.plan.order, paths, strict=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without walks, which begin anew."""
-        bare = [_Part(part.gain, part.cuts, part.price) for part in (*self._open, *self._begun)]
-        heapify(bare)
-        return {**vars(self), "_open": bare, "_begun": [], "_held": set(), "_lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=Lock())
-
-
-# Seconds of a slice.
-_SLICE = 0.2
-
-# Local searches from random strings before the first proof; later ones begin at the string found last.
-_STARTS = 8
+        return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
 
 
 class StringProof(Proof):
@@ -412,7 +426,7 @@ class StringProof(Proof):
         """Evaluate what a local search makes of a string."""
         instance, k, limit = self._space.instance, self._k, self._goal.limit
         cuts = instance.cuts_of(start)
-        found, self._price = improve_within(instance, cuts, k, limit, self.random_state, self._price)
+        found, self._price = improve_within(self._space, cuts, k, limit, self.random_state, self._price)
         self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:

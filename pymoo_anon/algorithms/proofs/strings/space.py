@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, bound_of, fill_table, refine
+from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
+
+# What filling and bounding a table takes, in readings of each of its numbers.
+_READ = 8
 
 # Prices are changed by such factors: at first, and where a similar part has found one.
 _FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
@@ -35,6 +38,22 @@ class Asked:
     k: int
     limit: int
     price: float
+
+
+class Begun(NamedTuple):
+    """What was found out of the strings below a node.
+
+    Attributes:
+        gain: None gains more, but for the price; minus infinity where none suppresses few enough rows.
+        price: The price that says so.
+        walk: What divides them, or None where they gain no more than is needed.
+        n_read: About how many numbers of tables it took.
+    """
+
+    gain: float
+    price: float
+    walk: Walk | None
+    n_read: int
 
 
 class StringSpace:
@@ -91,36 +110,29 @@ class StringSpace:
         """What every string within the limit gains at least by the price of its kept rows."""
         return asked.price * (self.instance.n_rows - asked.limit)
 
-    def walk(
-        self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float
-    ) -> tuple[float, float, Walk | None]:
-        """What strings below a node gain at most, the price that says so, and a walk over four attributes if any.
-
-        It walks all four where they and the fixed ones are all that there are, and otherwise the first alone. With a
-        limit it walks all four only where the first is none, so that every path of the first gets a price of its own.
-
-        Returns:
-            What no string exceeds, but for the price, or minus infinity; the price; the walk, or None for none.
-        """
-        ids, base, gone = self._classes(cuts, asked.k)
+    def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float) -> Begun:
+        """What strings below a node gain at most, the price that says so, and a walk over four attributes if any."""
+        ids, base, gone = self.classes(cuts, asked.k)
         if gone > asked.limit:
-            return -np.inf, asked.price, None
-        free = set(range(self.none)) - {*cuts, *tabled}
-        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
-        spans = np.concatenate([self.spans[a] for a in tabled])
-        table, filled = self._table(ids, base, tabled, free, asked)
-        price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
+            return Begun(-np.inf, asked.price, None, len(ids))
+        free = self._free(cuts, tabled)
+        table, filled = self.table(ids, base, tabled, free, asked)
+        shape, spans = self._shape(tabled)
+        price, gain = asked.price, nested_bound(table, shape, spans) - self.paid(asked)
+        n_read = len(ids) + _READ * table.size
         if gain <= need:
             self._give(table, filled)
-            return gain, price, None
+            return Begun(gain, price, None, n_read)
         if not 0 < asked.limit < self.instance.n_rows:
-            return gain, price, Walk(table, filled, shape, spans, 0 if free else 3)
-        rows = self._rows(ids, len(base), tabled, asked.k)
+            return Begun(gain, price, Walk(table, filled, shape, spans, 0 if free else 3), n_read)
+        rows = self.rows(ids, len(base), tabled, asked.k)
         changed = self._take(table.shape)
 
         def bound(price: float) -> float:
+            nonlocal n_read
+            n_read += _READ * table.size
             add_price(table, rows, filled, price - asked.price, changed)
-            return bound_of(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
+            return nested_bound(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
 
         price, gain = _best_price(bound, (price, gain), self._prices(), need, _STEPS if cuts else _FIRST_STEPS)
         add_price(table, rows, filled, price - asked.price, changed)
@@ -128,13 +140,48 @@ class StringSpace:
         if gain <= need:
             self._give(changed, filled)
             self._give(rows, filled)
-            return gain, price, None
+            return Begun(gain, price, None, n_read)
+        return Begun(gain, price, self._limited(changed, rows, filled, tabled, free, asked.limit), n_read)
+
+    def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked) -> Walk:
+        """The walk that `walk` ended with, at the price that it gave: sums are exact at every price."""
+        ids, base, _ = self.classes(cuts, asked.k)
+        free = self._free(cuts, tabled)
+        table, filled = self.table(ids, base, tabled, free, asked)
+        if not 0 < asked.limit < self.instance.n_rows:
+            return Walk(table, filled, *self._shape(tabled), 0 if free else 3)
+        rows = self.rows(ids, len(base), tabled, asked.k)
+        return self._limited(table, rows, filled, tabled, free, asked.limit)
+
+    def _limited(
+        self,
+        table: Values,
+        rows: Values,
+        filled: NDArray[np.bool_],
+        tabled: Sequence[int],
+        free: set[int],
+        limit: int,
+    ) -> Walk:
+        """A walk under a limit: over all four attributes only where the first is none.
+
+        So every path of the first gets a price of its own.
+        """
+        shape, spans = self._shape(tabled)
         if free or tabled[0] != self.none:
             self._give(rows, filled)
-            return gain, price, Walk(changed, filled, shape, spans, 0)
-        walk = Walk(changed, filled, shape, spans, 3)
-        walk.keep_rows(rows, self.instance.n_rows - asked.limit)
-        return gain, price, walk
+            return Walk(table, filled, shape, spans, 0)
+        walk = Walk(table, filled, shape, spans, 3)
+        walk.keep_rows(rows, self.instance.n_rows - limit)
+        return walk
+
+    def _free(self, cuts: Mapping[int, Ints], tabled: Sequence[int]) -> set[int]:
+        """The attributes that are neither fixed nor tabled."""
+        return set(range(self.none)) - {*cuts, *tabled}
+
+    def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
+        """(2, 4) int64 array: values and groups of four attributes; and their groups, one after the other."""
+        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
+        return shape, np.concatenate([self.spans[a] for a in tabled])
 
     def release(self, walk: Walk) -> None:
         """Take back the table of a walk that has come to its end."""
@@ -163,7 +210,7 @@ class StringSpace:
         """The lowest and the highest price to try."""
         return float(np.ceil(self.average_price() / 64)), self.largest_price()
 
-    def _classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
+    def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
         """The class of every distinct tuple or -1, what a row saves in each class, and the rows of those below k."""
         ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
@@ -178,7 +225,7 @@ class StringSpace:
         of_value = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])
         return of_value[self._codes[attribute]], self.worths[attribute][cut]
 
-    def _table(
+    def table(
         self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], asked: Asked
     ) -> tuple[Values, NDArray[np.bool_]]:
         """The table of four attributes over classes, and which groups of the first have anything in it."""
@@ -193,7 +240,7 @@ class StringSpace:
         prices = np.array([asked.k, flat, price, square])
         return self._filled(ids, base, tabled, worths, masses, prices)
 
-    def _rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
+    def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
         """The rows that every box of four attributes keeps: what it gains where a row gains 1."""
         worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
         prices = np.array([k, 1.0, 0.0, 0.0])
@@ -206,8 +253,7 @@ class StringSpace:
         kept = ids >= 0
         columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])
-        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
-        spans = np.concatenate([self.spans[a] for a in tabled])
+        shape, spans = self._shape(tabled)
         table = self._take(tuple(shape[1].tolist()))
         masses = np.ascontiguousarray(masses[:, kept])
         return table, fill_table(tuples, masses, base, spans, worths, shape, prices, table)

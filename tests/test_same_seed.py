@@ -1,0 +1,98 @@
+"""The same seed gives the same result, wherever a search is stopped: no clock, no load and no thread decides."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pymoo.optimize import minimize
+from stopped_runs import RUNS, found
+
+from pymoo_anon import algorithms
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms.proofs.base import gap
+from pymoo_anon.fronts.archive import front_order
+
+SCRIPT = Path(__file__).with_name("stopped_runs.py")
+ROOT = SCRIPT.parents[1]
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """Results of every run where other processes keep the machine busy, by two threads."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        return told_by(2, *RUNS)
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+
+
+def told_by(n_threads, *names, **environment):
+    """What a process of its own finds."""
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(n_threads), *names],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_algorithm_is_run():
+    assert {type(make()).__name__ for make, _, _ in RUNS.values()} == set(algorithms.__all__)
+
+
+@cache
+def here(name):
+    """What this process finds, by one thread."""
+    return json.loads(json.dumps(found(name, 1)))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_neither_load_nor_threads_decide_what_a_stopped_search_has_found(name, loaded):
+    assert here(name) == loaded[name]
+
+
+@pytest.mark.parametrize("name", ["boxes", "one loss", "k and a loss"])
+def test_the_proofs_are_stopped_before_their_end(name):
+    """Else a slice more or less would change nothing."""
+    assert not array(here(name)["certified"])
+
+
+def test_a_cold_cache_decides_nothing(tmp_path):
+    """Where all is compiled anew, much time passes before the first node."""
+    assert told_by(1, "boxes", NUMBA_CACHE_DIR=str(tmp_path)) == {"boxes": here("boxes")}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_fronts_are_in_one_order(name):
+    """By the first objective, then by the next; the gap of a proof goes with it."""
+    F = np.atleast_2d(array(here(name)["F"]))
+    assert front_order(F).tolist() == list(range(len(F)))
+    if RUNS[name][0]().__class__ is BranchAndBound:
+        assert array(here(name)["gap"]).shape == F.shape
+
+
+def test_the_gap_of_every_member_stands_in_its_row():
+    """Members come to a proof in another order than they stand in the result."""
+    make, problem, _ = RUNS["boxes"]
+    algorithm = minimize(problem(), make(), ("n_gen", 1), seed=1).algorithm
+    of_member = dict(zip(map(tuple, algorithm.proof.F), gap(algorithm.proof.F, algorithm.open_bounds), strict=True))
+    assert len(of_member) > 1
+    for one, own in zip(algorithm.opt, algorithm.gap, strict=True):
+        assert of_member[tuple(one.F)].tolist() == own.tolist()
+
+
+def array(told):
+    """Numbers from their text."""
+    dtype, shape, data = told
+    return np.frombuffer(bytes.fromhex(data), dtype=dtype).reshape(shape)
