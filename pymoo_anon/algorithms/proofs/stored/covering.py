@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, named
+from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_groups
 from pymoo_anon.engine.compiled import njit
 
 
@@ -44,7 +44,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
         rules: `Rules`.
         nodes: `Nodes`.
         members: `Members`.
-        scratch: `Scratch`; `thresholds[0]` tells what is open where the answer is no.
+        scratch: `NodeScratch`; `thresholds[0]` tells what is open where the answer is no.
     """
     above, ends = scratch.thresholds
     for d in range(len(above)):
@@ -173,7 +173,7 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
         rules: `Rules`.
         nodes: `Nodes`.
         members: `Members`.
-        scratch: `Scratch`.
+        scratch: `NodeScratch`.
     """
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
@@ -221,12 +221,12 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         lowest: The least level of the first attribute.
         highest: Its greatest level; with each level between the two there are such nodes.
         found: (n,) int64, written: the nodes that are left, in the order of their numbers.
-        arrays: The arrays of all groups, as `known.named` takes them.
+        arrays: The arrays of all groups, as `known_groups` takes them.
 
     Returns:
         How many nodes are left.
     """
-    rules, known, members, scratch = named(arrays)
+    rules, known, members, scratch = known_groups(arrays)
     n_found = 0
     for first in range(lowest, highest + 1):
         n_found = _screen_level(total, first, found, n_found, rules, known, members, scratch)
@@ -327,12 +327,12 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
         start: Where to begin in `nodes`.
         end: Where to end.
         found: (m,) int64, written: the open nodes; so many are enough.
-        arrays: The arrays of all groups, as `known.named` takes them.
+        arrays: The arrays of all groups, as `known_groups` takes them.
 
     Returns:
         Where to go on, and how many nodes are open.
     """
-    rules, known, members, scratch = named(arrays)
+    rules, known, members, scratch = known_groups(arrays)
     n_open = 0
     for position in range(start, end):
         node = nodes[position]

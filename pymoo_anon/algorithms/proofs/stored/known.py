@@ -1,7 +1,7 @@
 """What is known of a stored lattice, as named groups of arrays for compiled loops.
 
 A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
-tuple, and `named` gives them their names back.
+tuple, and `known_groups` gives them their names back.
 
 One compiled function passes a group to another by copying all that is known of every array in it, hundreds of words.
 That takes longer than most of what is done with one node. So what is called for every node is inlined by force.
@@ -88,7 +88,7 @@ class Members(NamedTuple):
     reaches: Matrix
 
 
-class Scratch(NamedTuple):
+class NodeScratch(NamedTuple):
     """Memory for the node that is looked at.
 
     Attributes:
@@ -117,13 +117,13 @@ _MEMBERS = _NODES + len(Members._fields)
 
 
 @njit(cache=True, nogil=True)
-def named(arrays: Any) -> Any:
+def known_groups(arrays: Any) -> Any:
     """The groups of a flat tuple of all arrays, in the order in which they stand above."""
     return (
         Rules(*arrays[:_RULES]),
         Nodes(*arrays[_RULES:_NODES]),
         Members(*arrays[_NODES:_MEMBERS]),
-        Scratch(*arrays[_MEMBERS:]),
+        NodeScratch(*arrays[_MEMBERS:]),
     )
 
 
@@ -251,9 +251,9 @@ class Measures:
         return bounds
 
 
-def scratch_for(rules: Rules) -> Scratch:
+def scratch_for(rules: Rules) -> NodeScratch:
     """Memory for one node at a time."""
-    return Scratch(
+    return NodeScratch(
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         floors=np.zeros(len(rules.terms)),
         prefixes=np.zeros((len(rules.terms), len(rules.lengths) + 1)),

@@ -17,7 +17,7 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Measures,
     Members,
     Nodes,
-    Scratch,
+    NodeScratch,
     members_of,
     projections,
     scratch_for,
@@ -188,7 +188,7 @@ class StoredLatticeProof(LatticeProof):
             self._members = members_of(self.F, self.tolerance, self.maximize, own.families, own.thresholds)
         return self._members
 
-    def _arrays(self, nodes: Nodes, members: Members, scratch: Scratch) -> tuple[Any, ...]:
+    def _arrays(self, nodes: Nodes, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
         """All arrays for compiled loops, in the order in which they are named."""
         groups = self._measures.rules, nodes, members, scratch
         return tuple(array for group in groups for array in group)
@@ -210,7 +210,7 @@ class StoredLatticeProof(LatticeProof):
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
         """The nodes of a layer that are not plainly settled."""
 
-        def find(levels: range, scratch: Scratch) -> Ints:
+        def find(levels: range, scratch: NodeScratch) -> Ints:
             found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
             n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
             return found[:n]
@@ -221,7 +221,7 @@ class StoredLatticeProof(LatticeProof):
         parts = [levels] if len(self._scratches) == 1 else [range(level, level + 1) for level in levels]
         return np.concatenate(self._by_threads(find, parts))
 
-    def _by_threads(self, work: Callable[[Any, Scratch], Ints], parts: Sequence[Any]) -> list[Ints]:
+    def _by_threads(self, work: Callable[[Any, NodeScratch], Ints], parts: Sequence[Any]) -> list[Ints]:
         """What the parts of some work give, in their order; each of the threads has memory of its own."""
         free = deque(self._scratches)
 

@@ -37,6 +37,10 @@ _BYTES_OF_A_PART = 1000
 _REACH = 0.05
 
 
+# Local searches from random strings before the first proof; later ones begin at the string found last.
+_STARTS = 8
+
+
 class _Part:
     """The strings that have the same paths of the first attributes of the order.
 
@@ -291,10 +295,6 @@ class Search:
         """The paths of the fixed attributes."""
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
         return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
-
-
-# Local searches from random strings before the first proof; later ones begin at the string found last.
-_STARTS = 8
 
 
 class StringProof(Proof):
