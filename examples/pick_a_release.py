@@ -10,12 +10,11 @@ from pymoo_anon.problems import LatticeProblem
 goals = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
 problem = LatticeProblem(make_census(), goals, suppression=0.01)
 res = minimize(problem, PBGEA(), ("n_gen", 100), seed=1)
-front = problem.to_frame(res)
-print(f"{len(front)} generalizations, none of them better than another in all of k, l and GLM:")
-print(front.sort_values("k").to_string(index=False))
+front = problem.front(res)
+print(f"{front}\n\nNone of them is better than another in all of k, l and GLM.")
 
-# The least loss among those with k >= 10 and l >= 4. Rows of the frame are rows of res.X.
-choice = front[(front.k >= 10) & (front.l >= 4)].GLM.idxmin()
-classes = problem.equivalence_classes(res.X[choice])
-print(f"\nThe choice, with {len(classes.sizes)} classes and {classes.n_suppressed[0]} suppressed tuples:")
-print(problem.decode(res.X[choice]))
+# The least loss among those with k >= 10 and l >= 4.
+choice = front.choose(require=[goals[0] >= 10, goals[1] >= 4])
+classes = problem.equivalence_classes(choice.x)
+print(f"\n{choice}\n{len(classes.sizes)} classes and {choice.n_suppressed} suppressed tuples:")
+print(problem.decode(choice.x))

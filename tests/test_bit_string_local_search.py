@@ -17,7 +17,7 @@ from strategies import every_string, grown, partitions
 from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import BitStringLocalSearch
-from pymoo_anon.algorithms.bit_string_local_search import NeighbourSteps, PairSteps, neighbours, steps_of
+from pymoo_anon.algorithms.bit_string_local_search import NeighbourSteps, PairSteps, steps_of, string_neighbours
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -150,7 +150,7 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
     next_to = finer & ~(finer.astype(int) @ finer.astype(int) > 0)
     next_to |= next_to.T
     for i, x in enumerate(X):
-        made = neighbours(own, x)
+        made = string_neighbours(own, x)
         assert made.dtype == bool
         assert sorted(made.tolist()) == sorted(X[next_to[i]].tolist())
 
@@ -188,7 +188,7 @@ def test_descent_ends_where_no_neighbour_is_better():
     own = BitStringProblem(TABLE, [Precision()], Below(5), taxonomies=TREES)
     res = minimize(own, BitStringLocalSearch(2), seed=1)
     assert res.algorithm.n_done == 2
-    around = own.evaluate(neighbours(own, res.X), return_values_of=["F"])
+    around = own.evaluate(string_neighbours(own, res.X), return_values_of=["F"])
     assert res.F[0] <= around.min()
 
 
@@ -197,7 +197,7 @@ def test_every_string_of_a_front_was_left_by_no_neighbour():
     own, seen = other(), set(map(tuple, res.F.tolist()))
     assert res.algorithm.n_done == 1
     for x in res.X[:: max(len(res.X) // 20, 1)]:
-        around = own.evaluate(neighbours(own, x), return_values_of=["F"])
+        around = own.evaluate(string_neighbours(own, x), return_values_of=["F"])
         for F in around:
             assert tuple(F) in seen or (res.F <= F).all(axis=1).any()
 
@@ -350,7 +350,7 @@ def test_starts_may_be_given():
 
 def test_a_history_shares_the_arrays_of_the_instance():
     res = run(front_of, 1, 10, save_history=True)
-    assert len({id(entry._steps._instance) for entry in res.history}) == 1
+    assert len({id(entry._steps._space) for entry in res.history}) == 1
     counts = [len(entry.opt) for entry in res.history]
     assert counts[0] < counts[-1] == len(res.F)
 

@@ -273,6 +273,21 @@ def test_a_release_that_is_worse_than_its_evidence_does_not_hold():
     assert done.stdout.count("NO") == 1
 
 
+COUNTED = """
+import atexit, sys
+from pymoo_anon.cli import main
+atexit.register(lambda: print(sum(name.split(".")[0] == "pymoo_anon" for name in sys.modules), file=sys.stderr))
+main()
+"""
+
+
+def test_a_release_runs_through_few_files():
+    call = [sys.executable, "-c", COUNTED, "release", "mine.toml"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stderr) <= 70
+
+
 def test_any_table_is_counted():
     Path("out5.csv").write_text("age;illness\n20-29;flu\n20-29;cold\n30-39;flu\n30-39;flu\n", encoding="utf-8")
     usual = ["verify", "out5.csv", "--quasi-identifier", "age", "--sensitive", "illness"]
@@ -430,6 +445,23 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
     checked = command("verify", "mine.toml")
     assert "by these alone 48 of 48 rows (100.0 %) are unique" in " ".join(checked.stdout.split())
     assert checked.exit_code == 0
+
+
+LOADED = """
+import sys
+from pymoo_anon.cli import main
+sys.argv = ["pymoo-anon", "release", "mine.toml"]
+try:
+    main()
+finally:
+    print(sum(name.split(".")[0] == "pymoo_anon" for name in sys.modules), file=sys.stderr)
+"""
+
+
+def test_a_release_runs_through_few_files_of_the_package():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert "What was promised holds." in " ".join(done.stdout.split())
+    assert 30 < int(done.stderr) <= 70
 
 
 KILLED = """

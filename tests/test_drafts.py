@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,7 @@ def test_a_draft_holds_every_value_and_can_be_written_and_read(kind, data):
     assert draft.kind in KINDS
     assert "\n" not in draft.reason
     # Every level has fewer groups than the one below; the last one is a root.
-    assert all(above < below for below, above in zip(hierarchy.n_groups, hierarchy.n_groups[1:], strict=False))
+    assert all(above < below for below, above in pairwise(hierarchy.n_groups))
     assert hierarchy.has_root
     used = as_table(column, hierarchy)
     text = hierarchy.to_csv()
@@ -111,9 +112,7 @@ def test_intervals_are_round_nest_and_hold_their_numbers(kind, data):
     # At most five groups are left below the root, and levels are halved at least by a quarter.
     if widths:
         assert 2 <= hierarchy.n_groups[-2] <= 6
-        assert all(
-            above <= 0.75 * below for below, above in zip(hierarchy.n_groups, hierarchy.n_groups[1:-1], strict=False)
-        )
+        assert all(above <= 0.75 * below for below, above in pairwise(hierarchy.n_groups[:-1]))
     assert hierarchy.n_values == len(column) or (whole and hierarchy.n_values <= max(100, 10 * len(column)))
 
 
@@ -188,7 +187,8 @@ def test_dates_become_months_quarters_years_and_decades(kind, data):
     }
     names = [name for name in draft.reason.partition("; ")[2].split(", ") if name]
     assert names == [name for name in twins if name in names]
-    for name, labels in zip(names, partition(draft.hierarchy, column)[1:], strict=False):
+    levels = partition(draft.hierarchy, column)[1 : len(names) + 1]
+    for name, labels in zip(names, levels, strict=True):
         assert labels == twins[name].tolist()
 
 
@@ -305,7 +305,7 @@ def test_codes_are_redacted_by_prefix(column):
             below = len(set(prefixes))
     got = partition(hierarchy, column)
     assert len(got) == len(levels) + (len(set(column)) > 1)
-    for labels, prefixes in zip(got, levels, strict=False):
+    for labels, prefixes in zip(got[: len(levels)], levels, strict=True):
         assert len(set(zip(labels, prefixes, strict=True))) == len(set(labels)) == len(set(prefixes))
         for label, prefix in list(zip(labels, prefixes, strict=True))[: len(labels) * (prefixes is not column)]:
             assert (
@@ -332,7 +332,7 @@ def test_groups_of_categories_have_a_similar_weight(counts, shuffler):
     levels = partition(draft.hierarchy, values)
     names = draft.reason.split("; ")[1:]
     assert len(levels) == len(names) + 2
-    for name, below, own in zip(names, levels, levels[1:], strict=False):
+    for name, below, own in zip(names, levels[:-2], levels[1:-1], strict=True):
         weights, parts = Counter(), {}
         for value, part, group in zip(values, below, own, strict=True):
             weights[group] += weight[value]

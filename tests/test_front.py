@@ -1,5 +1,7 @@
 """What a search found as one object: values by measure, what is required and met, how it prints."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,8 @@ from pymoo_anon.objectives import (
 from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferenceProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import smallest_k
-from pymoo_anon.table import Hierarchy, Microdata, Violating
+from pymoo_anon.publishing import release
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
 
@@ -217,3 +220,24 @@ def test_what_makes_no_release_is_said_in_words():
     assert one.refusal(0, "drop") is None
     every = LatticeProblem(table, [GLM], Violating(5), [DistinctLDiversity("s") >= 3])
     assert len(every.front([[0], [2]])) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=12), st.integers(0, 4))
+def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit):
+    """Both search for the same reasons: every point of a small lattice is released, marked and dropped."""
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    tree = {"a": Hierarchy([[0, 1, 2, 3], ["01", "01", "23", "23"], ["*"] * 4]), "b": Hierarchy.flat([0, 1, 2])}
+    table = Microdata.from_frame(frame, tree)
+    for rule in (min(limit, len(rows) - 1), Below(min(limit + 1, len(rows)))):
+        problem = LatticeProblem(table, [K, GLM], suppression=rule)
+        front = problem.front(problem.nodes(0, problem.n_nodes))
+        assert len(front) == 6
+        for place, how in product(range(6), ("mark", "drop")):
+            why = front.refusal(place, how)
+            try:
+                made = release(frame, problem, front.X[place], suppressed=how)
+            except ValueError:
+                assert why is not None
+            else:
+                assert why is None
+                assert len(made.claims) == 2

@@ -5,6 +5,7 @@ import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,7 @@ def test_a_hierarchy_has_a_domain_groups_and_labels():
 
 @given(hierarchies())
 def test_every_level_is_a_coarsening_of_the_one_below(hierarchy):
-    for below, groups, labels in zip(hierarchy.groups, hierarchy.groups[1:], hierarchy.labels[1:], strict=False):
+    for (below, groups), labels in zip(pairwise(hierarchy.groups), hierarchy.labels[1:], strict=True):
         assert len(set(zip(below, groups, strict=True))) == len(set(below))
         assert list(dict.fromkeys(groups)) == list(range(len(labels)))
 

@@ -24,7 +24,8 @@ def text_hierarchies(draw):
     values = st.lists(texts.filter(bool) | st.none(), min_size=1, max_size=6, unique=True)
     domain, *levels = draw(level_columns(draw(values)))
     labels = draw(st.lists(texts.filter(bool), min_size=6, max_size=6, unique=True))
-    names = [dict(zip(dict.fromkeys(level), labels, strict=False)) for level in levels]
+    groups = [list(dict.fromkeys(level)) for level in levels]
+    names = [dict(zip(own, labels[: len(own)], strict=True)) for own in groups]
     return Hierarchy.from_levels(
         [domain, *([name[x] for x in level] for name, level in zip(names, levels, strict=True))]
     )

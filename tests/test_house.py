@@ -167,3 +167,20 @@ def raises(function: ast.FunctionDef) -> bool:
             if not (isinstance(name, ast.Name) and name.id in ("NotImplementedError", "IndexError")):
                 return True
     return False
+
+
+def test_lists_side_by_side_are_of_one_length():
+    """Values travel by name: a list that is shorter than the one beside it would lose values without a word."""
+    folders = (PACKAGE, ROOT / "tests", ROOT / "benchmarks", ROOT / "examples")
+    paths = [path for folder in folders for path in folder.rglob("*.py")]
+    called = [
+        (path, node)
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
+    ]
+    assert len(called) > 100
+    for path, node in called:
+        strict = [word.value for word in node.keywords if word.arg == "strict"]
+        told = bool(strict) and isinstance(strict[0], ast.Constant) and strict[0].value is True
+        assert told, f"{path.relative_to(ROOT)}:{node.lineno} zip must be strict"

@@ -1,5 +1,7 @@
 """PBG-EA under pymoo's options: each works or is refused by one sentence."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from pymoo.constraints.as_obj import ConstraintsAsObjective
@@ -97,7 +99,7 @@ def test_a_selection_of_ones_own():
 def test_duplicates_may_be_eliminated():
     own = free()
     res = minimize(own, PBGEA(10, eliminate_duplicates=True), ("n_gen", 8), seed=1, save_history=True)
-    for before, after in zip(res.history, res.history[1:], strict=False):
+    for before, after in pairwise(res.history):
         known = {tuple(x) for x in (*before.pop.get("X"), *before.box_archive.get("X"))}
         new = {tuple(x) for x in after.pop.get("X")}
         assert len(new) == 10

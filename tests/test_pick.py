@@ -16,7 +16,7 @@ from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.publishing import evidence, explain, write_evidence
+from pymoo_anon.publishing import evidence, explain, release, write_evidence
 
 PROJECT = """
 [data]
@@ -227,12 +227,9 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
 def test_evidence_is_shown_without_any_data(tmp_path, monkeypatch):
     front, _ = read_front(read_project(Path("mine.toml")))
     choice = front.choose(require=[KAnonymity() >= 5])
-    claims = pd.DataFrame(
-        {"measure": list(choice.values), "promised": list(choice.values.values()), "recounted": None, "holds": True}
-    )
-    made = evidence(
-        front.problem, front, choice, claims=claims, suppressed="drop", checksums={}, search={"certified": True}
-    )
+    table = pd.read_csv("mine.csv", dtype=str)
+    released = release(table, front.problem, choice, drop=["note"], suppressed="drop")
+    made = evidence(front.problem, front, choice, released, checksums={}, search={"certified": True})
     write_evidence(tmp_path / "e.json", made)
     monkeypatch.chdir(tmp_path)
     result = pick("--evidence", "e.json")
@@ -259,3 +256,55 @@ def test_evidence_is_shown_without_any_data(tmp_path, monkeypatch):
     result = pick("--evidence", "e.json")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: e.json must have the parts of evidence")
+
+
+def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
+    """A point of k = 1 is no choice, neither by default nor by its row; what is said says why."""
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    table = pd.read_csv("mine.csv", dtype=str)
+    pd.concat([table, table[:1].assign(zip=table.zip.iloc[-1])]).drop_duplicates(["zip", "sex"]).to_csv(
+        "mine.csv", index=False
+    )
+    Path("mine.toml").write_text(PROJECT, encoding="utf-8")
+    assert search("mine.toml").exit_code == 0
+    front, _ = read_front(read_project(Path("mine.toml")))
+    alone = [place for place in range(len(front)) if front.values(KAnonymity())[place] == 1]
+    assert alone == [len(front) - 1]
+    assert front.choose().row == alone[0]
+    result = pick("mine.toml")
+    assert result.exit_code == 0, result.output
+    assert chosen()["row"] < len(front)
+    assert chosen()["values"]["k"] > 1
+    CHOICE.unlink()
+    assert refused("mine.toml", "--row", str(len(front))) == (
+        f"Error: row must be a point that makes a release, got {len(front)}: k is 1: some row stands alone in a class"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "requirements"),
+    [
+        (["--require", "k>=5", "--risk", "0.2"], ["k>=5"]),
+        (["--risk", "0.09"], ["k>=12"]),
+        (
+            ["--require", "entropy-l:diagnosis >= 1.5", "--require", "t<=0.5"],
+            ["entropy-l:diagnosis>=1.5", "t:diagnosis<=0.5"],
+        ),
+        ([], []),
+    ],
+)
+def test_what_was_asked_for_is_kept_and_read_again(arguments, requirements):
+    result = pick("mine.toml", *arguments)
+    assert result.exit_code == 0, result.output
+    assert chosen()["requirements"] == requirements
+    project = read_project(Path("mine.toml"))
+    front, _ = read_front(project)
+    choice = read_choice(project, front)
+    assert len(choice.requirements) == len(requirements)
+    assert choice.reason == chosen()["reason"]
+    assert result.stdout.count("Required: ") == result.stdout.count(", met.") == len(requirements)
+    content = chosen()
+    CHOICE.write_text(json.dumps(content | {"requirements": ["k>=1000"]}), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"must hold what the chosen point meets, got \['k>=1000'\]"):
+        read_choice(project, front)

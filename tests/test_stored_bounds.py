@@ -134,7 +134,9 @@ def stand_for_all(rules, cells, nodes, members, scratch):
     """The slow twin: whether some member stands for each value of the thresholds that is possible."""
     limit = rules.amounts[0]
     squares = rules.kinds == SQUARES
-    values_of = [range(int(max(f, 0)) + 1, int(top) + 1) for f, top in zip(rules.first, nodes.tops[0], strict=False)]
+    n = min(len(rules.first), len(nodes.tops[0]))
+    firsts = zip(rules.first[:n], nodes.tops[0][:n], strict=True)
+    values_of = [range(int(max(f, 0)) + 1, int(top) + 1) for f, top in firsts]
     for values in product(*values_of):
         gone = gone_at(values, scratch)
         weight = cells.counts[gone].sum()

@@ -10,7 +10,7 @@ from string_instances import invented
 from pymoo_anon.algorithms.proofs.strings.instance import plan
 from pymoo_anon.algorithms.proofs.strings.proof import Search
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace, _best_price
-from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, bound_of
+from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, nested_bound
 
 
 def plain_table(strings, fixed, tabled, free, price):
@@ -134,7 +134,7 @@ def test_nested_bounds_are_longest_paths_of_longest_paths(seed):
         flat = np.ascontiguousarray(block).reshape(-1)
         assert bound_block(flat, stage, own.shape, own.spans) == own.bound(block, stage)
     whole = own.path([own.bound(block, 0) for block in own.table], 0)
-    assert bound_of(own.table, own.shape, own.spans) == whole
+    assert nested_bound(own.table, own.shape, own.spans) == whole
     assert whole >= max(own.gains.values())
 
 

@@ -78,7 +78,7 @@ def test_cuts_are_counted_checked_and_found_as_by_hand(tree):
     assert [tuple(bits) for bits in strings[valid]] == sorted(every, key=lambda cut: cut[::-1])
     for bits in (strings[0], strings[-1]):
         assert taxonomy.is_valid(bits) is True
-    assert all(taxonomy.is_valid(bits) == ok for bits, ok in zip(strings[:32], valid, strict=False))
+    assert all(taxonomy.is_valid(bits) == ok for bits, ok in zip(strings[:32], valid[:32], strict=True))
 
 
 @pytest.mark.parametrize("name", PACKAGED)
@@ -270,7 +270,9 @@ def test_copies_are_the_same(copied):
         assert twin.levels() == original.levels()
         assert twin.n_cuts == 9
         rngs = np.random.default_rng(0), np.random.default_rng(0)
-        np.testing.assert_array_equal(*(one.closest(strings, rng) for one, rng in zip((twin, original), rngs)))  # noqa: B905
+        np.testing.assert_array_equal(
+            *(one.closest(strings, rng) for one, rng in zip((twin, original), rngs, strict=True))
+        )
 
 
 def refused(error, make):

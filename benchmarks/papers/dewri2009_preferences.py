@@ -91,7 +91,7 @@ def figure(name: str, panels: list[tuple[str, dict]], columns: int = 3) -> None:
     canvas = Figure(figsize=(4.4 * columns, 3.6 * rows), layout="constrained")
     FigureCanvasAgg(canvas)
     axes = canvas.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for axis, (title, one) in zip(axes, panels, strict=False):
+    for axis, (title, one) in zip(axes[: len(panels)], panels, strict=True):
         panel(axis, one)
         axis.set_title(title)
     for axis in axes[len(panels) :]:

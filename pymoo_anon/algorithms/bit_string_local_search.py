@@ -19,7 +19,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, front_size
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import StringSpace
@@ -147,13 +147,9 @@ class PairLocalSearchOutput(Output):  # type: ignore[misc]
         """Add the columns."""
         self.columns.append(Column("done", width=5, func=attrgetter("n_done")))
         if algorithm.problem.n_obj > 1:
-            self.columns.append(Column("front", width=6, func=_front_size))
+            self.columns.append(Column("front", width=6, func=front_size))
         else:
             self.columns.append(Column("least", width=14, func=_least))
-
-
-def _front_size(algorithm: BitStringLocalSearch) -> int:
-    return int(algorithm.opt.get("feas").sum())
 
 
 def _least(algorithm: BitStringLocalSearch) -> float | str:
@@ -280,7 +276,7 @@ class NeighbourSteps(Steps):
             return self._start[np.newaxis]
         left = self._left()
         self._asked = self._X[left[random_state.integers(len(left))]]
-        return neighbours(self.problem, self._asked)
+        return string_neighbours(self.problem, self._asked)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Take in the neighbours; the start leads no further where those of all best strings are known."""
@@ -304,15 +300,11 @@ class NeighbourSteps(Steps):
         return np.array([i for i, x in enumerate(self._X) if x.tobytes() not in self._known], dtype=np.int64)
 
 
-def neighbours(problem: BitStringProblem, x: Bits) -> Bits:
+def string_neighbours(problem: BitStringProblem, x: Bits) -> Bits:
     """(n, n_var) Boolean array: the valid strings that are one merge or one split away.
 
     Where there is a taxonomy, a node whose children are groups becomes one group, or a group becomes its children.
     Elsewhere one bit flips: two groups that stand side by side become one, or a group becomes two.
-
-    Args:
-        problem: The problem.
-        x: (n_var,) Boolean array, a valid string.
     """
     found = []
     for name in problem.table.quasi_identifiers:

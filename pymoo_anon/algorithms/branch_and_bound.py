@@ -18,7 +18,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, front_size
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
@@ -250,12 +250,8 @@ class BranchAndBoundOutput(Output):  # type: ignore[misc]
         """Add the columns."""
         for name, width in (("evaluated", 9), ("pruned", 10), ("undecided", 10)):
             self.columns.append(Column(name, width=width, func=attrgetter(f"n_{name}")))
-        self.columns.append(Column("front", width=6, func=_front_size))
+        self.columns.append(Column("front", width=6, func=front_size))
         self.columns.append(Column("gap", width=8, func=_shown_gap))
-
-
-def _front_size(algorithm: BranchAndBound) -> int:
-    return len(algorithm.proof.X)
 
 
 def _shown_gap(algorithm: BranchAndBound) -> str | None:

@@ -101,3 +101,8 @@ class _Best:
         best = members.F[:, self.index].min()
         value = problem.natural(np.where(np.arange(problem.n_obj) == self.index, best, 0.0))[self.index]
         return f"{value:,.0f}" if problem.objectives[self.index].whole else f"{value:,.2f}"
+
+
+def front_size(algorithm: Algorithm) -> int:
+    """The number of points of the front so far."""
+    return int(algorithm.opt.get("feas").sum())

@@ -16,7 +16,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, front_size
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
@@ -133,12 +133,8 @@ class ExhaustiveOutput(Output):  # type: ignore[misc]
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
         self.columns.append(Column("visited", width=8, func=_visited))
-        self.columns.append(Column("front", width=6, func=_front_size))
+        self.columns.append(Column("front", width=6, func=front_size))
 
 
 def _visited(algorithm: ExhaustiveSearch) -> str:
     return f"{algorithm.n_visited / algorithm.problem.n_nodes:.1%}"
-
-
-def _front_size(algorithm: ExhaustiveSearch) -> int:
-    return int(algorithm.opt.get("feas").sum())

@@ -67,6 +67,8 @@ def search(settings: Settings) -> None:
             settings = read_project(settings.file).settings(settings)
         settings.check()
     with loading():
+        # What draws the front is loaded now, and not when a search of hours has ended.
+        import pymoo_anon.visualization.fronts  # noqa: F401
         from pymoo_anon.cli.searching import search_and_write
     search_and_write(settings)
 

@@ -93,7 +93,8 @@ def _is_padded(path: Path, names: Sequence[str] | None) -> bool:
     """Whether all fields of a column begin with a blank, and so the blanks are no part of them."""
     separator = dialect_of(path, names or ("",)).separator
     rows = [row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row]
-    return any(all(field.startswith(BLANKS) for field in column) for column in zip(*rows, strict=False))
+    width = min(map(len, rows), default=0)
+    return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
 
 def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:

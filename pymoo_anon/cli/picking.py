@@ -13,10 +13,10 @@ from rich.text import Text
 
 from pymoo_anon._messages import number, plain, share
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
+from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.tradeoffs import Step, with_share

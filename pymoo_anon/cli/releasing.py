@@ -36,10 +36,10 @@ from pymoo_anon.cli.engines import (
 )
 from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
-from pymoo_anon.cli.options import constraint, objective
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front
+from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, external_evidence, read_evidence, write_evidence

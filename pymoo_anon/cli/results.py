@@ -20,8 +20,8 @@ from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import numeral
 from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
-from pymoo_anon.cli.options import constraint, problem_of
 from pymoo_anon.cli.project import Project
+from pymoo_anon.cli.tables import constraint, problem_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.problems.front import Choice, Front

@@ -37,11 +37,10 @@ from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_
 from pymoo_anon.cli.declaring import record_of
 from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
-from pymoo_anon.cli.options import problem_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import search_record, write_front
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.tables import find_inputs, read_table
+from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling

@@ -20,10 +20,6 @@ def nearest_layer(i, request):  # type: ignore[no-untyped-def]
     """The layer that generalization i is made of: that of its nearest source that was kept, else the distinct tuples.
 
     A source of a source is a source: merging its classes gives the same classes, only from more rows.
-
-    Args:
-        i: Number of the generalization.
-        request: `Request`.
     """
     if len(request.sources) == 0:
         return 0
@@ -39,14 +35,6 @@ def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
 
     Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches
     that are finished, and the layers that are still needed are a stack.
-
-    Args:
-        layer: Number of the layer, one more than that of the layer that these classes were made of.
-        a: The first class in the output.
-        b: One more than the last class.
-        layers: `Layers`, written.
-        entries: `Entries`, written.
-        output: `Output`.
 
     Returns:
         The number of the layer, or 0 where there is no room.
@@ -93,7 +81,7 @@ def _push_column(c, first, a, b, entries, output):  # type: ignore[no-untyped-de
         rows[e] += rows[e - 1]
 
 
-class Column(NamedTuple):
+class LayerColumn(NamedTuple):
     """The value counts of one column in the n rows of a layer.
 
     Attributes:
@@ -127,22 +115,11 @@ class Counted(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
-    """Count the values of every column in the classes of a layer's rows.
-
-    Args:
-        layer: Number of the layer.
-        n_classes: Number of classes.
-        ids: (n_rows,) uint32, the class of every row of the layer.
-        a: Where the classes begin in the output.
-        layers: `Layers`.
-        entries: `Entries`.
-        scratch: `Scratch`.
-        output: `Output`; the value counts are written.
-    """
+    """Count the values of every column in the classes of a layer's rows."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
     is_sorted = False
     for c in range(len(entries.n_values)):
-        column = Column(
+        column = LayerColumn(
             entries.n_values[c],
             entries.starts[c, first : last + 1],
             entries.rows[c],
@@ -161,15 +138,7 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
 
 @njit(cache=True, nogil=True)
 def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
-    """Count the values of each class in a dense histogram, and write down what is not zero.
-
-    Args:
-        ids: (n_rows,) uint32, the class of every row.
-        n_classes: Number of classes.
-        column: `Column`.
-        cells: uint32, at least n_classes * n_values of them, zero before and after.
-        counted: `Counted`.
-    """
+    """Count the values of each class in a dense histogram, and write down what is not zero."""
     n_values = column.n_values
     rows, values, counts = column.rows, column.values, column.counts
     for e in range(_U(column.starts[0]), _U(column.starts[-1])):
@@ -189,15 +158,7 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
 
 @njit(cache=True, nogil=True)
 def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-untyped-def]
-    """Sort rows by class, by counting.
-
-    Args:
-        class_of: (n_rows,) integer array, the class of every row.
-        n_rows: Number of rows.
-        n_classes: Number of classes, all in 0..n_classes - 1.
-        members: At least n_rows + n_classes + 1 int64, written: first the rows, class after class and ascending in each
-            class, then for each class where it ends among them.
-    """
+    """Sort rows by class, by counting."""
     ends = members[n_rows:]
     ends[: n_classes + 1] = 0
     for t in range(n_rows):
@@ -217,12 +178,6 @@ def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untype
     """Count the values of each class row by row, after `sort_by_class`.
 
     This takes longer than `add_values` and no memory for classes times values.
-
-    Args:
-        n_classes: Number of classes.
-        column: `Column`.
-        scratch: `Scratch`; `members` are the sorted rows, `tally` is zero before and after.
-        counted: `Counted`.
     """
     members, ends = scratch.members, scratch.members[len(column.starts) - 1 :]
     begin, at = 0, counted.starts[0]
@@ -331,15 +286,6 @@ def _make_classes(a, layer, tree, layers, numbers, slots, output):  # type: igno
 
     The root is always numbered again, since its rows are those of the layer.
 
-    Args:
-        a: Where the classes go in the output.
-        layer: Number of the layer.
-        tree: `Tree`.
-        layers: `Layers`.
-        numbers: `Numbers`; those of the root are written.
-        slots: `Slots`.
-        output: `Output`; sizes and representatives are written.
-
     Returns:
         How many classes there are.
     """
@@ -367,13 +313,7 @@ def _keep_from(smallest, sizes, kept):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
-    """The smallest k for which the classes of at most k tuples hold more than `limit` tuples; else beyond all sizes.
-
-    Args:
-        sizes: (n_classes,) int64.
-        limit: Number of tuples.
-        tally: int64, zero before and after. Where it is no longer than the limit, sizes are sorted instead.
-    """
+    """The smallest k for which the classes of at most k tuples hold more than `limit` tuples; else beyond all sizes."""
     total = 0
     if limit >= len(tally):
         for size in np.sort(sizes):

@@ -137,12 +137,6 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
     """Make the groups of generalization i the numbers of the attributes, and mark the nodes that have others now.
 
     A join has others where one of its children has.
-
-    Args:
-        i: Number of the generalization.
-        request: `Request`.
-        tree: `Tree`.
-        numbers: `Numbers`; those of the attributes and all marks are written.
     """
     n_attributes = request.n_groups.shape[1]
     groups = request.maps[i]
@@ -165,12 +159,6 @@ def number_joins(tree, numbers, slots, members):  # type: ignore[no-untyped-def]
     """Number the rows of every changed join but the root.
 
     Children come before their join, so their numbers are up to date when it reads them.
-
-    Args:
-        tree: `Tree`.
-        numbers: `Numbers`, after `take_maps`.
-        slots: `Slots`.
-        members: Scratch for one row of each number, which nobody reads.
     """
     n_joins = len(tree.children)
     n_attributes = len(numbers.n_ids) - n_joins

@@ -72,14 +72,7 @@ def cells_of(tuples: DistinctTuples) -> Cells:
 
 @njit(cache=True, nogil=True, allocates=False)
 def keys_of(groups, cells, keys, part):  # type: ignore[no-untyped-def]
-    """Write a key for every distinct tuple: equal for those of one class.
-
-    Args:
-        groups: (n_codes,) int64, the group of every domain value.
-        cells: `Cells`.
-        keys: (n_distinct,) uint64, written.
-        part: (n_codes,) uint64, scratch.
-    """
+    """Write a key for every distinct tuple: equal for those of one class."""
     keys[:] = _U(0)
     for j in range(len(cells.offsets) - 1):
         a, b = cells.offsets[j], cells.offsets[j + 1]
@@ -208,16 +201,6 @@ def _append(members, class_of, values, top, at, ids, found):  # type: ignore[no-
 @njit(cache=True, nogil=True, allocates=False)
 def _find_members(groups, wanted, representatives, cells, keys, slots, members, class_of):  # type: ignore[no-untyped-def]
     """Find the tuples of the wanted classes.
-
-    Args:
-        groups: (n_codes,) int64, the group of every domain value.
-        wanted: (n_classes,) Boolean.
-        representatives: (n_classes,) int64, one tuple of each class.
-        cells: `Cells`.
-        keys: (n_distinct,) uint64, the keys of all tuples.
-        slots: (n_slots,) int32, a power of two; all are -1 at first.
-        members: (n_distinct,) int32, written: the tuples in ascending order.
-        class_of: (n_distinct,) int32, written: their classes.
 
     Returns:
         How many there are.

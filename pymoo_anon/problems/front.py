@@ -266,21 +266,22 @@ class Front:
         ]
 
     def refusal(self, place: int, suppressed: str = "mark") -> str | None:
-        """Why a point makes no release, in words, or None: what is offered and what is refused is decided here.
+        """Why a point makes no release, in words, or None; `pick` offers only the others.
+
+        That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
+        smaller than the k that is promised.
 
         Args:
             place: The place of the point.
             suppressed: What becomes of suppressed rows, "mark" or "drop".
         """
-        n_suppressed, n_rows = int(self.n_suppressed[place]), self.table.n_rows
-        if n_suppressed == n_rows:
-            return f"all {n_rows:,} rows are suppressed, and nothing is left to release"
-        k, unit = int(self.values(KAnonymity())[place]), "row"
-        if self.table.person is not None:
-            k, unit = int(self.values(KAnonymity(person=self.table.person))[place]), "person"
-        if k <= 1:
-            return f"k is {k}: some {unit} stands alone in a class"
-        if suppressed == "mark" and 0 < n_suppressed < int(self.values(KAnonymity())[place]):
+        n_suppressed, person = int(self.n_suppressed[place]), self.table.person
+        if suppressed == "drop" and n_suppressed == self.table.n_rows:
+            return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
+        if self.values(KAnonymity(person=person))[place] <= 1:
+            return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
+        promised = [self.values(one)[place] for one in self.problem.measured if isinstance(one, KAnonymity)]
+        if suppressed == "mark" and 0 < n_suppressed < max([2, *promised]):
             return (
                 f"its {counted(n_suppressed, 'suppressed row', 'suppressed rows')}, marked *, would be a class smaller "
                 "than k; suppressed='drop' leaves them out"

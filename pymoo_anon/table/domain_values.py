@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from math import isfinite, lcm
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -244,7 +245,7 @@ def nested_bins(
     n = (end - start) // size
     if n > _MOST_BINS:
         raise ValueError(f"high - low must be at most {_MOST_BINS:,} times step, got {n:,} times {step!r}")
-    for j, (finer, coarser) in enumerate(zip([size, *sizes], sizes, strict=False), start=2):
+    for j, (finer, coarser) in enumerate(pairwise([size, *sizes]), start=2):
         if coarser <= finer or coarser % finer != 0:
             raise ValueError(
                 f"widths must nest, each a larger multiple of the one before: {arguments[j]}, {arguments[j + 1]}"

@@ -139,7 +139,7 @@ def is_covered(node, rules, cells, nodes, members, scratch):  # type: ignore[no-
         cells: `Cells`.
         nodes: `Nodes`.
         members: `Members`.
-        scratch: `Scratch`; `thresholds[0]` tells what is open where the answer is no.
+        scratch: `NodeScratch`; `thresholds[0]` tells what is open where the answer is no.
     """
     above, ends = scratch.thresholds
     for d in range(len(above)):
@@ -323,7 +323,7 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
         rules: `Rules`.
         nodes: `Nodes`.
         members: `Members`.
-        scratch: `Scratch`.
+        scratch: `NodeScratch`.
     """
     n_values = nodes.tops.shape[1]
     for h in range(n_values):

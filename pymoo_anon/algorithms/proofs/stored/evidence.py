@@ -207,17 +207,7 @@ def _with_room(array: Any, more: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _count_entries(groups, owners, marks, rows, segments, counts, *cells):  # type: ignore[no-untyped-def]
-    """Write how many rows of its class each entry is one with.
-
-    Args:
-        groups: (n_codes,) int64, the group of every domain value.
-        owners: (n_entries,) int64, the distinct tuple of each.
-        marks: (n_entries,) uint64: equal for entries that are one where their classes are.
-        rows: (n_entries,) int64.
-        segments: (n_squares + 1,) int64, where the entries of each sum begin.
-        counts: (n_entries,) uint32, written.
-        cells: The arrays of `Cells`.
-    """
+    """Write how many rows of its class each entry is one with."""
     cells = Cells(cells[0], cells[1], cells[2], cells[3])
     keys, part = np.empty(len(cells.counts), dtype=np.uint64), np.empty(len(cells.marks), dtype=np.uint64)
     keys_of(groups, cells, keys, part)

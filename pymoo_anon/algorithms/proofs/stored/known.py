@@ -1,7 +1,7 @@
 """What is known of a stored lattice, as named groups of arrays for compiled loops.
 
 A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
-tuple, and `named` gives them their names back.
+tuple, and `known_groups` gives them their names back.
 
 One compiled function passes a group to another by copying all that is known of every array in it, hundreds of words.
 That takes longer than most of what is done with one node. So what is called for every node is inlined by force.
@@ -138,7 +138,7 @@ class Evidence(NamedTuple):
     counts: NDArray[np.uint32]
 
 
-class Scratch(NamedTuple):
+class NodeScratch(NamedTuple):
     """Memory for the node that is looked at.
 
     Attributes:
@@ -193,11 +193,11 @@ _CELLS = _RULES + len(Cells._fields)
 _NODES = _CELLS + len(Nodes._fields)
 _MEMBERS = _NODES + len(Members._fields)
 _EVIDENCE = _MEMBERS + len(Evidence._fields)
-_SCRATCH = _EVIDENCE + len(Scratch._fields)
+_SCRATCH = _EVIDENCE + len(NodeScratch._fields)
 
 
 @njit(cache=True, nogil=True)
-def named(arrays: Any) -> Any:
+def known_groups(arrays: Any) -> Any:
     """The groups of a flat tuple of all arrays, in the order in which they stand above; `Cells` come second."""
     return (
         Rules(*arrays[:_RULES]),
@@ -205,7 +205,7 @@ def named(arrays: Any) -> Any:
         Nodes(*arrays[_CELLS:_NODES]),
         Members(*arrays[_NODES:_MEMBERS]),
         Evidence(*arrays[_MEMBERS:_EVIDENCE]),
-        Scratch(*arrays[_EVIDENCE:_SCRATCH]),
+        NodeScratch(*arrays[_EVIDENCE:_SCRATCH]),
         Blocks(*arrays[_SCRATCH:]),
     )
 
@@ -387,11 +387,11 @@ class Measures:
         return bounds
 
 
-def scratch_for(rules: Rules, cells: Cells, n_values: int) -> Scratch:
+def scratch_for(rules: Rules, cells: Cells, n_values: int) -> NodeScratch:
     """Memory for one node at a time; that for evidence grows with it."""
     n_distinct = len(cells.counts)
     n_listed = n_values if len(rules.first) > 1 else 0
-    return Scratch(
+    return NodeScratch(
         work=np.zeros(5, dtype=np.int64),
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         floors=np.zeros(len(rules.terms)),

@@ -18,9 +18,9 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Measures,
     Members,
     Nodes,
-    Scratch,
+    NodeScratch,
+    known_groups,
     members_of,
-    named,
     projections,
     scratch_for,
 )
@@ -51,12 +51,12 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         lowest: The least level of the first attribute.
         highest: Its greatest level; with each level between the two there are such nodes.
         found: (n,) int64, written: the nodes that are left, in the order of their numbers.
-        arrays: The arrays of all groups, as `known.named` takes them.
+        arrays: The arrays of all groups, as `known_groups` takes them.
 
     Returns:
         How many nodes are left.
     """
-    rules, _, known, members, _, scratch, _ = named(arrays)
+    rules, _, known, members, _, scratch, _ = known_groups(arrays)
     n_found = 0
     for first in range(lowest, highest + 1):
         n_found = _screen_level(total, first, found, n_found, rules, known, members, scratch)
@@ -340,7 +340,7 @@ class StoredLatticeProof(LatticeProof):
             self._members = members_of(self.F, self.tolerance, self.maximize, own.families, own.thresholds)
         return self._members
 
-    def _arrays(self, nodes: Nodes, members: Members, scratch: Scratch) -> tuple[Any, ...]:
+    def _arrays(self, nodes: Nodes, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
         """All arrays for compiled loops, in the order in which they are named."""
         groups = self._measures.rules, self._cells, nodes, members, self._library.arrays, scratch, self._blocks
         return tuple(array for group in groups for array in group)
@@ -371,7 +371,7 @@ class StoredLatticeProof(LatticeProof):
             members, in_vain = self._front(), self._scratches[0].work[4]
             spent = []
 
-            def sift(part: Ints, scratch: Scratch) -> Ints:
+            def sift(part: Ints, scratch: NodeScratch) -> Ints:
                 found = np.empty(len(part), dtype=np.int64)
                 scratch.work[4] = in_vain
                 end, _, n_open = settle(part, 0, found, False, *self._arrays(self._nodes, members, scratch))
@@ -386,7 +386,7 @@ class StoredLatticeProof(LatticeProof):
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
         """The nodes of a layer that are not plainly settled."""
 
-        def find(levels: range, scratch: Scratch) -> Ints:
+        def find(levels: range, scratch: NodeScratch) -> Ints:
             found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
             n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
             return found[:n]
@@ -397,7 +397,7 @@ class StoredLatticeProof(LatticeProof):
         parts = [levels] if len(self._scratches) == 1 else [range(level, level + 1) for level in levels]
         return np.concatenate(self._by_threads(find, parts))
 
-    def _by_threads(self, work: Callable[[Any, Scratch], Ints], parts: Sequence[Any]) -> list[Ints]:
+    def _by_threads(self, work: Callable[[Any, NodeScratch], Ints], parts: Sequence[Any]) -> list[Ints]:
         """What the parts of some work give, in their order; each of the threads has memory of its own."""
         free = deque(self._scratches)
 

@@ -31,7 +31,7 @@ from pymoo_anon.algorithms.proofs.stored.covering import (
     touch,
     write_down,
 )
-from pymoo_anon.algorithms.proofs.stored.known import SQUARES, named
+from pymoo_anon.algorithms.proofs.stored.known import SQUARES, known_groups
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.refuting import split_class
 
@@ -158,12 +158,12 @@ def settle(nodes, start, open_nodes, reads, *arrays):  # type: ignore[no-untyped
         start: Where to begin in `nodes`.
         open_nodes: (m,) int64, written: the open nodes; so many are enough.
         reads: Whether tuples may be read to refute a node.
-        arrays: The arrays of all groups, as `known.named` takes them.
+        arrays: The arrays of all groups, as `known_groups` takes them.
 
     Returns:
         Where to go on, why, and how many nodes are open.
     """
-    rules, cells, known, members, evidence, scratch, blocks = named(arrays)
+    rules, cells, known, members, evidence, scratch, blocks = known_groups(arrays)
     n_open = 0
     scratch.work[3] = 0
     for position in range(start, len(nodes)):

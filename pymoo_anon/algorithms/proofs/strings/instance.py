@@ -32,6 +32,16 @@ LARGEST = 1 << 53
 _FINEST = 1 << 46
 
 
+Matrix = NDArray[np.float64]
+
+
+Four = tuple[int, int, int, int]
+
+# A table of three attributes has at most so many numbers, one of four at most so many bytes.
+_LARGEST_OF_THREE = 1 << 22
+_LARGEST_OF_FOUR = 1 << 27
+
+
 @dataclass(frozen=True, eq=False)
 class StringInstance:
     """The bit strings of a `BitStringProblem` and one loss, as arrays of whole numbers.
@@ -149,9 +159,6 @@ def _spans_of_taxonomy(spans: Ints) -> Ints:
     return np.unique(spans[:, :2], axis=0)
 
 
-Matrix = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class Thesis:
     """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated.
@@ -267,13 +274,6 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
     broken = ~constraint.keeps(values)
     # Of a largest k, the small ones satisfy it.
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
-
-
-Four = tuple[int, int, int, int]
-
-# A table of three attributes has at most so many numbers, one of four at most so many bytes.
-_LARGEST_OF_THREE = 1 << 22
-_LARGEST_OF_FOUR = 1 << 27
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,10 @@ _BYTES_OF_A_PART = 1000
 _REACH = 0.05
 
 
+# Local searches from random strings before the first proof; later ones begin at the string found last.
+_STARTS = 8
+
+
 class _Part:
     """The strings that have the same paths of the first attributes of the order.
 
@@ -290,11 +294,7 @@ class Search:
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
         """The paths of the fixed attributes."""
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
-        return dict(zip(self.plan.order, paths, strict=False))
-
-
-# Local searches from random strings before the first proof; later ones begin at the string found last.
-_STARTS = 8
+        return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
 
 
 class StringProof(Proof):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, bound_of, fill_table, refine
+from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -118,7 +118,7 @@ class StringSpace:
         free = self._free(cuts, tabled)
         table, filled = self.table(ids, base, tabled, free, asked)
         shape, spans = self._shape(tabled)
-        price, gain = asked.price, bound_of(table, shape, spans) - self.paid(asked)
+        price, gain = asked.price, nested_bound(table, shape, spans) - self.paid(asked)
         n_read = len(ids) + _READ * table.size
         if gain <= need:
             self._give(table, filled)
@@ -132,7 +132,7 @@ class StringSpace:
             nonlocal n_read
             n_read += _READ * table.size
             add_price(table, rows, filled, price - asked.price, changed)
-            return bound_of(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
+            return nested_bound(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
 
         price, gain = _best_price(bound, (price, gain), self._prices(), need, _STEPS if cuts else _FIRST_STEPS)
         add_price(table, rows, filled, price - asked.price, changed)

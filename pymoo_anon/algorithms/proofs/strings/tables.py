@@ -38,19 +38,19 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
 
+Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
+
 # Below every sum of gains.
 _NOWHERE = -1e300
+
+#: What a walk says when it comes back: nothing is left, its budget is spent, or it stands at the end of its last stage.
+DONE, SPENT, FOUND = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
 def longest_path(gains: Any, spans: Any, n: int) -> float:
-    """The greatest sum of gains on a path 0 -> n.
-
-    Args:
-        gains: (n_groups,) float array.
-        spans: (n_groups, 2) int64 array, in order.
-        n: Number of values.
-    """
+    """The greatest sum of gains on a path 0 -> n."""
     best = np.full(n + 1, _NOWHERE)
     best[0] = 0.0
     for g in range(len(gains)):
@@ -77,14 +77,7 @@ def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
-    """The longest path over the rows of a table, for every column; it is left in best[n].
-
-    Args:
-        table: (n_groups, n_columns) float array, contiguous.
-        spans: (n_groups, 2) int64 array, in order.
-        n: Number of values.
-        best: (at least n + 1, n_columns) float array that is overwritten.
-    """
+    """The longest path over the rows of a table, for every column; it is left in best[n]."""
     best[0] = 0.0
     best[1 : n + 1] = _NOWHERE
     for g in range(len(spans)):
@@ -95,15 +88,7 @@ def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> float:
-    """No less than the sum of a table over the product of a path of p and one of q.
-
-    Args:
-        table: (n_groups of p, n_groups of q) float array, contiguous.
-        spans_p: (n_groups of p, 2) int64 array, in order.
-        n_p: Number of values of p.
-        spans_q: The same of q.
-        n_q: The same of q.
-    """
+    """No less than the sum of a table over the product of a path of p and one of q."""
     best = np.empty((n_p + 1, len(spans_q)))
     paths_of_columns(table, spans_p, n_p, best)
     inner_p = longest_path(best[n_p], spans_q, n_q)
@@ -213,13 +198,7 @@ def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
-    """Counts of (values of e below x, group of q) for every x, from the counts of (value of e, value of q).
-
-    Args:
-        cells: (n_e, n_q) float array.
-        sums: (n_e + 1, n_groups of q + 1) float array that is filled; the last column counts all values of q.
-        spans: (n_groups of q, 2) int64 array.
-    """
+    """Counts of (values of e below x, group of q) for every x, from the counts of (value of e, value of q)."""
     n_e, n_q = cells.shape
     n_groups = len(spans)
     before = np.empty(n_q + 1)
@@ -239,17 +218,7 @@ def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out: Any, p: int) -> None:
-    """Add the gains of the boxes of one class and one group of a and p to the table.
-
-    Args:
-        rows: (n_e + 1, n_groups of q + 1) float array, rows below each value of e.
-        masses: (n_masses, n_e + 1, n_groups of q + 1) float array, the same of every label, or none: mass is rows.
-        spans: (n_groups of e, 2) int64 array.
-        worths: (n_groups of e + n_groups of q,) float array.
-        prices: (4,) float array: k, what a row saves elsewhere, the price of a suppressed row, and the square.
-        out: (n_groups of e, n_groups of p, n_groups of q) float array, added to.
-        p: The group of p.
-    """
+    """Add the gains of the boxes of one class and one group of a and p to the table."""
     k, base, price, square = prices
     n_e, _, n_q = out.shape
     of_q = worths[n_e:]
@@ -276,16 +245,7 @@ def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out
 
 @njit(cache=True, nogil=True)
 def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
-    """The rows of one class below every value of p, of those whose value of a is from `low` to below `high`.
-
-    Args:
-        tuples: As `fill_table`.
-        order: The tuples by class and value of p.
-        starts: (n_p + 1,) int64 array, where the values of p begin in this order.
-        low: The first value of a.
-        high: The value of a after the last.
-        held: (n_p + 1,) int64 array that is filled.
-    """
+    """The rows of one class below every value of p, of those whose value of a is from `low` to below `high`."""
     for y in range(len(starts) - 1):
         held[y + 1] = held[y]
         for i in range(starts[y], starts[y + 1]):
@@ -362,13 +322,6 @@ def add_price(table: Any, rows: Any, filled: Any, price: float, out: Any) -> Non
             own, kept, total = table[g].reshape(-1), rows[g].reshape(-1), out[g].reshape(-1)
             for i in range(len(own)):
                 total[i] = own[i] + price * kept[i]
-
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
-
-#: What a walk says when it comes back: nothing is left, its budget is spent, or it stands at the end of its last stage.
-DONE, SPENT, FOUND = 0, 1, 2
 
 
 class Walk:
@@ -464,7 +417,7 @@ class Walk:
         return float(self._gained[self._place[1] + 1])
 
 
-def bound_of(table: Values, shape: Ints, spans: Ints) -> float:
+def nested_bound(table: Values, shape: Ints, spans: Ints) -> float:
     """The gain that a walk over a table begins with."""
     slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
     return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
@@ -485,15 +438,7 @@ def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: A
 
 @njit(cache=True, nogil=True)
 def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float:
-    """The rows that a string keeps: the sum over the product of its paths.
-
-    Args:
-        path: (n,) int64 array, the groups of all stages, one after the other.
-        begins: (4,) int64 array, where those of each stage begin.
-        depth: Where the last of them stands.
-        shape: (2, 4) int64 array: values and groups of a, e, p, q.
-        rows: Float array, flat: the rows that every box keeps; empty where they do not matter.
-    """
+    """The rows that a string keeps: the sum over the product of its paths."""
     kept = 0.0
     if len(rows) == 0:
         return kept

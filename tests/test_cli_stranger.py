@@ -1,0 +1,131 @@
+"""What a stranger types: whatever is wrong ends in one sentence that says what to do, and nothing is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import FILES, front, record, search, write_own_table
+from malformed_projects import RIGHT
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    Path("my.toml").write_text(RIGHT, encoding="utf-8")
+    return tmp_path
+
+
+def said(*arguments):
+    """The one sentence of a command that is refused, which leaves no file behind."""
+    before = sorted(Path().rglob("*"))
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    assert sorted(Path().rglob("*")) == before
+    return result.stderr.removesuffix("\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["search", "my.toml", "--output", "mine.csv"], "which is a file; name another folder"),
+        (["search", "my.toml", "--output", "mine.csv/x"], "; name another folder"),
+        (["search", "my.toml", "--time-limit", "nan"], "positive number of seconds"),
+        (["search", "my.toml", "--rows", "5"], "--rows means nothing with my.toml"),
+        (["search", "--data", "mine.csv", "--hierarchies", "nowhere"], "which has no such file"),
+        (["pick", "my.toml"], "pymoo-anon search my.toml writes it"),
+        (["pick", "my.toml", "--risk", "nan"], "risk must be a number"),
+        (["pick", "my.toml", "--row", "1", "--knee"], "one option must say which point to take"),
+        (["release", "my.toml"], "pymoo-anon search my.toml writes it"),
+        (["release", "my.toml", "--suppressed", "star"], "suppressed must be one of mark, drop"),
+        (["report", "my.toml", "--threshold", "inf"], "threshold must be a number"),
+        (["verify", "my.toml", "--quasi-identifier", "zip"], "--quasi-identifier means nothing with my.toml"),
+        (["verify", "mine.csv"], "--quasi-identifier must name at least one column"),
+        (["init", "nowhere.csv"], "must be a file"),
+        (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, pandas"),
+        (["hierarchy", "draft", "nowhere.toml"], "data must be a file"),
+    ],
+)
+def test_what_is_wrong_says_what_to_do(arguments, words):
+    sentence = said(*arguments)
+    assert words in sentence
+    assert sentence.startswith("Error: ")
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("seed = 1", "seed = 1\nseed = 2", 'my.toml must be a TOML file: Key "seed" already exists'),
+        ("seed = 1", 'seed = "1"', "[search] seed must be a whole number from 0, got '1'"),
+        ("generations = 2", "generations = 2.0", "[search] generations must be a whole number from 1, got 2.0"),
+        ("pop-size = 4", "pop_size = 4", "got 'pop_size'"),
+        ('"pbgea"', '["pbgea"]', "[search] algorithm must be one of auto, pls"),
+        ("seed = 1", "resume = true", "got 'resume'"),
+        ('suppressed = "mark"', 'suppressed = "star"', "[release] suppressed must be one of mark, drop"),
+    ],
+)
+def test_a_project_file_with_a_wrong_value(old, new, words):
+    assert old in RIGHT
+    Path("my.toml").write_text(RIGHT.replace(old, new), encoding="utf-8")
+    assert words in said("search", "my.toml")
+
+
+def test_what_is_given_twice_counts_as_the_command_line_says():
+    assert search("my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3").exit_code == 0
+    options = record("out")["options"]
+    # Of options that are given twice the last one counts; those of the file stand where the command line has none.
+    assert (options["seed"], options["require"], options["generations"]) == (8, ["k>=3"], 2)
+    assert (front("out")["k"] >= 3).all()
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names of files are text there")
+def test_names_of_files_that_are_no_text():
+    name = os.fsdecode(b"my-\xff.toml")
+    os.rename("my.toml", name)
+    assert search(name, "--output", os.fsdecode(b"out-\xfe")).exit_code == 0
+    assert sorted(os.listdir(b"out-\xfe")) == [os.fsencode(file) for file in FILES]
+
+
+@pytest.mark.parametrize("width", ["24", "40"])
+def test_a_narrow_terminal_loses_no_number(width):
+    result = CliRunner().invoke(app, ["search", "my.toml"], env={"COLUMNS": width, "TERM": "dumb"})
+    assert result.exit_code == 0, result.output
+    for command in ("search", "pick", "release", "verify", "report", "init"):
+        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": width, "TERM": "dumb"})
+        assert shown.exit_code == 0
+        assert max(map(len, shown.stdout.splitlines())) <= int(width)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is written by root")
+def test_a_folder_that_may_not_be_written_to(folder):
+    Path("locked").mkdir(mode=0o500)
+    assert "Permission denied; name another folder" in said("search", "my.toml", "--output", "locked/out")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_ctrl_c_while_it_searches_writes_what_was_found():
+    call = [sys.executable, "-m", "pymoo_anon", "search", "--algorithm", "pbgea", "--generations", "1000000"]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while not Path("front/search.journal").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        # A shell may have told its children to pass over SIGINT; both signals are one to the program.
+        process.send_signal(signal.SIGTERM)
+        try:
+            out, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert (process.returncode, error) == (130, ""), out
+    assert sorted(os.listdir("front")) == [*FILES, "search.journal"]
+    assert record()["stopped"] == "Ctrl-C"
+    assert len(front()) > 0
