@@ -27,15 +27,9 @@ res = minimize(problem, BranchAndBound(), seed=1)
 
 front = problem.front(res)
 choice = front.choose(risk=0.09)
-made = release(patients, problem, choice.x, suppressed="drop")
-told = evidence(
-    problem,
-    res,
-    choice,
-    made,
-    checksums={},
-    search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
-)
+made = release(patients, problem, choice, suppressed="drop")
+search = {"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified}
+told = evidence(problem, res, choice, made, checksums={}, search=search)
 for name, external in (("report.html", False), ("external.html", True)):
     write_report(name, front, choice, evidence=told, external=external)
     print(f"{name} tells of a release with k = {choice.values['k']:g}")

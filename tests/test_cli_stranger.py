@@ -1,10 +1,12 @@
 """What a stranger types: whatever is wrong ends in one sentence that says what to do, and nothing is left behind."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from command import FILES, front, record, search, write_own_table
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
+from pymoo_anon.cli import searching
 from pymoo_anon.cli.app import app
 
 
@@ -111,14 +114,36 @@ def test_a_folder_that_may_not_be_written_to(folder):
     assert "Permission denied; name another folder" in said("search", "my.toml", "--output", "locked/out")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal to itself")
+def test_ctrl_c_that_compiling_swallows_is_heard(monkeypatch):
+    def swallow(*args, **kwargs):
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr(searching, "tiny", swallow)
+        monkeypatch.setattr(searching, "search", lambda *args, **kwargs: None)
+        result = search("--rows", "100")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
+    assert not Path("front").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 def test_ctrl_c_while_it_searches_writes_what_was_found():
+    # What is compiled is on disk from here on.
+    assert search("--rows", "300", "--algorithm", "pbgea", "--generations", "3").exit_code == 0
+    shutil.rmtree("front")
     call = [sys.executable, "-m", "pymoo_anon", "search", "--algorithm", "pbgea", "--generations", "1000000"]
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
-        while not Path("front/search.journal").exists() and time.monotonic() < deadline:
+        journal = Path("front/search.journal")
+        # Until hundreds of nodes were evaluated.
+        while not (journal.exists() and journal.stat().st_size > 20_000) and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(0.5)
         # A shell may have told its children to pass over SIGINT; both signals are one to the program.
         process.send_signal(signal.SIGTERM)
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from types import FrameType
 
@@ -40,6 +42,27 @@ def modules_are_loaded() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is _leave:
             signal.signal(number, signal.default_int_handler)
+
+
+@contextmanager
+def not_swallowed() -> Iterator[None]:
+    """Ctrl-C in a block that may swallow it, as compiling does, is raised again at its end."""
+    seen: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    own = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is signal.default_int_handler]
+    for number in own:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number in own:
+            signal.signal(number, signal.default_int_handler)
+    if seen:
+        raise KeyboardInterrupt
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.declaring import record_of
-from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import search_record, write_front
@@ -221,7 +221,10 @@ def search_and_write(settings: Settings) -> None:
             algorithm = algorithm_for(problem, settings)
             console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))
             start = time.perf_counter()
-            search(tiny(problem), algorithm[0], settings)
+            with not_swallowed():
+                # A few generations call all that is to be compiled.
+                few = replace(settings, generations=min(settings.generations, 5))
+                search(tiny(problem), algorithm[0], few)
             compile_seconds = time.perf_counter() - start
             console.print(f"Compiled or loaded in {compile_seconds:.1f} s.")
             with _kept(console, problem, algorithm[0], settings) as journal:
