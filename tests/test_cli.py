@@ -42,7 +42,7 @@ def test_a_search_prints_and_writes_the_front():
         end,
     )
     shown = [line.split() for line in result.stdout.splitlines()]
-    assert sum(len(line) == 12 and line[0].isdigit() for line in shown) == len(front())
+    assert sum(len(line) == 14 and line[0].isdigit() for line in shown) == len(front())
 
 
 def test_the_record_holds_every_option():
