@@ -3,7 +3,6 @@
 import os
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command import FILES, MINE, SMALL, front, record, refused, search, write_own_table
@@ -13,6 +12,7 @@ from pymoo_anon import __version__
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import ALGORITHMS, MEASURES
 from pymoo_anon.cli.searching import algorithm_for
+from pymoo_anon.cli.settings import Settings
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -42,7 +42,7 @@ def test_a_search_prints_and_writes_the_front():
         end,
     )
     shown = [line.split() for line in result.stdout.splitlines()]
-    assert sum(len(line) == 12 and line[0].isdigit() for line in shown) == len(front())
+    assert sum(len(line) == 14 and line[0].isdigit() for line in shown) == len(front())
 
 
 def test_the_record_holds_every_option():
@@ -307,7 +307,7 @@ def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
 @pytest.mark.parametrize(("generations", "name"), [(1792, "exhaustive"), (1791, "pls")])
 def test_a_lattice_is_visited_whole_where_local_search_would_visit_as_many_nodes(generations, name):
     problem = LatticeProblem(make_census(20), [KAnonymity(), DeltaDisclosure("occupation")])
-    settings = SimpleNamespace(algorithm="auto", given=set(), seed=1, generations=generations, pop_size=10)
+    settings = Settings(generations=generations, pop_size=10)
     assert algorithm_for(problem, settings)[0] == name
 
 

@@ -284,7 +284,7 @@ def test_show():
     result = hierarchy("show", "zip.csv")
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert lines[0] == ["zip.csv:", "35", "values,", "2", "levels", "above", "them."]
+    assert lines[0] == ["zip.csv:", "35", "values,", "2", "levels", "above."]
     assert lines[4:7] == [
         ["0", "35", "1", "000,", "001,", "002,", "003,", "…,", "(missing)"],
         ["1", "5", "1", "to", "10", "00*,", "01*,", "02*,", "03*,", "(missing)"],

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon._files import put_in_place, tried
-from pymoo_anon._messages import examples, plain, repeated
+from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.declaring import is_project
 from pymoo_anon.cli.names import Inputs
@@ -173,7 +173,12 @@ def show_levels(path: Path) -> None:
             least, most = int(sizes.min()), int(sizes.max())
             size = f"{least:,}" if least == most else f"{least:,} to {most:,}"
             table.add_row(str(level), f"{len(labels):,}", size, Text(_some(labels)))
-        console.print(plain(f"{path}: {hierarchy.n_values:,} values, {hierarchy.length} levels above them."))
+        console.print(
+            plain(
+                f"{path}: {counted(hierarchy.n_values, 'value', 'values')}, "
+                f"{counted(hierarchy.length, 'level', 'levels')} above."
+            )
+        )
         # Not soft: rich keeps tables within the terminal.
         console.print(table, soft_wrap=False)
 

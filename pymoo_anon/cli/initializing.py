@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon._files import put_in_place, tried
-from pymoo_anon._messages import examples, plain, repeated
+from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
@@ -265,7 +265,8 @@ class ColumnText(NamedTuple):
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
     """The text of a project file. Of the table it holds the names of its columns, and how many values they have."""
     lines = [
-        f"# What becomes of {plain(data['file'])}: {n_rows:,} rows, {len(columns)} columns.",
+        f"# What becomes of {plain(data['file'])}: "
+        f"{counted(n_rows, 'row', 'rows')}, {counted(len(columns), 'column', 'columns')}.",
         "# The roles are guesses from names, types and counts: read them all, and edit what is wrong.",
         "",
         "[data]",

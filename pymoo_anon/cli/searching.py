@@ -28,7 +28,7 @@ from rich.text import Text
 
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, put_in_place, tried
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import counted, plain
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
@@ -300,8 +300,10 @@ def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mappin
 
 def _say_the_table(console: Console, problem: LatticeProblem) -> None:
     console.print(
-        f"Table: {problem.table.n_rows:,} rows, {problem.table.n_distinct:,} distinct tuples of "
-        f"{problem.n_var} quasi-identifiers, a lattice of {count(problem.n_nodes)} nodes."
+        f"Table: {counted(problem.table.n_rows, 'row', 'rows')}, "
+        f"{counted(problem.table.n_distinct, 'distinct tuple', 'distinct tuples')} of "
+        f"{counted(problem.n_var, 'quasi-identifier', 'quasi-identifiers')}, "
+        f"a lattice of {count(problem.n_nodes)} {'node' if problem.n_nodes == 1 else 'nodes'}."
     )
 
 
