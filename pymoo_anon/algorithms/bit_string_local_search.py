@@ -164,9 +164,6 @@ class Steps:
 
     `ask` changes nothing that `tell` does not set again, so that a search that was interrupted in between goes on.
     Copies share what does not change.
-
-    Args:
-        problem: The problem.
     """
 
     def __init__(self, problem: BitStringProblem) -> None:
@@ -200,9 +197,6 @@ class PairSteps(Steps):
     The front is walked from the smallest k upwards. At each k the least loss is looked for, from the string of the k
     before and from the best that is known; k then goes on above that of the best string. So no k of the front is left
     out, and none is looked at twice.
-
-    Args:
-        problem: A problem that asks for its goal and no more.
     """
 
     def __init__(self, problem: BitStringProblem) -> None:
@@ -257,9 +251,6 @@ class NeighbourSteps(Steps):
     With one objective that is descent, each time to the best neighbour. With several it goes on from every string that
     no other dominates. Until a string satisfies the constraints, it goes on from the one that breaks them least, and of
     several from the most general: where every string near has a k of 1, that leads out.
-
-    Args:
-        problem: The problem.
     """
 
     def begin(self, x: Bits) -> None:

@@ -35,10 +35,6 @@ class LearnedBounds:
     So what several generalizations of a node say holds together: each for itself tells what a k of this range costs.
 
     A last column is 1 where a node is impossible: it cannot have such a k, or surely suppresses too many tuples.
-
-    Args:
-        problem: The problem.
-        sides: (n_obj,) float array, sides of the boxes by which members and bounds are compared, or all 0 for values.
     """
 
     def __init__(self, problem: LatticeProblem, sides: Matrix) -> None:

@@ -322,10 +322,6 @@ class LatticeWalk:
 
     A node that is settled stays settled, so that no node has to be looked at twice.
 
-    Args:
-        lengths: (n_var,) int64 array, the greatest level of each attribute.
-        random_state: Draws the order.
-
     Attributes:
         is_whole: Whether the walk goes over all nodes.
         ended: Whether it has come to its end.

@@ -23,11 +23,7 @@ WIDTH = 160
 
 
 class Outlet:
-    """A stream that may be closed by its reader, as by `| head -1`: what comes afterwards is dropped.
-
-    Args:
-        stream: The stream; whatever else it has, this has, too.
-    """
+    """A stream that may be closed by its reader, as by `| head -1`: what comes afterwards is dropped."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream

@@ -37,10 +37,6 @@ class Workspace:
     They are kept from call to call, since fresh memory costs more than the grouping. Whatever numbers rows, classes or
     values has 32 bits: grouping waits for memory, and so half as long.
 
-    Args:
-        tuples: The distinct tuples.
-        tree: Their join tree.
-
     Attributes:
         arrays: All arrays, in the order of `arrays.named`, without those of `Request`.
         output: The group of arrays where classes are written.

@@ -182,11 +182,7 @@ def own_logs(counts, logs):  # type: ignore[no-untyped-def]
 
 
 def logs_up_to(most: int) -> NDArray[np.float64]:
-    """(m, 2) float array: the natural logarithm of 0 to m - 1 as pairs, 0 for 0.
-
-    Args:
-        most: The greatest number that counts; m is more, but for very large ones, which are reckoned one by one.
-    """
+    """(m, 2) float array: the natural logarithm of 0 to m - 1 as pairs, 0 for 0."""
     return _logs(min(1 << max(int(most).bit_length(), 6), _MOST_KEPT))
 
 

@@ -31,13 +31,7 @@ def dominance_fitness(F: Matrix) -> Ints:
 
 
 def boxes_of(F: Matrix, sides: Matrix, maximised: NDArray[np.bool_]) -> Matrix:
-    """(n, n_obj) float array: the boxes of points, as `box_of` has each.
-
-    Args:
-        F: (n, n_obj) float array.
-        sides: One side or one per objective.
-        maximised: One direction or one per objective.
-    """
+    """(n, n_obj) float array: the boxes of points, as `box_of` has each."""
     n_obj = F.shape[1]
     found: Matrix = _boxes_of(
         np.ascontiguousarray(F), np.broadcast_to(sides, n_obj).copy(), np.broadcast_to(maximised, n_obj).copy()

@@ -36,15 +36,6 @@ class Recount:
 
     Rows that hold `*` in every quasi-identifier are one class, as an attacker sees them. They are suppressed rows
     where other rows hold something else.
-
-    Args:
-        frame: The released table, of any kind.
-        quasi_identifiers: Names of the quasi-identifiers.
-        columns: Names of the other columns that are read.
-        original: The table that was released, of any kind, without rows that were left out at reading. None takes the
-            release for all there is.
-        hierarchies: Per quasi-identifier its hierarchy, where a measure needs it.
-        generalization: What the release was recoded by, where a measure needs it.
     """
 
     def __init__(

@@ -115,10 +115,6 @@ def short_name(measure: Objective) -> str:
 def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> dict[Objective, str]:
     """A name for each measure that tells it from the others, in few words, and holds no value of the data.
 
-    Args:
-        measures: The measures; one that is given twice counts once.
-        taken: Names of other columns that stand beside these.
-
     >>> from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric
     >>> list(measure_names([DistinctLDiversity("a"), DistinctLDiversity("b"), GeneralLossMetric()]).values())
     ['l of a', 'l of b', 'GLM']

@@ -55,9 +55,6 @@ class Memory:
     pickle holds every point with its values: a search that is resumed in another process measures nothing twice and
     goes on counting distinct points.
 
-    Args:
-        n_measures: Number of values of a point.
-
     >>> memory = Memory(1)
     >>> memory.recall(np.array([[1, 2], [0, 3], [1, 2]]), lambda X: X.sum(axis=1, keepdims=True)).ravel()
     array([3., 3., 3.])
@@ -379,12 +376,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return self._memory.recall(X, self._measure)
 
     def _measure(self, X: NDArray[Any], learn: Callable[[Rows, EquivalenceClasses], None] | None = None) -> Matrix:
-        """What `measure` gives, without the memory, by several threads.
-
-        Args:
-            X: (n, n_var) array.
-            learn: Called with the rows of some points and their classes; by several threads at once.
-        """
+        """What `measure` gives, without the memory, by several threads."""
         values = np.empty((len(X), len(self.measured) + 1))
 
         def measure(part: Rows) -> None:

@@ -79,13 +79,6 @@ def logarithmic(values: ArrayLike) -> bool:
 def smallest_k(risk: float) -> int:
     """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
 
-    Args:
-        risk: The greatest risk, above 0, at most 1, read as it was meant.
-
-    Raises:
-        TypeError: It is no number.
-        ValueError: It is not above 0 and at most 1.
-
     >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
     [12, 5, 3, 12, 20]
     """

@@ -179,13 +179,7 @@ _MOST_BINS = 10_000_000
 
 @dataclass(frozen=True)
 class Bins:
-    """Consecutive bins over numbers, without gaps.
-
-    Args:
-        edges: Where each bin begins and, at the end, where the last one ends; ascending.
-        closed: Which end of a bin belongs to it, "left" or "right".
-        whole: Whether the bins hold whole numbers only.
-    """
+    """Consecutive bins over numbers, without gaps."""
 
     edges: tuple[int | float, ...]
     closed: str

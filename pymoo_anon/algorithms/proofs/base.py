@@ -80,12 +80,6 @@ class Proof(ABC):
     bounds say that it breaks a constraint. Interrupted at any place, a proof goes on with nothing lost but the point
     that was being evaluated.
 
-    Args:
-        problem: The problem.
-        tolerance: How far the front may stay off.
-        max_bytes: Memory that what is stored of open points may take.
-        random_state: Draws what is random.
-
     Attributes:
         X: (n, n_var) array, the points of the front so far.
         F: (n, n_obj) float array, their minimised values.
@@ -205,12 +199,6 @@ def least_values(problem: LatticeProblem) -> Matrix:
 
 class LatticeProof(Proof):
     """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
-
-    Args:
-        problem: The problem.
-        tolerance: How far the front may stay off.
-        max_bytes: Memory that what is known of open nodes may take.
-        random_state: Draws what is random.
 
     Attributes:
         maximize: (n_obj,) Boolean array.

@@ -54,9 +54,6 @@ class Box(NamedTuple):
 class Corners:
     """Reads bounds from evaluated nodes: all nodes of a box are specializations of one, generalizations of the other.
 
-    Args:
-        problem: The problem.
-
     Attributes:
         rises: Whether evaluated nodes raise the floors of their generalizations.
         highest: (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
@@ -143,12 +140,6 @@ class BoxProof(LatticeProof):
     along the attribute whose levels differ most in price, and the corners that this makes are evaluated.
 
     The front only gets better, so what is settled once stays settled and is forgotten.
-
-    Args:
-        problem: The problem.
-        tolerance: How far the front may stay off. Absolute for all objectives, it compares boxes, as `BoxArchive` does.
-        max_bytes: Memory that open boxes may take. Where they are more, the next are searched depth first.
-        random_state: Not used: nothing is random.
     """
 
     def __init__(

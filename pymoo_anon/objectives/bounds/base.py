@@ -71,9 +71,6 @@ class Bounding:
 
     Values that are called floors are minimised: the negative of a measure that is better when higher.
 
-    Args:
-        measure: The objective. A family says in its docstring what it asks of it.
-
     Attributes:
         kind: How a proof puts together what evaluated nodes say.
         has_floor: Whether there are floors: values that a node cannot be below, whatever is suppressed.

@@ -26,11 +26,7 @@ from pymoo_anon.table.microdata import Microdata
 
 
 class _CellObjective(Objective):
-    """A sum over the cells of the table, each with the weight of its quasi-identifier.
-
-    Args:
-        weights: A weight for each quasi-identifier, in the table's order; None weighs all alike.
-    """
+    """A sum over the cells of the table, each with the weight of its quasi-identifier."""
 
     def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
         try:

@@ -141,9 +141,6 @@ _SHARE_OF_PROJECTIONS = 1 / 8
 class Measures:
     """The measures of a problem, by their families.
 
-    Args:
-        problem: The problem.
-
     Attributes:
         families: What is known of each measure, in order.
         thresholds: The families of the thresholds; one by size comes first.

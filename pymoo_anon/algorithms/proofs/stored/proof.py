@@ -61,12 +61,6 @@ class StoredLatticeProof(LatticeProof):
     levels. Then nodes are visited layer by layer. From general to special every bound from above is known when its node
     comes. A floor that rises from below is known nowhere then: with such objectives there is one layer in random order,
     which has evaluated nodes on both sides.
-
-    Args:
-        problem: The problem.
-        tolerance: How far the front may stay off.
-        max_bytes: Memory that the bounds of all nodes may take.
-        random_state: Draws the random order.
     """
 
     shows_gap = False

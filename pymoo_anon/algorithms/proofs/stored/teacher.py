@@ -26,13 +26,6 @@ class Teacher:
 
     A lesson is one float array, as a journal holds it: what each threshold cannot be above in any specialization; the
     lower bounds that hold of all specializations; those that hold of all generalizations.
-
-    Args:
-        problem: The problem.
-        families: What is known of each measure.
-        thresholds: The families of the thresholds.
-        columns: The measures that have bounds of their own, by number.
-        rises: Whether floors of generalizations are wanted.
     """
 
     def __init__(

@@ -178,21 +178,11 @@ class Thesis:
     of_k: Matrix
 
     def next_k(self, value: float, widened: Matrix) -> int:
-        """The least k that a member of the front does not stand for.
-
-        Args:
-            value: The member's value of `privacy`.
-            widened: (n_rows,) float array, `of_k` within the tolerance.
-        """
+        """The least k that a member of the front does not stand for."""
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
     def best(self, F: Matrix, k: int) -> int | None:
-        """The place of the least loss of those whose k is at least a given one, or None.
-
-        Args:
-            F: (n, n_obj) float array of minimised values of feasible strings.
-            k: The least k that counts; without `privacy` all do.
-        """
+        """The place of the least loss of those whose k is at least a given one, or None."""
         enough = np.arange(len(F))
         if self.privacy is not None:
             # No class has more rows than the table.

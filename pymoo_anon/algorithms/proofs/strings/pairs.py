@@ -231,12 +231,6 @@ def improve_within(
 class _Found:
     """Strings that were found under prices.
 
-    Args:
-        space: The tables.
-        k: Every class smaller than k is suppressed.
-        limit: At most so many rows are suppressed.
-        random_state: Orders the pairs.
-
     Attributes:
         all: Of every string, whether it keeps to the limit, its gain, and its cuts.
     """
@@ -338,12 +332,7 @@ def gain_of(space: StringSpace, cuts: Cuts, k: int) -> tuple[float, int]:
 
 
 class _Assignment:
-    """A string whose cuts change two at a time.
-
-    Args:
-        space: The tables.
-        cuts: Per attribute the places of its groups.
-    """
+    """A string whose cuts change two at a time."""
 
     def __init__(self, space: StringSpace, cuts: Cuts) -> None:
         self.space, self.cuts = space, list(cuts)

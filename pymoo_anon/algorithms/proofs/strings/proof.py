@@ -104,14 +104,6 @@ class Search:
     The best parts take turns together, each under what is needed when the turn begins. Work is counted in numbers that
     are read. So neither the clock nor the number of threads decides what is found, and in which order.
 
-    Args:
-        space: The tables.
-        plan: The order of the attributes.
-        asked: What is searched for, with a price to begin with.
-        gain: No string gains more.
-        max_bytes: Memory that open parts and the tables of walks may take.
-        goes_on: Whether a larger k follows.
-
     Attributes:
         n_settled: Number of parts that bounds settled, for every k anew.
     """
@@ -306,12 +298,6 @@ class StringProof(Proof):
 
     Every string that a search reaches is evaluated by the problem itself, so that constraints of any kind and what a
     rule of suppression does beyond its bounds are seen there.
-
-    Args:
-        problem: The problem.
-        tolerance: How far the front may stay off.
-        max_bytes: Memory that open parts of the strings and tables may take.
-        random_state: Draws where local searches begin.
     """
 
     def __init__(

@@ -331,14 +331,6 @@ class Walk:
     last, and adds up their slices of the table: after the last group the sum is the table of the next stage. No string
     that begins with the path so far gains more than the nested bound of the sum, plus the best completion of the path,
     which adds up nested bounds of single slices. So a path is left where that is no more than is needed.
-
-    Args:
-        table: (n_groups of a, of e, of p, of q) float array, contiguous; it is kept.
-        filled: (n_groups of a,) Boolean array: the parts of the table that are not zero.
-        shape: (2, 4) int64 array: values and groups of a, e, p, q.
-        spans: (n_groups, 2) int64 array, the groups of a, e, p and q, one after the other.
-        last: The last stage: 0 walks the paths of a alone, 3 those of all four.
-
     """
 
     def __init__(self, table: Values, filled: NDArray[np.bool_], shape: Ints, spans: Ints, last: int) -> None:
