@@ -16,9 +16,8 @@ from pymoo.termination.max_time import TimeBasedTermination
 
 from benchmarks.speed.peers import ByNumpy
 from benchmarks.tables import BELOW_15, crossover_problem, large_table, preference_table
-from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
+from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.fronts import RepresentationRatio
 from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
@@ -42,7 +41,6 @@ SETS: dict[str, Any] = {
     "S_k, S_l, GLM": ([s_k, s_l, glm], None, 1197),
     "k, GLM, CM": ([k, glm, cm], "salary-class", 1073),
 }
-SEEDS = range(1, 11)
 REPEATS, NUMPY_NODES = 10, 20
 THREADS = 2
 
@@ -114,7 +112,7 @@ def _numpy_node(first: int) -> float:
 
 
 def proven(name: str) -> dict:
-    """Nodes and seconds to the proof, and PBG-EA's representation ratio after as many distinct nodes."""
+    """Nodes and seconds to the proof, beside exhaustive search."""
     objectives, label, paper = SETS[name]
     table = fetch_adult(label=label)
 
@@ -136,13 +134,6 @@ def proven(name: str) -> dict:
         np.testing.assert_array_equal(every.F[np.lexsort(every.F.T[::-1])], exact[np.lexsort(exact.T[::-1])])
         numpy_node.append(_numpy_node(i * NUMPY_NODES))
     algorithm = res.algorithm
-    ratios = []
-    for seed in SEEDS:
-        own, other = problem(), PBGEA()
-        other.setup(own, termination=("n_gen", 10_000), seed=seed)
-        while own.n_unique < algorithm.n_evaluated:
-            other.next()
-        ratios.append(RepresentationRatio(exact)(other.opt.get("F")))
     return {
         "objectives": name,
         "lattice": own.n_nodes,
@@ -154,7 +145,6 @@ def proven(name: str) -> dict:
         "exhaustive": float(np.median(exhaustive)),
         "numpy node": float(np.median(numpy_node)),
         "numpy nodes": float(np.median(seconds) / np.median(numpy_node)),
-        "RR of PBG-EA": float(np.mean(ratios)),
     }
 
 
