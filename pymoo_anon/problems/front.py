@@ -278,7 +278,8 @@ class Front:
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
-        if self.values(KAnonymity(person=person))[place] <= 1:
+        alone = nobody_alone(self.table)
+        if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         promised = [self.values(one)[place] for one in self.problem.measured if isinstance(one, KAnonymity)]
         if suppressed == "mark" and 0 < n_suppressed < max([2, *promised]):
@@ -411,6 +412,11 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     privacy = [goal for goal in others if not is_loss(goal)]
     y = [goal for goal in privacy if goal.maximize] or privacy or others
     return tuple(dict.fromkeys([x, *y[:1], *goals]))
+
+
+def nobody_alone(table: Microdata) -> Constraint:
+    """What a point has to satisfy to make a release unasked: nobody stands alone in a class."""
+    return KAnonymity(person=table.person) >= 2
 
 
 def front_of(problem: Any, res: Any) -> Front:
