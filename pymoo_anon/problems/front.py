@@ -34,7 +34,15 @@ from pymoo_anon._messages import counted, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names, texts_of
+from pymoo_anon.problems.arguments import (
+    bound,
+    checked_constraints,
+    is_loss,
+    lost,
+    measure_names,
+    nobody_alone,
+    texts_of,
+)
 from pymoo_anon.problems.tradeoffs import (
     Step,
     first_of,
@@ -412,11 +420,6 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     privacy = [goal for goal in others if not is_loss(goal)]
     y = [goal for goal in privacy if goal.maximize] or privacy or others
     return tuple(dict.fromkeys([x, *y[:1], *goals]))
-
-
-def nobody_alone(table: Microdata) -> Constraint:
-    """What a point has to satisfy to make a release unasked: nobody stands alone in a class."""
-    return KAnonymity(person=table.person) >= 2
 
 
 def front_of(problem: Any, res: Any) -> Front:

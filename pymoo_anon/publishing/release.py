@@ -16,9 +16,9 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import bound, column_name
+from pymoo_anon.problems.arguments import bound, column_name, nobody_alone
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.front import Choice, nobody_alone
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.recoding import FLAG, Frame, Renamed, complete_rows, marked, missing, recoded, renamed
 from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
