@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -20,11 +19,6 @@ def check_table(table: Any) -> None:
     """Refuse what is no table before it is asked for anything."""
     if not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
-
-
-def nobody_alone(table: Microdata) -> Constraint:
-    """What a point has to satisfy to make a release unasked: nobody stands alone in a class."""
-    return KAnonymity(person=table.person) >= 2
 
 
 def column_index(table: Microdata) -> pd.Index:

@@ -34,15 +34,7 @@ from pymoo_anon._messages import counted, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import (
-    bound,
-    checked_constraints,
-    is_loss,
-    lost,
-    measure_names,
-    nobody_alone,
-    texts_of,
-)
+from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import (
     Step,
     first_of,
@@ -286,7 +278,7 @@ class Front:
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
-        alone = nobody_alone(self.table)
+        alone = self.problem.nobody_alone
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         promised = [self.values(one)[place] for one in self.problem.measured if isinstance(one, KAnonymity)]

@@ -16,7 +16,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import bound, column_name, nobody_alone
+from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.recoding import FLAG, Frame, Renamed, complete_rows, marked, missing, recoded, renamed
@@ -313,7 +313,7 @@ def _exceptions(
             f"x must be a point that meets what is required, got one of which {listed(unmet)}; below_requirements "
             "releases it all the same"
         )
-    alone = _misses(nobody_alone(problem.table), classes)
+    alone = _misses(problem.nobody_alone, classes)
     if alone and not asked.k_of_one:
         raise ValueError(ALONE)
     return (*(["k is 1"] if alone else []), *unmet)
