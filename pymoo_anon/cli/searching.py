@@ -62,19 +62,12 @@ _GAP = 2
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, and how it ended.
+    """What a search found, and how it ended."""
 
-    Attributes:
-        front: The front, from private to useful; it says whether it is proven.
-        seconds: How long it took.
-        n_undecided: Number of nodes of which is not known whether they belong to the front.
-        stopped: What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C.
-    """
-
-    front: Front
-    seconds: float
-    n_undecided: int
-    stopped: str
+    front: Front  # The front, from private to useful; it says whether it is proven
+    seconds: float  # How long it took
+    n_undecided: int  # Number of nodes of which is not known whether they belong to the front
+    stopped: str  # What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C
 
 
 def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
@@ -194,14 +187,9 @@ def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
 
     Other searches decide the nodes that they evaluate. Local search may come to an end where all others are ruled out.
     """
-    if isinstance(algorithm, BranchAndBound):
-        return algorithm.n_undecided, algorithm.certified
-    if isinstance(algorithm, ExhaustiveSearch):
-        left = problem.n_nodes - algorithm.n_visited
-        return left, left == 0
-    if isinstance(algorithm, ParetoLocalSearch) and algorithm.certified:
-        return 0, True
-    return problem.n_nodes - problem.n_unique, False
+    certified = bool(getattr(algorithm, "certified", False))
+    undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
+    return 0 if certified else undecided, certified
 
 
 def search_and_write(settings: Settings) -> None:
