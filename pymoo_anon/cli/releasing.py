@@ -105,7 +105,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
         _say(console, made, front.table.n_rows)
         console.print(plain("Written: " + ", ".join(map(str, paths))))
         for one in earlier:
-            typer.echo(f"Warning: {plain(_warning(one))}", err=True)
+            typer.echo(f"Warning: {plain(_warning(one, one['file'] == done['file']))}", err=True)
 
 
 def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
@@ -263,10 +263,11 @@ def _differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(one[key] != other[key] for key in ("x", "suppressed", "columns"))
 
 
-def _warning(one: Mapping[str, Any]) -> str:
+def _warning(one: Mapping[str, Any], same_file: bool) -> str:
+    is_another = "was another release of this table until now" if same_file else "is another release of this table"
     return (
-        f"{one['file']} is another release of this table. Who holds both can compare them, and finds people whom "
-        "neither gives away alone: give out one of them"
+        f"{one['file']} {is_another}. Who holds both can compare them, and finds people whom neither gives away alone: "
+        "give out one of them"
     )
 
 

@@ -121,7 +121,7 @@ def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
     if undecided:
         raise ValueError(
             f"the project file must say what becomes of the columns {examples(undecided)} of {name}: write a table "
-            f'[columns."NAME"] with role = "keep" or role = "drop"'
+            f'[columns."NAME"] with its role, such as role = "drop"'
         )
 
 

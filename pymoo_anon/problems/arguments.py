@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable
+from collections.abc import Container, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import number, plain, repeated, told_apart
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -159,3 +161,17 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
         return [f"{value:,}" for value in values]
     decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
+
+
+def broken_by_marked(classes: EquivalenceClasses, promised: Mapping[Objective, float]) -> str:
+    """What the class of the marked rows of a generalization is worse in than is promised, in words; or nothing."""
+    if classes.n_suppressed[0] == 1:
+        return "smaller than k"
+    marked = marked_class(classes)
+    for measure, name in measure_names(list(promised)).items():
+        if measure.worst_class:
+            own, least = float(measure.of_classes(marked)[0]), promised[measure]
+            if own < least if measure.maximize else own > least:
+                small = isinstance(measure, KAnonymity)
+                return "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
+    return ""

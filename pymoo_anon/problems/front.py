@@ -34,7 +34,15 @@ from pymoo_anon._messages import counted, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names, texts_of
+from pymoo_anon.problems.arguments import (
+    bound,
+    broken_by_marked,
+    checked_constraints,
+    is_loss,
+    lost,
+    measure_names,
+    texts_of,
+)
 from pymoo_anon.problems.tradeoffs import (
     Step,
     first_of,
@@ -269,7 +277,7 @@ class Front:
         """Why a point makes no release, in words, or None; `pick` offers only the others.
 
         That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
-        smaller than the k that is promised.
+        worse than what is promised, such as smaller than k.
 
         Args:
             place: The place of the point.
@@ -280,11 +288,14 @@ class Front:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
         if self.values(KAnonymity(person=person))[place] <= 1:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
-        promised = [self.values(one)[place] for one in self.problem.measured if isinstance(one, KAnonymity)]
-        if suppressed == "mark" and 0 < n_suppressed < max([2, *promised]):
+        broken = ""
+        if suppressed == "mark" and n_suppressed:
+            promised = {one: float(self.values(one)[place]) for one in self.problem.measured}
+            broken = broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
+        if broken:
             return (
-                f"its {counted(n_suppressed, 'suppressed row', 'suppressed rows')}, marked *, would be a class smaller "
-                "than k; suppressed='drop' leaves them out"
+                f"its {counted(n_suppressed, 'suppressed row', 'suppressed rows')}, marked *, would be a class "
+                f'{broken}; suppressed = "drop" leaves them out'
             )
         return None
 
