@@ -126,10 +126,7 @@ def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
 
 
 def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
-    """The CSV files of a folder, in order.
-
-    What the system hides is no file of the user's, and the table may stand beside its hierarchies.
-    """
+    """The CSV files of a folder, in order, but for hidden ones and for the table, which may stand beside them."""
     return [
         path
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
@@ -140,14 +137,10 @@ def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
 
 
 def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict[str, Path]:
-    """The files of a table, by the column whose hierarchy they hold.
+    """The files of a table, by the column whose hierarchy they hold; a file of no column stands under its own name.
 
     `NAME.csv` and `TABLE_hierarchy_NAME.csv`, as ARX calls it, are of the column NAME. Where a folder has ARX's files
-    of the table itself, those of other tables do not count; other tables themselves do not either, so that a file of no
-    column is passed over with a warning.
-
-    Returns:
-        By column its file. A file of no column stands under its own name, so that it can be refused.
+    of the table itself, those of other tables do not count, and a file of no column is passed over with a warning.
     """
     tables: dict[Path, str | None] = {}
     names: dict[Path, str] = {}

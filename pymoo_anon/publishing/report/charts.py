@@ -48,11 +48,8 @@ _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
 
 
 def charts(subject: Subject) -> dict[str, Spec]:
-    """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen.
-
-    The page puts the rows of a table into the data source "rows", with their columns c0, c1, ... No name or value of
-    the data stands in an expression.
-    """
+    """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen."""
+    # The page puts rows into the data source "rows", columns c0, c1, ... No name of the data stands in an expression.
     made = {**_always(), "risks": _risks(subject.threshold, subject.external)}
     return made if subject.external else {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}}
 
@@ -135,10 +132,7 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 
 def _front(subject: Subject) -> Any:
-    """The points; the release is marked, and so is the point whose data are shown.
-
-    The page puts what is chosen for the axes and the colour into the fields x, y and z.
-    """
+    """The points, release and shown one marked; the page puts what is chosen for axes and colour into x, y and z."""
     last = len(measures(subject)[-1:]) and measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
