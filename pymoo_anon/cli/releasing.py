@@ -189,14 +189,8 @@ def _checksums(
 
 
 def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
-    return {
-        "algorithm": record["algorithm"]["name"],
-        "seed": record["options"]["seed"],
-        "certified": record["certified"],
-        "n_undecided": record["n_undecided"],
-        "stopped": record["stopped"],
-        "commands": commands,
-    }
+    told = {key: record[key] for key in ("certified", "n_undecided", "stopped")}
+    return {"algorithm": record["algorithm"]["name"], "seed": record["options"]["seed"], **told, "commands": commands}
 
 
 def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
@@ -404,11 +398,10 @@ def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> No
         console.print(plain(said), soft_wrap=False)
     if not (same and all(asked)):
         console.print("Not all holds.")
-    elif asked:
-        console.print("What was promised holds." if said else "All holds.")
-    if not (same and all(asked)):
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+    if asked:
+        console.print("What was promised holds." if said else "All holds.")
 
 
 # --- tables as a person reads them ----------------------------------------------------------------------------------

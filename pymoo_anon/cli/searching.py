@@ -216,11 +216,7 @@ def search_and_write(settings: Settings) -> None:
                 _check_found(problem, front, settings)
                 with said_warnings():
                     seconds = {"compile": compile_seconds, "search": found.seconds}
-                    told: dict[str, Any] = {
-                        "algorithm": algorithm,
-                        "n_undecided": found.n_undecided,
-                        "stopped": found.stopped,
-                    }
+                    told: Any = {"algorithm": algorithm, "n_undecided": found.n_undecided, "stopped": found.stopped}
                     record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)

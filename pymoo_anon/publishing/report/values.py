@@ -136,15 +136,10 @@ def _ladder(subject: Subject, member: Member) -> Table:
             rows.append(
                 (one_line(name), number, round(share, 3), len(labels), _examples(labels), HERE if is_here else "")
             )
-    columns = (
-        Heading("attribute"),
-        Heading("level", "whole"),
-        Heading("way from raw to *", "share"),
-        Heading("groups", "whole"),
-        Heading("such as"),
-        Heading("the release"),
-    )
-    return Table("ladder", "The levels of every attribute, and where the release stands.", columns, tuple(rows))
+    title = "The levels of every attribute, and where the release stands."
+    numbers = (Heading("level", "whole"), Heading("way from raw to *", "share"), Heading("groups", "whole"))
+    columns = (Heading("attribute"), *numbers, *headings("such as", "the release"))
+    return Table("ladder", title, columns, tuple(rows))
 
 
 def _examples(labels: tuple[Hashable, ...]) -> str:
