@@ -25,17 +25,11 @@ BLANKS = " "
 
 
 class Dialect(NamedTuple):
-    """How a CSV file is written.
+    """How a CSV file is written."""
 
-    Attributes:
-        separator: What stands between two fields.
-        names: Names of its columns; one may be empty.
-        has_header: Whether its first row holds them.
-    """
-
-    separator: str
-    names: list[str]
-    has_header: bool
+    separator: str  # What stands between two fields
+    names: list[str]  # Names of its columns; one may be empty
+    has_header: bool  # Whether its first row holds them
 
 
 def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
@@ -115,19 +109,12 @@ _PATTERNS = frozenset("*?[]{}\\:,%#")
 
 
 class _Engine(NamedTuple):
-    """How an engine opens a table.
+    """How an engine opens a table."""
 
-    Attributes:
-        package: The package that it needs besides what is always installed.
-        csv: Opens a CSV file that every reader takes for the same cells.
-        adopt: Takes the cells that this program's own reader read.
-        parquet: Opens a Parquet file.
-    """
-
-    package: str | None
-    csv: Callable[[Path, Dialect, bool], Any]
-    adopt: Callable[[pd.DataFrame], Any]
-    parquet: Callable[[Path], Any]
+    package: str | None  # The package that it needs besides what is always installed
+    csv: Callable[[Path, Dialect, bool], Any]  # Opens a CSV file that every reader takes for the same cells
+    adopt: Callable[[pd.DataFrame], Any]  # Takes the cells that this program's own reader read
+    parquet: Callable[[Path], Any]  # Opens a Parquet file
 
 
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:

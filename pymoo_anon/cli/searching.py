@@ -62,19 +62,12 @@ _GAP = 2
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, and how it ended.
+    """What a search found, and how it ended."""
 
-    Attributes:
-        front: The front, from private to useful; it says whether it is proven.
-        seconds: How long it took.
-        n_undecided: Number of nodes of which is not known whether they belong to the front.
-        stopped: What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C.
-    """
-
-    front: Front
-    seconds: float
-    n_undecided: int
-    stopped: str
+    front: Front  # The front, from private to useful; it says whether it is proven
+    seconds: float  # How long it took
+    n_undecided: int  # Number of nodes of which is not known whether they belong to the front
+    stopped: str  # What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C
 
 
 def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:

@@ -28,17 +28,11 @@ _FLOATS = (nw.Float32, nw.Float64)
 
 @dataclass(frozen=True)
 class Renamed:
-    """A frame whose columns have names that every engine takes, and the names that they had.
+    """A frame whose columns have names that every engine takes, and the names that they had."""
 
-    Attributes:
-        frame: The frame, its columns `column 0`, `column 1`, ...
-        names: The original names, in order.
-        kind: What the original is, for messages and for `native`.
-    """
-
-    frame: Frame
-    names: tuple[Name, ...]
-    kind: type
+    frame: Frame  # Its columns are `column 0`, `column 1`, ...
+    names: tuple[Name, ...]  # The original names, in order
+    kind: type  # What the original is, for messages and for `native`
 
     def alias(self, name: Name) -> str:
         """The plain name of a column."""

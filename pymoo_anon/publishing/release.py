@@ -132,27 +132,16 @@ class _Promise(NamedTuple):
 
 @dataclass(frozen=True)
 class Recoded:
-    """A table that is recoded, and not counted again yet.
+    """A table that is recoded, and not counted again yet."""
 
-    Attributes:
-        frame: The table, as `Release` has it.
-        problem: The problem.
-        x: The point.
-        requirements: What the choice asked for and the point meets.
-        classes: The equivalence classes of the point.
-        columns: The columns of the table, as `Release` has them.
-        suppressed: What becomes of suppressed rows, "mark" or "drop".
-        exceptions: What is released although it would be refused unasked.
-    """
-
-    frame: Any
+    frame: Any  # The table, as `Release` has it
     problem: AnonymizationProblem
     x: ArrayLike
-    requirements: tuple[Constraint, ...]
-    classes: EquivalenceClasses
-    columns: pd.DataFrame
-    suppressed: str
-    exceptions: tuple[str, ...]
+    requirements: tuple[Constraint, ...]  # What the choice asked for and the point meets
+    classes: EquivalenceClasses  # The equivalence classes of the point
+    columns: pd.DataFrame  # The columns of the table, as `Release` has them
+    suppressed: str  # What becomes of suppressed rows, "mark" or "drop"
+    exceptions: tuple[str, ...]  # What is released although it would be refused unasked
     _k_of_one: bool
     _source: Renamed
     _complete: Frame

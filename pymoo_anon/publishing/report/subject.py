@@ -30,25 +30,15 @@ MOST_DETAILED = 24
 
 @dataclass(frozen=True)
 class Member:
-    """One point and its release.
+    """One point and its release."""
 
-    Attributes:
-        place: Its place in the front.
-        table: The rows: those of the whole table or, for people outside, the released ones alone.
-        generalization: What the point decodes to.
-        classes: The equivalence classes of the rows, with the class of each distinct tuple.
-        n_suppressed: The suppressed rows; for people outside those that are `*` throughout.
-        marked: Whether suppressed rows are in the release, as one class; otherwise they are dropped.
-        person: The column that tells whose row it is, or None where a row is a person.
-    """
-
-    place: int
-    table: Microdata
-    generalization: Generalization
-    classes: EquivalenceClasses
-    n_suppressed: int
-    marked: bool
-    person: Name | None
+    place: int  # Its place in the front
+    table: Microdata  # The rows: those of the whole table or, for people outside, the released ones alone
+    generalization: Generalization  # What the point decodes to
+    classes: EquivalenceClasses  # The equivalence classes of the rows, with the class of each distinct tuple
+    n_suppressed: int  # The suppressed rows; for people outside those that are `*` throughout
+    marked: bool  # Whether suppressed rows are in the release, as one class; otherwise they are dropped
+    person: Name | None  # The column that tells whose row it is, or None where a row is a person
 
     @property
     def kept_counts(self) -> Sizes:
@@ -89,31 +79,18 @@ class Member:
 
 @dataclass(frozen=True)
 class Subject:
-    """What all views read.
-
-    Attributes:
-        front: The front.
-        place: The place in it of the point that is released.
-        asked: What the choice asked for beyond the constraints of the problem.
-        evidence: What is known of the release, as `evidence` has it, or None.
-        suppressed: What becomes of suppressed rows, "mark" or "drop".
-        threshold: A risk that is shown for comparison.
-        population: A table of the population, or None.
-        external: Whether the report leaves the building.
-        most: At most so many points have details in the file.
-        raw: The table as it is, as if it were released.
-    """
+    """What all views read."""
 
     front: Front
-    place: int
-    asked: tuple[Constraint, ...]
-    evidence: Mapping[str, Any] | None
-    suppressed: str
-    threshold: float
-    population: Microdata | None
-    external: bool
-    most: int = MOST_DETAILED
-    raw: Member = field(init=False)
+    place: int  # The place in it of the point that is released
+    asked: tuple[Constraint, ...]  # What the choice asked for beyond the constraints of the problem
+    evidence: Mapping[str, Any] | None  # What is known of the release, as `evidence` has it, or None
+    suppressed: str  # What becomes of suppressed rows, "mark" or "drop"
+    threshold: float  # A risk that is shown for comparison
+    population: Microdata | None  # A table of the population, or None
+    external: bool  # Whether the report leaves the building
+    most: int = MOST_DETAILED  # At most so many points have details in the file
+    raw: Member = field(init=False)  # The table as it is, as if it were released
 
     def __post_init__(self) -> None:
         own = self.table.quasi_identifiers
