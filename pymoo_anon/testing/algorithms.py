@@ -431,7 +431,7 @@ def _terminations(problem: Problem, expected: Result) -> list[Termination]:
     ]
     if expected.F is not None:
         waiting.append(IndicatorTermination(IGD(np.atleast_2d(expected.F)), threshold=-1.0, goal="minimize"))
-        if not several and expected.F.min() > 0:  # It is for positive values.
+        if not several and expected.F.min() > 0:  # This one is for positive values.
             waiting.append(MinimumFunctionValueTermination(expected.F.min()))
     if problem.has_constraints():
         waiting.append(UntilFeasibleTermination())
