@@ -187,14 +187,9 @@ def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
 
     Other searches decide the nodes that they evaluate. Local search may come to an end where all others are ruled out.
     """
-    if isinstance(algorithm, BranchAndBound):
-        return algorithm.n_undecided, algorithm.certified
-    if isinstance(algorithm, ExhaustiveSearch):
-        left = problem.n_nodes - algorithm.n_visited
-        return left, left == 0
-    if isinstance(algorithm, ParetoLocalSearch) and algorithm.certified:
-        return 0, True
-    return problem.n_nodes - problem.n_unique, False
+    certified = bool(getattr(algorithm, "certified", False))
+    undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
+    return 0 if certified else undecided, certified
 
 
 def search_and_write(settings: Settings) -> None:

@@ -22,6 +22,7 @@ from pymoo_anon._messages import positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import (
     check_table,
     checked_constraints,
@@ -272,6 +273,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def steps(self) -> Matrix:
         """(n_obj,) float array: what difference of each objective is worth telling apart."""
         return np.array([objective.step for objective in self.objectives])
+
+    @property
+    def nobody_alone(self) -> Constraint:
+        """What a point has to satisfy to make a release unasked: nobody stands alone in a class."""
+        return KAnonymity(person=self.table.person) >= 2
 
     def decode(self, x: ArrayLike) -> Generalization:
         """The generalization of one point.

@@ -278,7 +278,8 @@ class Front:
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
-        if self.values(KAnonymity(person=person))[place] <= 1:
+        alone = self.problem.nobody_alone
+        if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         promised = [self.values(one)[place] for one in self.problem.measured if isinstance(one, KAnonymity)]
         if suppressed == "mark" and 0 < n_suppressed < max([2, *promised]):
