@@ -1,5 +1,6 @@
 """`pymoo-anon report`: what it writes of a project, and what it refuses."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -117,6 +118,18 @@ def test_what_is_wrong_is_one_sentence(folder):
         file.write("one more\n")
     assert "it was changed since" in refused("mine.toml")
     assert "nowhere.toml" in refused("nowhere.toml")
+
+
+def test_the_evidence_is_that_of_what_was_released_last(folder):
+    row = json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
+    assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
+    assert command("release", "mine.toml", "--output", "other.csv", "--k-of-one").exit_code == 0
+    result = command("report", "mine.toml")
+    assert (result.exit_code, result.stdout) == (0, f"Written: {REPORT}\n"), result.output
+    told = dict(map(tuple, read(REPORT.read_text(encoding="utf-8")).tables["evidence"]))
+    assert told["checksums › output › other.csv"] == hashlib.sha256(Path("other.csv").read_bytes()).hexdigest()
+    Path("other.csv").write_text("changed")
+    assert command("report", "mine.toml", "--force").stderr.startswith("Error: other.csv is not the release that")
 
 
 def test_evidence_of_another_point_is_refused(folder):

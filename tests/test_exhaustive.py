@@ -178,3 +178,11 @@ def test_bad_sizes_of_batches_are_refused(bad):
     with pytest.raises(ValueError) as caught:
         ExhaustiveSearch(batch_size=bad)
     assert str(caught.value) == f"batch_size must be a positive whole number, got {bad!r}"
+
+
+def test_a_front_of_all_nodes_is_proven():
+    own = problem()
+    whole = minimize(own, ExhaustiveSearch(batch_size=100))
+    assert (whole.algorithm.n_undecided, own.front(whole).certified) == (0, True)
+    stopped = minimize(own, ExhaustiveSearch(batch_size=100), ("n_gen", 2))
+    assert (stopped.algorithm.n_undecided, own.front(stopped).certified) == (56, False)

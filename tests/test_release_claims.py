@@ -13,7 +13,7 @@ from test_release import HIERARCHIES, HOSPITAL, KEPT, all_measures
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, KMap
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, release
-from pymoo_anon.publishing.release import recode
+from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.table import Microdata
 
 
@@ -151,7 +151,7 @@ def released(space, suppressed):
         for name, groups in found.groups.items()
     ]
     roles = {"drop": ["name", "patient"], "keep": KEPT}
-    return recode(HOSPITAL, problem, x, suppressed=suppressed, k_of_one=True, **roles), extents
+    return recode(HOSPITAL, problem, x, Asked(suppressed=suppressed, k_of_one=True, **roles)), extents
 
 
 @pytest.mark.parametrize("suppressed", ["mark", "drop"])

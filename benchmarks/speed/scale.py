@@ -124,7 +124,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
     """One step in this process: its seconds."""
     from pymoo_anon.cli.engines import write_table
     from pymoo_anon.datasets import make_census
-    from pymoo_anon.publishing.release import recode
+    from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.table import Microdata
 
     warmed()
@@ -150,7 +150,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
     problem = problem_of(pickle.loads(kept.read_bytes()))
     x = json.loads((folder / f"{engine}.json").read_text())
     began = time.perf_counter()
-    made = recode(opened(engine, rows), problem, x, suppressed="drop")
+    made = recode(opened(engine, rows), problem, x, Asked(suppressed="drop"))
     if name == "release":
         written.unlink(missing_ok=True)
         write_table(made.frame, written)
@@ -198,7 +198,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
 
     from pymoo_anon.cli.engines import write_table
     from pymoo_anon.datasets import census_rows, make_census
-    from pymoo_anon.publishing.release import recode
+    from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.table import Microdata
 
     warmed()
@@ -217,7 +217,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
         problem, x = searched(table)
         marks.append(time.perf_counter())
         connection = duckdb.connect()
-        made = recode(as_csv(connection, path), problem, x, suppressed="drop")
+        made = recode(as_csv(connection, path), problem, x, Asked(suppressed="drop"))
         write_table(made.frame, out)
         marks.append(time.perf_counter())
         made.counted_again(as_csv(connection, out))

@@ -38,6 +38,8 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     Attributes:
         n_visited: Number of nodes that were evaluated.
+        n_undecided: Number of nodes that were not.
+        certified: Whether all were, so that the front is proven to be complete.
 
     Raises:
         ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.
@@ -71,6 +73,16 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         # The node that breaks the constraints least, until one breaks none.
         self._least_infeasible = Population()
         return self
+
+    @property
+    def n_undecided(self) -> int:
+        """Number of nodes that were not evaluated."""
+        return int(self.problem.n_nodes) - self.n_visited
+
+    @property
+    def certified(self) -> bool:
+        """Whether all nodes were evaluated, so that the front is proven to be complete."""
+        return self.n_undecided == 0
 
     def ask(self) -> NoReturn:
         """There are no infills to ask for.

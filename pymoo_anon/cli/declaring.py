@@ -18,36 +18,22 @@ from pymoo_anon._messages import repeated
 
 
 class Option(NamedTuple):
-    """What is known of an option besides its name, its type and its default, which are those of its field.
+    """What is known of an option besides its name, its type and its default, which are those of its field."""
 
-    Attributes:
-        help: What help says of it.
-        metavar: What stands for its value in help, or None for its choices.
-        flag: Its name on the command line, or None for that of its field.
-        panel: The heading under which help lists it, or None.
-        shown: What help says in place of the default, or None.
-        least: The least whole number that it may be, or None.
-        choices: All that it may be, or nothing where it may be more.
-        read: Takes what a project file gives, and returns the value; a ValueError says what it must be. None reads its
-            type, its choices and the least.
-        in_file: Whether the project file may have it.
-        idle: What it means nothing with, so that it must not be given: choices of other options.
-        recorded: Whether the record of a run holds it.
-        argument: Whether it has a place on the command line, and no name.
-    """
-
-    help: str
-    metavar: str | None = None
-    flag: str | None = None
-    panel: str | None = None
-    shown: str | None = None
-    least: int | None = None
-    choices: tuple[str, ...] = ()
+    help: str  # What help says of it
+    metavar: str | None = None  # What stands for its value in help, or None for its choices
+    flag: str | None = None  # Its name on the command line, or None for that of its field
+    panel: str | None = None  # The heading under which help lists it, or None
+    shown: str | None = None  # What help says in place of the default, or None
+    least: int | None = None  # The least whole number that it may be, or None
+    choices: tuple[str, ...] = ()  # All that it may be, or nothing where it may be more
+    # Takes what a project file gives, and returns the value; a ValueError says what it must be. None reads its type,
+    # its choices and the least.
     read: Callable[[Any], Any] | None = None
-    in_file: bool = False
-    idle: tuple[str, ...] = ()
-    recorded: bool = True
-    argument: bool = False
+    in_file: bool = False  # Whether the project file may have it
+    idle: tuple[str, ...] = ()  # What it means nothing with, so that it must not be given: choices of other options
+    recorded: bool = True  # Whether the record of a run holds it
+    argument: bool = False  # Whether it has a place on the command line, and no name
 
 
 class Key(NamedTuple):
@@ -59,13 +45,9 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """What a command is asked for; the fields of a subclass that `option` made are its options.
+    """What a command is asked for; the fields of a subclass that `option` made are its options."""
 
-    Attributes:
-        given: Names of the options that were not left out.
-    """
-
-    given: Collection[str] = frozenset()
+    given: Collection[str] = frozenset()  # Names of the options that were not left out
 
 
 #: What options mean nothing with that a project file answers.

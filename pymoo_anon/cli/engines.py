@@ -25,17 +25,11 @@ BLANKS = " "
 
 
 class Dialect(NamedTuple):
-    """How a CSV file is written.
+    """How a CSV file is written."""
 
-    Attributes:
-        separator: What stands between two fields.
-        names: Names of its columns; one may be empty.
-        has_header: Whether its first row holds them.
-    """
-
-    separator: str
-    names: list[str]
-    has_header: bool
+    separator: str  # What stands between two fields
+    names: list[str]  # Names of its columns; one may be empty
+    has_header: bool  # Whether its first row holds them
 
 
 def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
@@ -68,10 +62,7 @@ def head_of(path: Path) -> str:
 
 
 def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file. All is text, so that 02139 stays what it is.
-
-    Only an empty field is missing, and what `reading` says; NA may be a value.
-    """
+    """Some columns of a CSV file, all as text: 02139 stays what it is, and NA may be a value, as `reading` says."""
     assert reading.source.path is not None
     name, names = str(reading.source.path), dialect.names
     rows = rows_of(decoded(reading.source.path.read_bytes(), name), dialect.separator, name)
@@ -115,27 +106,16 @@ _PATTERNS = frozenset("*?[]{}\\:,%#")
 
 
 class _Engine(NamedTuple):
-    """How an engine opens a table.
+    """How an engine opens a table."""
 
-    Attributes:
-        package: The package that it needs besides what is always installed.
-        csv: Opens a CSV file that every reader takes for the same cells.
-        adopt: Takes the cells that this program's own reader read.
-        parquet: Opens a Parquet file.
-    """
-
-    package: str | None
-    csv: Callable[[Path, Dialect, bool], Any]
-    adopt: Callable[[pd.DataFrame], Any]
-    parquet: Callable[[Path], Any]
+    package: str | None  # The package that it needs besides what is always installed
+    csv: Callable[[Path, Dialect, bool], Any]  # Opens a CSV file that every reader takes for the same cells
+    adopt: Callable[[pd.DataFrame], Any]  # Takes the cells that this program's own reader read
+    parquet: Callable[[Path], Any]  # Opens a Parquet file
 
 
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
-    """Some columns of a table as a frame of its engine; of a CSV file all is text.
-
-    Returns:
-        pandas, a lazy frame of polars, a relation of DuckDB, or a frame of Dask or Spark.
-    """
+    """Some columns of a table as a frame of its engine, lazy where it can be; of a CSV file all is text."""
     source = reading.source
     if source.path is not None and not source.path.is_file():
         raise ValueError(f"{source} must be a file, got none of this name")
@@ -218,6 +198,11 @@ def _pandas_parquet(path: Path) -> Any:
     return pd.read_parquet(path)
 
 
+def _parquet_of(module: str) -> Callable[[Path], Any]:
+    """What opens a Parquet file with a function `read_parquet`."""
+    return lambda path: import_module(module).read_parquet(str(path))
+
+
 def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
     return import_module("polars").scan_csv(
         path,
@@ -261,10 +246,6 @@ def _duckdb_adopt(frame: pd.DataFrame) -> Any:
     return relation.select(*(duckdb.ColumnExpression(name).cast("VARCHAR").alias(name) for name in frame))
 
 
-def _duckdb_parquet(path: Path) -> Any:
-    return import_module("duckdb").connect().read_parquet(str(path))
-
-
 def _duckdb_table(source: Source) -> Any:
     return import_module("duckdb").connect(str(source.path), read_only=True).table(source.table)
 
@@ -285,10 +266,6 @@ def _dask_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
 
 def _dask_adopt(frame: pd.DataFrame) -> Any:
     return import_module("dask.dataframe").from_pandas(frame, npartitions=1)
-
-
-def _dask_parquet(path: Path) -> Any:
-    return import_module("dask.dataframe").read_parquet(str(path))
 
 
 def _spark() -> Any:
@@ -323,17 +300,13 @@ def _spark_adopt(frame: pd.DataFrame) -> Any:
     )
 
 
-def _spark_parquet(path: Path) -> Any:
-    return _spark().read.parquet(str(path.resolve()))
-
-
 _ENGINES = {
     # pandas is what this program's own reader gives.
     "pandas": _Engine(None, lambda *_: None, lambda frame: frame, _pandas_parquet),
     "polars": _Engine("polars", _polars_csv, _polars_adopt, lambda path: import_module("polars").scan_parquet(path)),
-    "duckdb": _Engine("duckdb", _duckdb_csv, _duckdb_adopt, _duckdb_parquet),
-    "dask": _Engine("dask", _dask_csv, _dask_adopt, _dask_parquet),
-    "spark": _Engine("pyspark", _spark_csv, _spark_adopt, _spark_parquet),
+    "duckdb": _Engine("duckdb", _duckdb_csv, _duckdb_adopt, _parquet_of("duckdb")),
+    "dask": _Engine("dask", _dask_csv, _dask_adopt, _parquet_of("dask.dataframe")),
+    "spark": _Engine("pyspark", _spark_csv, _spark_adopt, lambda path: _spark().read.parquet(str(path.resolve()))),
 }
 
 

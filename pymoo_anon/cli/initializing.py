@@ -245,21 +245,13 @@ _TODO = """\
 
 
 class ColumnText(NamedTuple):
-    """What is written of a column.
+    """What is written of a column."""
 
-    Attributes:
-        profile: What it holds.
-        role: What it is taken for.
-        reason: Why, in one line.
-        hierarchy: The path of its draft in the project's folder, or None.
-        levels: What the draft is, such as "numbers, 4 levels".
-    """
-
-    profile: Profile
-    role: str
-    reason: str
-    hierarchy: str | None
-    levels: str
+    profile: Profile  # What it holds
+    role: str  # What it is taken for
+    reason: str  # Why, in one line
+    hierarchy: str | None  # The path of its draft in the project's folder, or None
+    levels: str  # What the draft is, such as "numbers, 4 levels"
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:

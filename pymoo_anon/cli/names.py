@@ -25,15 +25,10 @@ TABLES = ("census", "adult")
 
 
 class Method(NamedTuple):
-    """One of the algorithms that --algorithm names.
+    """One of the algorithms that --algorithm names."""
 
-    Attributes:
-        words: What messages call it.
-        proves: Whether it ends by itself, with the complete front.
-    """
-
-    words: str
-    proves: bool = False
+    words: str  # What messages call it
+    proves: bool = False  # Whether it ends by itself, with the complete front
 
 
 #: What --algorithm names. auto stands for one of the others.
@@ -76,17 +71,11 @@ _BLOCK = 1 << 20
 
 
 class Source(NamedTuple):
-    """Where a table is.
+    """Where a table is."""
 
-    Attributes:
-        kind: "csv", "parquet", "duckdb" or "spark".
-        path: The file, or None for a table of Spark's catalog.
-        table: The name of the table in a database or a catalog, or None.
-    """
-
-    kind: str
-    path: Path | None
-    table: str | None = None
+    kind: str  # "csv", "parquet", "duckdb" or "spark"
+    path: Path | None  # The file, or None for a table of Spark's catalog
+    table: str | None = None  # The name of the table in a database or a catalog, or None
 
     def __str__(self) -> str:
         if self.table is None:
@@ -95,42 +84,25 @@ class Source(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How a table is read.
+    """How a table is read."""
 
-    Attributes:
-        source: Where it is.
-        engine: What reads it, one of `ENGINES`.
-        empty: Texts that mean that there is no value; an empty field of a CSV file always does.
-        names: Names of the columns of a CSV file without a header, else None.
-        strip: Whether blanks around the fields of a CSV file are no part of them.
-    """
-
-    source: Source
-    engine: str = "auto"
-    empty: tuple[str, ...] = ()
-    names: tuple[str, ...] | None = None
-    strip: bool = False
+    source: Source  # Where it is
+    engine: str = "auto"  # What reads it, one of `ENGINES`
+    empty: tuple[str, ...] = ()  # Texts that mean that there is no value; an empty field of a CSV file always does
+    names: tuple[str, ...] | None = None  # Names of the columns of a CSV file without a header, else None
+    strip: bool = False  # Whether blanks around the fields of a CSV file are no part of them
 
 
 class Inputs(NamedTuple):
-    """What a search reads.
+    """What a search reads."""
 
-    Attributes:
-        reading: The user's table, or None.
-        hierarchies: By quasi-identifier the file with its hierarchy.
-        sensitive: Names of the sensitive columns.
-        label: Name of the column with the class labels, or None.
-        person: Name of the column that tells whose row it is, or None.
-        missing: What happens to rows without a value: "raise", "drop" or "keep".
-        columns: Names of all columns that the table must have and no others, or None where it may have more.
-    """
-
-    reading: Reading | None
-    hierarchies: Mapping[str, Path]
-    sensitive: Sequence[str] = ()
-    label: str | None = None
-    person: str | None = None
-    missing: str = "raise"
+    reading: Reading | None  # The user's table, or None
+    hierarchies: Mapping[str, Path]  # By quasi-identifier the file with its hierarchy
+    sensitive: Sequence[str] = ()  # Names of the sensitive columns
+    label: str | None = None  # Name of the column with the class labels, or None
+    person: str | None = None  # Name of the column that tells whose row it is, or None
+    missing: str = "raise"  # What happens to rows without a value: "raise", "drop" or "keep"
+    # Names of all columns that the table must have and no others, or None where it may have more.
     columns: Sequence[str] | None = None
 
     @property

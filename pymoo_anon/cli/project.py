@@ -54,50 +54,29 @@ _COLUMN_KEYS = ("role", "hierarchy", "reason")
 
 
 class ColumnDecision(NamedTuple):
-    """What a project file says of a column.
+    """What a project file says of a column."""
 
-    Attributes:
-        role: One of `ROLES`.
-        hierarchy: The file with the hierarchy of a quasi-identifier, else None.
-        reason: Why a column is kept, or None where nobody said it.
-    """
-
-    role: str
-    hierarchy: Path | None
-    reason: str | None = None
+    role: str  # One of `ROLES`
+    hierarchy: Path | None  # The file with the hierarchy of a quasi-identifier, else None
+    reason: str | None = None  # Why a column is kept, or None where nobody said it
 
 
 @dataclass(frozen=True)
 class Project:
-    """What a project file says.
+    """What a project file says."""
 
-    Attributes:
-        path: The project file.
-        data: Where the table is.
-        engine: What reads it, one of `ENGINES`.
-        missing: What happens to rows without a value: "raise", "drop" or "keep".
-        empty: Texts of a CSV file that mean that there is no value; an empty field always does.
-        names: Names of the columns of a CSV file without a header, else None.
-        strip: Whether blanks around the fields of a CSV file are no part of them.
-        columns: Role and hierarchy of every column, in the order of the file.
-        search: The options of a search that the file gives, by their names in `Settings`.
-        output: The folder with what the search finds.
-        release: The file that a release is written to.
-        suppressed: What becomes of suppressed rows in a release: "mark" or "drop".
-    """
-
-    path: Path
-    data: Source
-    engine: str
-    missing: str
-    empty: tuple[str, ...]
-    names: tuple[str, ...] | None
-    strip: bool
-    columns: Mapping[str, ColumnDecision]
-    search: Mapping[str, Any]
-    output: Path
-    release: Path
-    suppressed: str
+    path: Path  # The project file
+    data: Source  # Where the table is
+    engine: str  # What reads it, one of `ENGINES`
+    missing: str  # What happens to rows without a value: "raise", "drop" or "keep"
+    empty: tuple[str, ...]  # Texts of a CSV file that mean that there is no value; an empty field always does
+    names: tuple[str, ...] | None  # Names of the columns of a CSV file without a header, else None
+    strip: bool  # Whether blanks around the fields of a CSV file are no part of them
+    columns: Mapping[str, ColumnDecision]  # Role and hierarchy of every column, in the order of the file
+    search: Mapping[str, Any]  # The options of a search that the file gives, by their names in `Settings`
+    output: Path  # The folder with what the search finds
+    release: Path  # The file that a release is written to
+    suppressed: str  # What becomes of suppressed rows in a release: "mark" or "drop"
 
     @property
     def quasi_identifiers(self) -> dict[str, Path]:

@@ -43,7 +43,7 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, external_evidence, read_evidence, write_evidence
-from pymoo_anon.publishing.release import Recoded, RecountError, Release, recode, said_of, uniqueness_of
+from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 
 
@@ -142,17 +142,10 @@ def prepared(project: Project, kind: str) -> Any:
     return frame
 
 
-def _recoded(project: Project, front: Front, choice: Choice, suppressed: str, kind: str, **asked: bool) -> Recoded:
+def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
     """The table of a project, recoded by a point of its front."""
-    return recode(
-        prepared(project, kind),
-        front.problem,
-        choice,
-        drop=project.with_role("drop", "identifier"),
-        keep=project.kept,
-        suppressed=suppressed,
-        **asked,
-    )
+    roles = Asked(project.with_role("drop", "identifier"), project.kept)
+    return recode(prepared(project, kind), front.problem, choice, roles._replace(**asked))
 
 
 def _written(
@@ -164,8 +157,8 @@ def _written(
         project,
         front,
         choice,
-        request.suppressed or project.suppressed,
         kind_of(path),
+        suppressed=request.suppressed or project.suppressed,
         k_of_one=request.k_of_one,
         below_requirements=request.below_requirements,
     )
@@ -196,14 +189,8 @@ def _checksums(
 
 
 def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
-    return {
-        "algorithm": record["algorithm"]["name"],
-        "seed": record["options"]["seed"],
-        "certified": record["certified"],
-        "n_undecided": record["n_undecided"],
-        "stopped": record["stopped"],
-        "commands": commands,
-    }
+    told = {key: record[key] for key in ("certified", "n_undecided", "stopped")}
+    return {"algorithm": record["algorithm"]["name"], "seed": record["options"]["seed"], **told, "commands": commands}
 
 
 def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
@@ -332,10 +319,8 @@ def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], k
     if content["chosen"]["requirements"]:
         # What the choice asked for was promised, too.
         choice = replace(choice, requirements=read_choice(project, front).requirements)
-    asked = bool(content["exceptions"])
-    return _recoded(
-        project, front, choice, content["suppressed"]["how"], kind, k_of_one=asked, below_requirements=asked
-    )
+    how, asked = content["suppressed"]["how"], bool(content["exceptions"])
+    return _recoded(project, front, choice, kind, suppressed=how, k_of_one=asked, below_requirements=asked)
 
 
 def verify_external(path: Path) -> None:
@@ -414,11 +399,10 @@ def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> No
         console.print(plain(said), soft_wrap=False)
     if not (same and all(asked)):
         console.print("Not all holds.")
-    elif asked:
-        console.print("What was promised holds." if said else "All holds.")
-    if not (same and all(asked)):
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+    if asked:
+        console.print("What was promised holds." if said else "All holds.")
 
 
 # --- tables as a person reads them ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES, checksum, source_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.releasing import evidence_of
+from pymoo_anon.cli.releasing import evidence_of, released_last
 from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.tables import table_of
@@ -30,8 +30,9 @@ def run(project: Project, request: ReportRequest) -> None:
             front, _ = read_front(project)
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
-        evidence = _evidence(project, choice)
-        read = [project.path, project.release, evidence_of(project.release), *project.inputs.paths]
+        released = released_last(project)
+        evidence = _evidence(project, released, choice)
+        read = [project.path, released, evidence_of(released), *project.inputs.paths]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
@@ -61,9 +62,9 @@ def _target(project: Project, request: ReportRequest) -> Path:
     return target
 
 
-def _evidence(project: Project, choice: Choice) -> dict[str, Any] | None:
-    """The evidence of the release, where it is of the chosen point and of the file that is there; None without any."""
-    path = evidence_of(project.release)
+def _evidence(project: Project, released: Path, choice: Choice) -> dict[str, Any] | None:
+    """The evidence of a release, where it is of the chosen point and of the file that is there; None without any."""
+    path = evidence_of(released)
     if not path.is_file():
         return None
     content = read_evidence(path)
@@ -73,9 +74,9 @@ def _evidence(project: Project, choice: Choice) -> dict[str, Any] | None:
             f"{path} is the evidence of another point than the one that is chosen; pymoo-anon release {project.path} "
             "--force writes that of the chosen one"
         )
-    known = content["checksums"]["output"].get(project.release.name)
-    if project.release.is_file() and known is not None and checksum(project.release) != known:
-        raise ValueError(f"{project.release} is not the release that {path} speaks of: it was changed since")
+    known = content["checksums"]["output"].get(released.name)
+    if released.is_file() and known is not None and checksum(released) != known:
+        raise ValueError(f"{released} is not the release that {path} speaks of: it was changed since")
     return content
 
 

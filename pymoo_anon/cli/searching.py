@@ -62,27 +62,16 @@ _GAP = 2
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, and how it ended.
+    """What a search found, and how it ended."""
 
-    Attributes:
-        front: The front, from private to useful; it says whether it is proven.
-        seconds: How long it took.
-        n_undecided: Number of nodes of which is not known whether they belong to the front.
-        stopped: What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C.
-    """
-
-    front: Front
-    seconds: float
-    n_undecided: int
-    stopped: str
+    front: Front  # The front, from private to useful; it says whether it is proven
+    seconds: float  # How long it took
+    n_undecided: int  # Number of nodes of which is not known whether they belong to the front
+    stopped: str  # What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C
 
 
 def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
-    """The algorithm that serves a problem: a proof where it is known to be quick, else Pareto local search.
-
-    Returns:
-        Its name among `ALGORITHMS`, and the reason.
-    """
+    """The algorithm that serves a problem and why: a proof where it is known to be quick, else Pareto local search."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = settings.evolution()
@@ -190,18 +179,10 @@ def _made(name: str, settings: Settings) -> Algorithm:
 
 
 def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
-    """How many nodes are not decided, and whether the front is proven to be complete.
-
-    Other searches decide the nodes that they evaluate. Local search may come to an end where all others are ruled out.
-    """
-    if isinstance(algorithm, BranchAndBound):
-        return algorithm.n_undecided, algorithm.certified
-    if isinstance(algorithm, ExhaustiveSearch):
-        left = problem.n_nodes - algorithm.n_visited
-        return left, left == 0
-    if isinstance(algorithm, ParetoLocalSearch) and algorithm.certified:
-        return 0, True
-    return problem.n_nodes - problem.n_unique, False
+    """How many nodes are not decided, and whether the front is proven; what does not say decides what it evaluates."""
+    certified = bool(getattr(algorithm, "certified", False))
+    undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
+    return 0 if certified else undecided, certified
 
 
 def search_and_write(settings: Settings) -> None:
@@ -235,11 +216,7 @@ def search_and_write(settings: Settings) -> None:
                 _check_found(problem, front, settings)
                 with said_warnings():
                     seconds = {"compile": compile_seconds, "search": found.seconds}
-                    told: dict[str, Any] = {
-                        "algorithm": algorithm,
-                        "n_undecided": found.n_undecided,
-                        "stopped": found.stopped,
-                    }
+                    told: Any = {"algorithm": algorithm, "n_undecided": found.n_undecided, "stopped": found.stopped}
                     record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)
@@ -333,10 +310,7 @@ class _Column(NamedTuple):
 
 
 def front_tables(front: Front, width: int) -> list[Table]:
-    """A front as tables to print with rich, all of its members and columns.
-
-    One table where that fits, else several with some of the columns each; their rows are numbered then.
-    """
+    """A front as one table where that fits, else as several with some of the columns and the number of the row each."""
     n = len(front.table.quasi_identifiers)
     levels, measures = front.cells()[:n], front.cells()[n:]
     # Long names fold where a person would divide them.

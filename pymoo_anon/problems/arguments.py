@@ -74,10 +74,7 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
 
 
 def safe_repr(measure: Objective) -> str:
-    """What `repr` says of a measure, without what may be a value of the data.
-
-    Values in an order of one's own are counted. Of a measure of one's own only the class and the column are named: what
-    else it holds is not known.
+    """What `repr` says of a measure, without values of the data; of one of one's own only its class and column.
 
     >>> from pymoo_anon.objectives import TCloseness
     >>> safe_repr(TCloseness("grade", ["low", "middle", "high"]))

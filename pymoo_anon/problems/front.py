@@ -286,7 +286,8 @@ class Front:
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
-        if self.values(KAnonymity(person=person))[place] <= 1:
+        alone = self.problem.nobody_alone
+        if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         broken = ""
         if suppressed == "mark" and n_suppressed:
@@ -343,7 +344,8 @@ class Front:
                 is named then.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
-        bounds = [*checked_constraints(require, self.table), *_at_risk(self.table, risk)]
+        at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
+        bounds = [*checked_constraints(require, self.table), *at_risk]
         asked = [*filter(None, [best]), *(weights or [])]
         names = measure_names([*self.problem.measured, *(one.objective for one in bounds), *asked])
         left = _left(self, bounds, names)
@@ -386,8 +388,7 @@ class Front:
 
     def _printed(self) -> list[list[str]]:
         """The cells of the printed table: a line of headings, and one for each of the first points when sorted."""
-        shown = self.sorted()
-        shown = shown.only(np.arange(min(len(shown), _PRINTED)))
+        shown = self.sorted().only(np.arange(min(len(self), _PRINTED)))
         columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
         return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
@@ -396,7 +397,7 @@ class Front:
         """How many points there are, and whether the front is proven."""
         proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
         more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
-        return f"Front of {len(self):,} point{'' if len(self) == 1 else 's'}{proof}{more}"
+        return f"Front of {counted(len(self), 'point', 'points')}{proof}{more}"
 
     def __repr__(self) -> str:
         lines = self._printed()
@@ -412,10 +413,7 @@ class Front:
 
 
 def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """Objectives as pictures show them: first the loss, for x, then privacy, for y, then the others.
-
-    Without a loss x is the first that is minimised; y is a privacy that is maximised, where there is one.
-    """
+    """Objectives as pictures show them: a loss for x, a privacy for y, maximised if one is, then the others."""
     goals = list(dict.fromkeys(objectives))
     x = next((goal for goal in goals if is_loss(goal)), next((goal for goal in goals if not goal.maximize), goals[0]))
     others = [goal for goal in goals if goal != x]
@@ -470,10 +468,6 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     return KAnonymity(person=table.person) >= smallest_k(risk)
 
 
-def _at_risk(table: Microdata, risk: float | None) -> list[Constraint]:
-    return [] if risk is None else [risk_at_most(table, risk)]
-
-
 def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:
     """(n,) float array: what a measure says of valid points, suppressed as the problem says."""
     limit, below = problem.suppression.grouping(problem.table.n_rows)
@@ -507,13 +501,13 @@ def _check_ways(**given: Any) -> None:
 
 def _first_loss(objectives: Sequence[Objective]) -> Objective:
     """The first objective that is a loss. The least of a privacy such as t would be everybody wholly generalized."""
-    for objective in objectives:
-        if is_loss(objective):
-            return objective
-    raise ValueError(
-        "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
-        f"{listed(objective.name for objective in objectives)}"
-    )
+    loss = next(filter(is_loss, objectives), None)
+    if loss is None:
+        raise ValueError(
+            "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
+            f"{listed(objective.name for objective in objectives)}"
+        )
+    return loss
 
 
 def _left(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> Ints:

@@ -15,7 +15,6 @@ from pymoo_anon._messages import examples, listed, number, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -108,17 +107,18 @@ def release(
             point does not meet what is required; or nothing is left to release.
             As `RecountError`: the recount does not hold what was promised.
     """
-    recoded_table = recode(
-        frame,
-        problem,
-        x,
-        drop=drop,
-        keep=keep,
-        suppressed=suppressed,
-        k_of_one=k_of_one,
-        below_requirements=below_requirements,
-    )
-    return recoded_table.counted_again(recoded_table.frame)
+    made = recode(frame, problem, x, Asked(drop, keep, suppressed, k_of_one, below_requirements))
+    return made.counted_again(made.frame)
+
+
+class Asked(NamedTuple):
+    """What is asked for of a release, as the arguments of `release` say it."""
+
+    drop: Name | Sequence[Name] = ()
+    keep: Name | Sequence[Name] | Mapping[Name, str | None] = ()
+    suppressed: str = "mark"
+    k_of_one: bool = False
+    below_requirements: bool = False
 
 
 class _Promise(NamedTuple):
@@ -132,28 +132,16 @@ class _Promise(NamedTuple):
 
 @dataclass(frozen=True)
 class Recoded:
-    """A table that is recoded, and not counted again yet.
+    """A table that is recoded, and not counted again yet."""
 
-    Attributes:
-        frame: The table, as `Release` has it.
-        problem: The problem.
-        x: The point.
-        requirements: What the choice asked for and the point meets.
-        classes: The equivalence classes of the point.
-        columns: The columns of the table, as `Release` has them.
-        suppressed: What becomes of suppressed rows, "mark" or "drop".
-        exceptions: What is released although it would be refused unasked.
-    """
-
-    frame: Any
+    frame: Any  # The table, as `Release` has it
     problem: AnonymizationProblem
     x: ArrayLike
-    requirements: tuple[Constraint, ...]
-    classes: EquivalenceClasses
-    columns: pd.DataFrame
-    suppressed: str
-    exceptions: tuple[str, ...]
-    _k_of_one: bool
+    requirements: tuple[Constraint, ...]  # What the choice asked for and the point meets
+    classes: EquivalenceClasses  # The equivalence classes of the point
+    columns: pd.DataFrame  # The columns of the table, as `Release` has them
+    asked: Asked  # How it was recoded
+    exceptions: tuple[str, ...]  # What is released although it would be refused unasked
     _source: Renamed
     _complete: Frame
     _rows: Frame
@@ -174,11 +162,11 @@ class Recoded:
         if broken:
             raise RecountError(self._refused(broken))
         # A single row that is marked is alone, too.
-        if smallest == 1 and not self._k_of_one:
+        if smallest == 1 and not self.asked.k_of_one:
             raise ValueError(ALONE)
         uniqueness = uniqueness_of(written, self.columns)
-        n_suppressed, suppressed = self.n_suppressed, self.suppressed
-        return Release(written, claims, self.columns, uniqueness, n_suppressed, suppressed, self.exceptions)
+        how = self.asked.suppressed
+        return Release(written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions)
 
     def claims(self, written: Any) -> pd.DataFrame:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
@@ -244,7 +232,7 @@ class Recoded:
                 f"frame must be the one that the problem's table was read from, with {n_rows:,} complete rows, got "
                 f"{own.n_rows:,}"
             )
-        n_marked = n_suppressed if self.suppressed == "mark" else 0
+        n_marked = n_suppressed if self.asked.suppressed == "mark" else 0
         n_released = n_rows - (n_suppressed - n_marked)
         whole = all(labels == [SUPPRESSED] for labels in own.texts.values())
         counted = [("rows are there", own.n_released, n_released)]
@@ -262,7 +250,7 @@ class Recoded:
     def _refused(self, broken: Sequence[str]) -> str:
         """Why nothing is released."""
         text = f"nothing is released: counted again, {', '.join(broken)}"
-        if self.suppressed == "mark" and self.n_suppressed:
+        if self.asked.suppressed == "mark" and self.n_suppressed:
             text += (
                 f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
                 'suppressed = "drop" leaves them out'
@@ -277,52 +265,38 @@ ALONE = (
 )
 
 
-def recode(
-    frame: Any,
-    problem: AnonymizationProblem,
-    x: ArrayLike | Choice,
-    *,
-    drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
-    suppressed: str = "mark",
-    k_of_one: bool = False,
-    below_requirements: bool = False,
-) -> Recoded:
-    """Recode a table, and leave the recount to who writes it: what is counted should be the file. Else use `release`.
-
-    Arguments are those of `release`.
-    """
-    if suppressed not in ("mark", "drop"):
-        raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
+def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
+    """Recode a table, and leave the recount to who writes it: what is counted should be the file."""
+    if asked.suppressed not in ("mark", "drop"):
+        raise ValueError(f"suppressed must be 'mark' or 'drop', got {asked.suppressed!r}")
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x
-    source, reasons = renamed(frame), reasons_of(keep)
-    released = _released_columns(source, problem, names_of(drop), names_of(keep))
+    source, reasons = renamed(frame), reasons_of(asked.keep)
+    released = _released_columns(source, problem, names_of(asked.drop), tuple(reasons))
     check_kept(source, reasons)
     classes = problem.equivalence_classes(x)
-    if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
+    if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
-    exceptions = _exceptions(problem, classes, requirements, k_of_one, below_requirements)
+    exceptions = _exceptions(problem, classes, requirements, asked)
     complete = complete_rows(source.frame, source, problem.table)
     rows = recoded(complete, source, problem.table, problem.decode(x), classes)
-    if suppressed == "drop":
+    if asked.suppressed == "drop":
         rows = rows.filter(~nw.col(FLAG))
     else:
         rows = marked(rows, source, list(problem.table.quasi_identifiers))
     return Recoded(
-        source.native(rows, released, in_order=True),
-        problem,
-        x,
-        tuple(one for one in requirements if not _misses(one, classes)),
-        classes,
-        roles_table(problem.table, released, reasons),
-        suppressed,
-        exceptions,
-        k_of_one,
-        source,
-        complete,
-        rows,
+        frame=source.native(rows, released, in_order=True),
+        problem=problem,
+        x=x,
+        requirements=tuple(one for one in requirements if not _misses(one, classes)),
+        classes=classes,
+        columns=roles_table(problem.table, released, reasons),
+        asked=asked,
+        exceptions=exceptions,
+        _source=source,
+        _complete=complete,
+        _rows=rows,
     )
 
 
@@ -330,18 +304,17 @@ def _exceptions(
     problem: AnonymizationProblem,
     classes: EquivalenceClasses,
     requirements: Sequence[Constraint],
-    k_of_one: bool,
-    below_requirements: bool,
+    asked: Asked,
 ) -> tuple[str, ...]:
     """What is refused unasked and was asked for, in words."""
     unmet = _unmet(problem, classes, requirements)
-    if unmet and not below_requirements:
+    if unmet and not asked.below_requirements:
         raise ValueError(
             f"x must be a point that meets what is required, got one of which {listed(unmet)}; below_requirements "
             "releases it all the same"
         )
-    alone = KAnonymity(problem.table.person).evaluate(classes)[0] == 1
-    if alone and not k_of_one:
+    alone = _misses(problem.nobody_alone, classes)
+    if alone and not asked.k_of_one:
         raise ValueError(ALONE)
     return (*(["k is 1"] if alone else []), *unmet)
 

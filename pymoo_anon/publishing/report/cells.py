@@ -29,46 +29,35 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading of a column.
-
-    Attributes:
-        title: The heading.
-        kind: What the cells below it are: "text"; "whole", a whole number; "share", from 0 to 1 and shown in percent;
-            "number", any other.
-    """
+    """The heading of a column."""
 
     title: str
+    # What the cells below it are: "text"; "whole", a whole number; "share", from 0 to 1 and shown in percent; "number",
+    # any other.
     kind: str = "text"
+
+
+def headings(*titles: str, **kinds: str) -> tuple[Heading, ...]:
+    """Headings of columns of text, and of others with their kinds: `headings("label", rows="whole")`."""
+    return (*map(Heading, titles), *(Heading(title.replace("_", " "), kind) for title, kind in kinds.items()))
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the report.
+    """One table of the report."""
 
-    Attributes:
-        name: A name of the report's own, never one of the data.
-        caption: What it shows, in words.
-        columns: Its columns; charts know them as c0, c1, ...
-        rows: Its rows, each with a cell for every column.
-    """
-
-    name: str
-    caption: str
-    columns: tuple[Heading, ...]
-    rows: tuple[Row, ...]
+    name: str  # A name of the report's own, never one of the data
+    caption: str  # What it shows, in words
+    columns: tuple[Heading, ...]  # Its columns; charts know them as c0, c1, ...
+    rows: tuple[Row, ...]  # Its rows, each with a cell for every column
 
 
 @dataclass(frozen=True)
 class View:
-    """What one of the views says.
+    """What one of the views says."""
 
-    Attributes:
-        sentences: What it says in words.
-        tables: What it shows.
-    """
-
-    sentences: tuple[str, ...]
-    tables: tuple[Table, ...]
+    sentences: tuple[str, ...]  # What it says in words
+    tables: tuple[Table, ...]  # What it shows
 
 
 def one_line(label: Hashable) -> str:

@@ -58,18 +58,12 @@ _HOLDS = {True: "yes", False: "no"}
 
 
 class Measure(NamedTuple):
-    """A measure as the front shows it.
-
-    Attributes:
-        measure: The measure.
-        name: Its name.
-        place: Where its values stand in the table of the front.
-        loss: The least and the most that can be lost, or None. Of a loss the next column holds the share of the most.
-    """
+    """A measure as the front shows it."""
 
     measure: Objective
     name: str
-    place: int
+    place: int  # Where its values stand in the table of the front
+    # The least and the most that can be lost, or None. Of a loss the next column holds the share of the most.
     loss: tuple[float, float] | None
 
     @property

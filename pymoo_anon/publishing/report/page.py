@@ -98,17 +98,11 @@ def write_report(
 
 @dataclass(frozen=True)
 class Figure:
-    """A table of the page, and the chart that draws it.
+    """A table of the page, and the chart that draws it."""
 
-    Attributes:
-        table: The table, its rows those of the chosen release.
-        chart: The kind of chart, or None.
-        follows: Whether its rows follow the selected point.
-    """
-
-    table: Table
-    chart: str | None
-    follows: bool
+    table: Table  # The table, its rows those of the chosen release
+    chart: str | None  # The kind of chart, or None
+    follows: bool  # Whether its rows follow the selected point
 
 
 def _fitting(subject: Subject) -> str:

@@ -30,25 +30,15 @@ MOST_DETAILED = 24
 
 @dataclass(frozen=True)
 class Member:
-    """One point and its release.
+    """One point and its release."""
 
-    Attributes:
-        place: Its place in the front.
-        table: The rows: those of the whole table or, for people outside, the released ones alone.
-        generalization: What the point decodes to.
-        classes: The equivalence classes of the rows, with the class of each distinct tuple.
-        n_suppressed: The suppressed rows; for people outside those that are `*` throughout.
-        marked: Whether suppressed rows are in the release, as one class; otherwise they are dropped.
-        person: The column that tells whose row it is, or None where a row is a person.
-    """
-
-    place: int
-    table: Microdata
-    generalization: Generalization
-    classes: EquivalenceClasses
-    n_suppressed: int
-    marked: bool
-    person: Name | None
+    place: int  # Its place in the front
+    table: Microdata  # The rows: those of the whole table or, for people outside, the released ones alone
+    generalization: Generalization  # What the point decodes to
+    classes: EquivalenceClasses  # The equivalence classes of the rows, with the class of each distinct tuple
+    n_suppressed: int  # The suppressed rows; for people outside those that are `*` throughout
+    marked: bool  # Whether suppressed rows are in the release, as one class; otherwise they are dropped
+    person: Name | None  # The column that tells whose row it is, or None where a row is a person
 
     @property
     def kept_counts(self) -> Sizes:
@@ -89,31 +79,18 @@ class Member:
 
 @dataclass(frozen=True)
 class Subject:
-    """What all views read.
-
-    Attributes:
-        front: The front.
-        place: The place in it of the point that is released.
-        asked: What the choice asked for beyond the constraints of the problem.
-        evidence: What is known of the release, as `evidence` has it, or None.
-        suppressed: What becomes of suppressed rows, "mark" or "drop".
-        threshold: A risk that is shown for comparison.
-        population: A table of the population, or None.
-        external: Whether the report leaves the building.
-        most: At most so many points have details in the file.
-        raw: The table as it is, as if it were released.
-    """
+    """What all views read."""
 
     front: Front
-    place: int
-    asked: tuple[Constraint, ...]
-    evidence: Mapping[str, Any] | None
-    suppressed: str
-    threshold: float
-    population: Microdata | None
-    external: bool
-    most: int = MOST_DETAILED
-    raw: Member = field(init=False)
+    place: int  # The place in it of the point that is released
+    asked: tuple[Constraint, ...]  # What the choice asked for beyond the constraints of the problem
+    evidence: Mapping[str, Any] | None  # What is known of the release, as `evidence` has it, or None
+    suppressed: str  # What becomes of suppressed rows, "mark" or "drop"
+    threshold: float  # A risk that is shown for comparison
+    population: Microdata | None  # A table of the population, or None
+    external: bool  # Whether the report leaves the building
+    most: int = MOST_DETAILED  # At most so many points have details in the file
+    raw: Member = field(init=False)  # The table as it is, as if it were released
 
     def __post_init__(self) -> None:
         own = self.table.quasi_identifiers
@@ -181,13 +158,10 @@ class Subject:
         return _outside(own) if self.external else own
 
     def detailed(self) -> list[int]:
-        """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone.
-
-        Neighbours are the next better points in every objective, and then the points that differ least from the chosen
-        one in what they fall short of the best.
-        """
+        """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone."""
         if self.external:
             return [self.place]
+        # The next better points in every objective, then those that differ least in what they fall short of the best.
         places = {int(row): place for place, row in enumerate(self.front.rows)}
         short = self.front.shortfalls()
         far = np.square(short - short[self.place]).sum(axis=1)
@@ -200,11 +174,7 @@ class Subject:
 
 
 def _outside(member: Member) -> Member:
-    """The same release made of its own rows alone: for every value stands the first one that has its label.
-
-    What is computed of it can be computed of the released rows. Whatever stood in the table before, and whoever was
-    suppressed, is gone.
-    """
+    """The same release made of its own rows alone: for every value stands the first one that has its label."""
     made, tuples, kept = member.generalization, member.table.tuples, member.kept_counts
     groups = np.column_stack([own[tuples.codes[:, j]] for j, own in enumerate(made.groups.values())])
     released, place = np.unique(groups[kept > 0], axis=0, return_inverse=True)
