@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import number, plain, repeated, told_apart
+from pymoo_anon._messages import counted, number, plain, repeated, told_apart
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
@@ -160,15 +160,15 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
     return [f"{value:,.{decimals}f}" for value in values]
 
 
-def broken_by_marked(classes: EquivalenceClasses, promised: Mapping[Objective, float]) -> str:
-    """What the class of the marked rows of a generalization is worse in than is promised, in words; or nothing."""
-    if classes.n_suppressed[0] == 1:
-        return "smaller than k"
-    marked = marked_class(classes)
+def broken_by_marked(classes: EquivalenceClasses, promised: Mapping[Objective, float]) -> str | None:
+    """What the class of the marked rows of a generalization is worse in than is promised, in words, or None."""
+    n, marked, broken = int(classes.n_suppressed[0]), marked_class(classes), ""
     for measure, name in measure_names(list(promised)).items():
-        if measure.worst_class:
+        if measure.worst_class and not broken:
             own, least = float(measure.of_classes(marked)[0]), promised[measure]
             if own < least if measure.maximize else own > least:
                 small = isinstance(measure, KAnonymity)
-                return "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
-    return ""
+                broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
+    broken = "smaller than k" if n == 1 else broken
+    rows = counted(n, "suppressed row", "suppressed rows")
+    return f'its {rows}, marked *, would be a class {broken}; suppressed = "drop" leaves them out' if broken else None

@@ -289,15 +289,9 @@ class Front:
         alone = self.problem.nobody_alone
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
-        broken = ""
         if suppressed == "mark" and n_suppressed:
             promised = {one: float(self.values(one)[place]) for one in self.problem.measured}
-            broken = broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
-        if broken:
-            return (
-                f"its {counted(n_suppressed, 'suppressed row', 'suppressed rows')}, marked *, would be a class "
-                f'{broken}; suppressed = "drop" leaves them out'
-            )
+            return broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
