@@ -193,7 +193,7 @@ def test_marked_rows_that_are_too_few_end_with_code_1_and_leave_nothing():
     assert done.exit_code == 1
     assert done.stdout == ""
     assert done.stderr.startswith("Error: nothing is released: counted again, k in persons of patient is 1 where ")
-    assert "suppressed='drop' leaves them out" in done.stderr
+    assert 'suppressed = "drop" leaves them out' in done.stderr
     assert not RELEASE.exists()
     assert not EVIDENCE.exists()
     assert not list(Path().glob(".pymoo_anon*"))
@@ -344,6 +344,8 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     assert other.stderr.splitlines()[0].startswith("Warning: out.csv is another release of this table. Who holds both")
     earlier = read_evidence(Path("out_other.csv.evidence.json"))["earlier"]
     assert [one["file"] for one in earlier] == ["out.csv", "out_again.csv"]
+    instead = command("release", "mine.toml", "--row", "2", "--force")
+    assert instead.stderr.startswith("Warning: out.csv was another release of this table until now. Who holds both")
     assert earlier[0]["sha256"] == first["checksums"]["output"]["out.csv"]
     assert earlier[0]["x"] == first["front"][first["chosen"]["place"]]["x"]
     assert first["earlier"] == []

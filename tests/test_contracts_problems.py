@@ -251,8 +251,8 @@ class HalfFront(LatticeProblem):
 
 
 class OtherBound(LatticeProblem):
-    def _minimised(self, values):
-        F, G = super()._minimised(values)
+    def minimised(self, values):
+        F, G = super().minimised(values)
         return F, G - 1
 
 

@@ -276,6 +276,10 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert chosen()["row"] < len(front)
     assert chosen()["values"]["k"] > 1
+    left_out = (
+        f"Left out, as no release is made of them: 1 of {len(front)} points; of row {len(front)}, k is 1: some row"
+    )
+    assert left_out in " ".join(result.stdout.split())
     CHOICE.unlink()
     assert refused("mine.toml", "--row", str(len(front))) == (
         f"Error: row must be a point that makes a release, got {len(front)}: k is 1: some row stands alone in a class"

@@ -100,8 +100,8 @@ def test_texts_of_options_may_be_lists():
          "person, identifier, keep, drop, other, got 'secret'"),
         ('role = "sensitive"', "", "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "
          "person, identifier, keep, drop, other, got none"),
-        ('"drop"', '"other"', "what becomes of 'note' is not decided: write role = \"keep\" or role = \"drop\" in "
-         'place of "other"'),
+        ('"drop"', '"other"', "what becomes of 'note' is not decided: write \"quasi-identifier\", "
+         '"sensitive" or "drop" in place of "other"'),
         ('hierarchy = "trees/sex.csv"', "", '[columns."sex"] is a quasi-identifier and must have a hierarchy, the name '
          "of a CSV file; pymoo-anon hierarchy draft my.toml --column sex drafts one"),
         ('"mine.csv"', '"duckdb:mine"', "[data] file: a table of DuckDB is named by duckdb:FILE:TABLE, got "
@@ -137,7 +137,7 @@ def test_columns_that_nobody_decided_on_stop_a_search():
     Path("my.toml").write_text(RIGHT.replace('[columns."note"]\nrole = "drop"\n', ""))
     assert said("my.toml") == (
         "the project file must say what becomes of the columns 'note' of mine.csv: write a table [columns.\"NAME\"] "
-        'with role = "keep" or role = "drop"'
+        'with its role, such as role = "drop"'
     )
     Path("my.toml").write_text(RIGHT.replace('[columns."note"]', '[columns."nota"]'))
     assert said("my.toml") == (

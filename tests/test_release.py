@@ -166,7 +166,7 @@ def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
         release(HOSPITAL, problem, [1, 1], **ROLES)
     assert str(caught.value) == (
         "nothing is released: counted again, k is 1 where 3 was promised, l of diagnosis is 1 where 3 was promised; "
-        "the 1 rows marked * are a class of their own to an attacker, suppressed='drop' leaves them out"
+        'the 1 rows marked * are a class of their own to an attacker, suppressed = "drop" leaves them out'
     )
     made = release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
     assert made.claims.to_dict("list") == {

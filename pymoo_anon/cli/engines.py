@@ -62,10 +62,7 @@ def head_of(path: Path) -> str:
 
 
 def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file. All is text, so that 02139 stays what it is.
-
-    Only an empty field is missing, and what `reading` says; NA may be a value.
-    """
+    """Some columns of a CSV file, all as text: 02139 stays what it is, and NA may be a value, as `reading` says."""
     assert reading.source.path is not None
     name, names = str(reading.source.path), dialect.names
     rows = rows_of(decoded(reading.source.path.read_bytes(), name), dialect.separator, name)
@@ -118,11 +115,7 @@ class _Engine(NamedTuple):
 
 
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
-    """Some columns of a table as a frame of its engine; of a CSV file all is text.
-
-    Returns:
-        pandas, a lazy frame of polars, a relation of DuckDB, or a frame of Dask or Spark.
-    """
+    """Some columns of a table as a frame of its engine, lazy where it can be; of a CSV file all is text."""
     source = reading.source
     if source.path is not None and not source.path.is_file():
         raise ValueError(f"{source} must be a file, got none of this name")
@@ -205,6 +198,11 @@ def _pandas_parquet(path: Path) -> Any:
     return pd.read_parquet(path)
 
 
+def _parquet_of(module: str) -> Callable[[Path], Any]:
+    """What opens a Parquet file with a function `read_parquet`."""
+    return lambda path: import_module(module).read_parquet(str(path))
+
+
 def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
     return import_module("polars").scan_csv(
         path,
@@ -248,10 +246,6 @@ def _duckdb_adopt(frame: pd.DataFrame) -> Any:
     return relation.select(*(duckdb.ColumnExpression(name).cast("VARCHAR").alias(name) for name in frame))
 
 
-def _duckdb_parquet(path: Path) -> Any:
-    return import_module("duckdb").connect().read_parquet(str(path))
-
-
 def _duckdb_table(source: Source) -> Any:
     return import_module("duckdb").connect(str(source.path), read_only=True).table(source.table)
 
@@ -272,10 +266,6 @@ def _dask_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
 
 def _dask_adopt(frame: pd.DataFrame) -> Any:
     return import_module("dask.dataframe").from_pandas(frame, npartitions=1)
-
-
-def _dask_parquet(path: Path) -> Any:
-    return import_module("dask.dataframe").read_parquet(str(path))
 
 
 def _spark() -> Any:
@@ -310,17 +300,13 @@ def _spark_adopt(frame: pd.DataFrame) -> Any:
     )
 
 
-def _spark_parquet(path: Path) -> Any:
-    return _spark().read.parquet(str(path.resolve()))
-
-
 _ENGINES = {
     # pandas is what this program's own reader gives.
     "pandas": _Engine(None, lambda *_: None, lambda frame: frame, _pandas_parquet),
     "polars": _Engine("polars", _polars_csv, _polars_adopt, lambda path: import_module("polars").scan_parquet(path)),
-    "duckdb": _Engine("duckdb", _duckdb_csv, _duckdb_adopt, _duckdb_parquet),
-    "dask": _Engine("dask", _dask_csv, _dask_adopt, _dask_parquet),
-    "spark": _Engine("pyspark", _spark_csv, _spark_adopt, _spark_parquet),
+    "duckdb": _Engine("duckdb", _duckdb_csv, _duckdb_adopt, _parquet_of("duckdb")),
+    "dask": _Engine("dask", _dask_csv, _dask_adopt, _parquet_of("dask.dataframe")),
+    "spark": _Engine("pyspark", _spark_csv, _spark_adopt, lambda path: _spark().read.parquet(str(path.resolve()))),
 }
 
 

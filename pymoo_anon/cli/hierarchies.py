@@ -20,7 +20,7 @@ from pymoo_anon.cli.declaring import is_project
 from pymoo_anon.cli.names import Inputs
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
-from pymoo_anon.cli.tables import by_column, columns_of, csv_files, csv_inputs, open_table
+from pymoo_anon.cli.tables import by_column, check_known, columns_of, csv_files, csv_inputs, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
@@ -68,11 +68,8 @@ def write_drafts(request: DraftRequest) -> None:
             if reason is not None:
                 console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
         console.print(plain("Written: " + ", ".join(map(str, paths))))
-        check = f"pymoo-anon hierarchy check {folder}"
-        if is_project(request.data):
-            console.print(plain(f"Read and edit them; then: {check}, and name them in {request.data}"))
-        else:
-            console.print(plain(f"Read and edit them; then: {check} --data {request.data}"))
+        more = f", and name them in {request.data}" if is_project(request.data) else f" --data {request.data}"
+        console.print(plain(f"Read and edit them; then: pymoo-anon hierarchy check {folder}{more}"))
 
 
 def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
@@ -82,11 +79,8 @@ def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
         return inputs, request.column or columns_of(request.data), request.output
     project = read_project(request.data, decided=False)
     folder = request.output if "output" in request.given else project.path.parent / request.output
-    return (
-        project.inputs._replace(hierarchies={}, columns=None),
-        request.column or project.with_role("quasi-identifier"),
-        folder,
-    )
+    names = request.column or project.with_role("quasi-identifier")
+    return project.inputs._replace(hierarchies={}, columns=None), names, folder
 
 
 def _values(frame: Any, name: str) -> tuple[list[Any], list[int]]:
@@ -164,9 +158,8 @@ def show_levels(path: Path) -> None:
     with clear_errors(), standard_output() as console:
         hierarchy = Hierarchy.from_csv(path)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-        table.add_column("level", justify="right")
-        table.add_column("groups", justify="right")
-        table.add_column("values in a group", justify="right")
+        for heading in ("level", "groups", "values in a group"):
+            table.add_column(heading, justify="right")
         table.add_column("labels", no_wrap=True, overflow="ellipsis")
         for level, labels in enumerate(hierarchy.labels):
             sizes = np.bincount(hierarchy.groups[level])
@@ -188,12 +181,7 @@ def _columns(files: Sequence[Path], data: Path) -> dict[Path, str]:
     known = columns_of(data)
     with said_warnings():
         found = by_column(files, data, known)
-    unknown = [str(path) for name, path in found.items() if name not in known]
-    if unknown:
-        raise ValueError(
-            f"hierarchies must be of columns of {data}, got files of other names: {examples(unknown)}; the columns are "
-            f"{examples(known)}"
-        )
+    check_known(str(data), found, known)
     return {path: name for name, path in found.items()}
 
 

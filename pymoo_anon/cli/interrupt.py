@@ -28,10 +28,7 @@ INTERRUPTED = "Interrupted: nothing was written."
 
 
 def modules_load() -> None:
-    """From here on Ctrl-C ends the process with one line, and so does a request to terminate.
-
-    A KeyboardInterrupt inside a module that loads may be swallowed, or end in a traceback.
-    """
+    """From here on Ctrl-C and a request to terminate end the process with one line: loading might swallow an error."""
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is usual:
             signal.signal(number, _leave)

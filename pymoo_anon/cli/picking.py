@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._messages import number, plain, share
+from pymoo_anon._messages import counted, number, plain, share
 from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
@@ -35,10 +35,16 @@ def pick_and_write(wish: Wish) -> None:
         project = read_project(wish.file)
         with said_warnings():
             front, _ = read_front(project)
-            choice = wished(front, wish, project.suppressed)
+            refusals = [front.refusal(place, project.suppressed) for place in range(len(front))]
+            choice = wished(front, wish, refusals)
             explanation = explain(front.problem, front, choice)
         path = write_choice(project, front, choice)
         _say(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
+        left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
+        if left_out:
+            row, why = left_out[0]
+            n = f"{len(left_out):,} of {counted(len(front), 'point', 'points')}"
+            _say(console, f"Left out, as no release is made of them: {n}; of row {row}, {why}.")
         console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
         for requirement in front.requirements(front.place_of(choice), choice.requirements):
             _say(console, f"Required: {requirement}.")
@@ -47,12 +53,11 @@ def pick_and_write(wish: Wish) -> None:
         _say(console, f"Written: {path}")
 
 
-def wished(front: Front, wish: Wish, suppressed: str) -> Choice:
-    """The point that is wished for, of those that make a release."""
+def wished(front: Front, wish: Wish, refusals: Sequence[str | None]) -> Choice:
+    """The point that is wished for, of those that make a release; why a point makes none is in `refusals`."""
     table, n = front.table, len(front)
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
-    refusals = [front.refusal(place, suppressed) for place in range(n)]
     if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
         raise ValueError(f"row must be a point that makes a release, got {wish.row}: {why}")
     offered = front.only([place for place, why in enumerate(refusals) if why is None])

@@ -303,8 +303,8 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
         by_role.setdefault(column.role, []).append(name)
     if "other" in by_role:
         raise ValueError(
-            f'{path}: what becomes of {examples(by_role["other"])} is not decided: write role = "keep" or '
-            'role = "drop" in place of "other"'
+            f'{path}: what becomes of {examples(by_role["other"])} is not decided: write "quasi-identifier", '
+            '"sensitive" or "drop" in place of "other"'
         )
     for role in ("label", "person"):
         if len(by_role.get(role, [])) > 1:

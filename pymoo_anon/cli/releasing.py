@@ -105,7 +105,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
         _say(console, made, front.table.n_rows)
         console.print(plain("Written: " + ", ".join(map(str, paths))))
         for one in earlier:
-            typer.echo(f"Warning: {plain(_warning(one))}", err=True)
+            typer.echo(f"Warning: {plain(_warning(one, one['file'] == done['file']))}", err=True)
 
 
 def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
@@ -189,14 +189,8 @@ def _checksums(
 
 
 def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
-    return {
-        "algorithm": record["algorithm"]["name"],
-        "seed": record["options"]["seed"],
-        "certified": record["certified"],
-        "n_undecided": record["n_undecided"],
-        "stopped": record["stopped"],
-        "commands": commands,
-    }
+    told = {key: record[key] for key in ("certified", "n_undecided", "stopped")}
+    return {"algorithm": record["algorithm"]["name"], "seed": record["options"]["seed"], **told, "commands": commands}
 
 
 def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
@@ -256,10 +250,11 @@ def _differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(one[key] != other[key] for key in ("x", "suppressed", "columns"))
 
 
-def _warning(one: Mapping[str, Any]) -> str:
+def _warning(one: Mapping[str, Any], same_file: bool) -> str:
+    is_another = "was another release of this table until now" if same_file else "is another release of this table"
     return (
-        f"{one['file']} is another release of this table. Who holds both can compare them, and finds people whom "
-        "neither gives away alone: give out one of them"
+        f"{one['file']} {is_another}. Who holds both can compare them, and finds people whom neither gives away alone: "
+        "give out one of them"
     )
 
 
@@ -404,11 +399,10 @@ def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> No
         console.print(plain(said), soft_wrap=False)
     if not (same and all(asked)):
         console.print("Not all holds.")
-    elif asked:
-        console.print("What was promised holds." if said else "All holds.")
-    if not (same and all(asked)):
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+    if asked:
+        console.print("What was promised holds." if said else "All holds.")
 
 
 # --- tables as a person reads them ----------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +24,7 @@ from pymoo_anon.cli.tables import constraint, problem_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.problems.front import Choice, Front
-from pymoo_anon.publishing.evidence import INFINITIES
+from pymoo_anon.publishing.evidence import as_json
 
 
 def search_record(
@@ -135,7 +134,7 @@ def write_choice(project: Project, front: Front, choice: Choice) -> Path:
     content = {
         "row": choice.row + 1,
         "levels": dict(zip(map(str, front.table.quasi_identifiers), choice.x, strict=True)),
-        "values": {name: _finite(value) for name, value in choice.values.items()},
+        "values": {name: as_json(value) for name, value in choice.values.items()},
         "suppressed": choice.n_suppressed,
         "reason": choice.reason,
         "requirements": [_text(one) for one in choice.requirements],
@@ -173,8 +172,3 @@ def read_choice(project: Project, front: Front) -> Choice:
 def _text(requirement: Constraint) -> str:
     """A requirement as the command line has it, and reads it again."""
     return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"
-
-
-def _finite(value: Any) -> Any:
-    """A value as JSON has it: infinity is text there."""
-    return INFINITIES[value > 0] if math.isinf(value) else value

@@ -71,11 +71,7 @@ class Found:
 
 
 def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
-    """The algorithm that serves a problem: a proof where it is known to be quick, else Pareto local search.
-
-    Returns:
-        Its name among `ALGORITHMS`, and the reason.
-    """
+    """The algorithm that serves a problem and why: a proof where it is known to be quick, else Pareto local search."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = settings.evolution()
@@ -183,10 +179,7 @@ def _made(name: str, settings: Settings) -> Algorithm:
 
 
 def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
-    """How many nodes are not decided, and whether the front is proven to be complete.
-
-    Other searches decide the nodes that they evaluate. Local search may come to an end where all others are ruled out.
-    """
+    """How many nodes are not decided, and whether the front is proven; what does not say decides what it evaluates."""
     certified = bool(getattr(algorithm, "certified", False))
     undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
     return 0 if certified else undecided, certified
@@ -223,11 +216,7 @@ def search_and_write(settings: Settings) -> None:
                 _check_found(problem, front, settings)
                 with said_warnings():
                     seconds = {"compile": compile_seconds, "search": found.seconds}
-                    told: dict[str, Any] = {
-                        "algorithm": algorithm,
-                        "n_undecided": found.n_undecided,
-                        "stopped": found.stopped,
-                    }
+                    told: Any = {"algorithm": algorithm, "n_undecided": found.n_undecided, "stopped": found.stopped}
                     record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)
@@ -321,10 +310,7 @@ class _Column(NamedTuple):
 
 
 def front_tables(front: Front, width: int) -> list[Table]:
-    """A front as tables to print with rich, all of its members and columns.
-
-    One table where that fits, else several with some of the columns each; their rows are numbered then.
-    """
+    """A front as one table where that fits, else as several with some of the columns and the number of the row each."""
     n = len(front.table.quasi_identifiers)
     levels, measures = front.cells()[:n], front.cells()[n:]
     # Long names fold where a person would divide them.

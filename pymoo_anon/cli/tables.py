@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -98,15 +98,24 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
 def _check_named(name: str, found: list[str], inputs: Inputs, wanted: Sequence[str]) -> None:
     """Refuse roles for what is no column of the table."""
     known = [column for column in found if column]
-    unknown = [str(path) for column, path in inputs.hierarchies.items() if column not in known]
+    check_known(name, inputs.hierarchies, known)
+    _check_there(name, known, wanted)
+
+
+def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
+    """Refuse hierarchies of what is no column of a table."""
+    unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
     if unknown:
         raise ValueError(
             f"hierarchies must be of columns of {name}, got files of other names: {examples(unknown)}; "
-            f"the columns are {examples(known)}"
+            f"the columns are {examples(columns)}"
         )
-    unknown = [column for column in wanted if column not in known]
-    if unknown:
-        raise ValueError(f"{name} must have the columns {examples(unknown)}, got columns {examples(known)}")
+
+
+def _check_there(name: str, found: Sequence[str], wanted: Sequence[str]) -> None:
+    lacking = [column for column in wanted if column not in found]
+    if lacking:
+        raise ValueError(f"{name} must have the columns {examples(lacking)}, got columns {examples(found)}")
 
 
 def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
@@ -114,22 +123,17 @@ def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
     nameless = [place for place, column in enumerate(found, start=1) if not column]
     if nameless:
         raise ValueError(f"{name} must name every column, got no name for column {examples(nameless)}")
-    lacking = [column for column in columns if column not in found]
-    if lacking:
-        raise ValueError(f"{name} must have the columns {examples(lacking)}, got columns {examples(found)}")
+    _check_there(name, found, columns)
     undecided = [column for column in found if column not in columns]
     if undecided:
         raise ValueError(
             f"the project file must say what becomes of the columns {examples(undecided)} of {name}: write a table "
-            f'[columns."NAME"] with role = "keep" or role = "drop"'
+            f'[columns."NAME"] with its role, such as role = "drop"'
         )
 
 
 def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
-    """The CSV files of a folder, in order.
-
-    What the system hides is no file of the user's, and the table may stand beside its hierarchies.
-    """
+    """The CSV files of a folder, in order, but for hidden ones and for the table, which may stand beside them."""
     return [
         path
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
@@ -140,14 +144,10 @@ def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
 
 
 def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict[str, Path]:
-    """The files of a table, by the column whose hierarchy they hold.
+    """The files of a table, by the column whose hierarchy they hold; a file of no column stands under its own name.
 
     `NAME.csv` and `TABLE_hierarchy_NAME.csv`, as ARX calls it, are of the column NAME. Where a folder has ARX's files
-    of the table itself, those of other tables do not count; other tables themselves do not either, so that a file of no
-    column is passed over with a warning.
-
-    Returns:
-        By column its file. A file of no column stands under its own name, so that it can be refused.
+    of the table itself, those of other tables do not count, and a file of no column is passed over with a warning.
     """
     tables: dict[Path, str | None] = {}
     names: dict[Path, str] = {}

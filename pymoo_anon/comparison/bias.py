@@ -197,12 +197,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
 def _people(
     table: Microdata, vector: PropertyVector, column: Any, level: int
 ) -> tuple[tuple[Hashable, ...], Ints, Ints, Ints]:
-    """The tuples of a table in groups, each with the place of its value in a vector.
-
-    Returns:
-        The names of the groups; and three (n,) int64 arrays over tuples that agree in group and value: the group, the
-        place of the value in the vector, and how many tuples they are.
-    """
+    """Names of groups, and of tuples that agree in group and value: group, place of the value in the vector, count."""
     names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:

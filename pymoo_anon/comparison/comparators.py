@@ -115,10 +115,7 @@ class Comparator:
         return found
 
     def _play(self, vectors: Sequence[Any]) -> Tournament:
-        """Compare every vector with every other, here by one call of `index` for each pair.
-
-        A comparator that defines this in place of `index` reads all vectors at once.
-        """
+        """Compare every vector with every other, here by one call of `index` for each pair."""
         if type(self).index is Comparator.index:
             raise NotImplementedError(f"{type(self).__name__} must define index")
         self._aligned(vectors)
@@ -150,7 +147,23 @@ def leads(indices: Values) -> Values:
     return np.subtract(indices, indices.T, out=np.zeros(indices.shape), where=~equal)
 
 
-class Minimum(Comparator):
+class _OfOne(Comparator):
+    """A comparator whose index is of one vector alone."""
+
+    def index(self, d1: Any, d2: Any = None) -> float:
+        """The index of the first vector.
+
+        Args:
+            d1: A `PropertyVector` or an (N,) array.
+            d2: Another one, which does not change the index; it may be left out.
+
+        Raises:
+            ValueError: The two are not comparable, empty or not finite, or as the class says of comparing.
+        """
+        return float(self.tournament([d1] if d2 is None else [d1, d2]).indices[0, 0])
+
+
+class Minimum(_OfOne):
     """▶min: the least value that any tuple has (Dewri et al. 2009, section 4). Higher is better.
 
     Of class sizes it is k, unless fewer than k tuples are suppressed: these are a class, too. Of a property that is
@@ -162,23 +175,11 @@ class Minimum(Comparator):
 
     name = "min"
 
-    def index(self, d1: Any, d2: Any = None) -> float:
-        """The least value of the first vector.
-
-        Args:
-            d1: A `PropertyVector` or an (N,) array.
-            d2: Another one, which does not change the index; it may be left out.
-
-        Raises:
-            ValueError: The two are not comparable, empty or not finite.
-        """
-        return _index_of_one(self, d1, d2)
-
     def _play(self, vectors: Sequence[Any]) -> Tournament:
         return judged(_by_row(align(vectors).values.min(axis=1)), self.maximize)
 
 
-class Rank(Comparator):
+class Rank(_OfOne):
     """▶rank: Euclidean distance from a point of interest (Dewri et al. 2009, section 5.1). Lower is better.
 
     Args:
@@ -204,18 +205,6 @@ class Rank(Comparator):
             raise ValueError(f"tolerance must be a finite number of at least 0, got {tolerance!r}")
         self.point = point
         self.tolerance = tolerance
-
-    def index(self, d1: Any, d2: Any = None) -> float:
-        """The distance of the first vector from the point.
-
-        Args:
-            d1: A `PropertyVector` or an (N,) array.
-            d2: Another one, which does not change the index; it may be left out.
-
-        Raises:
-            ValueError: The two are not comparable, empty or not finite; the point does not fit them, or there is none.
-        """
-        return _index_of_one(self, d1, d2)
 
     def _play(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
@@ -357,11 +346,6 @@ class Hypervolume(Comparator):
         return Tournament(*hypervolumes(aligned.values, logs, aligned.counts.astype(float)))
 
 
-def _index_of_one(comparator: Comparator, d1: Any, d2: Any) -> float:
-    """The index of a vector; a second one, which may be None, has to be comparable."""
-    return float(comparator.tournament([d1] if d2 is None else [d1, d2]).indices[0, 0])
-
-
 def _by_row(of_vectors: Values) -> Values:
     """(n, n) float array: an index of one vector alone, the same against every other."""
     return np.repeat(of_vectors[:, np.newaxis], len(of_vectors), axis=1)
@@ -387,20 +371,11 @@ class _Dominance(Comparator):
     The verdict is the relation of the two from both directions, whatever the index asks. Sets are compared by Table 4
     of Dewri et al. 2009: one weakly dominates another if each of its vectors does.
 
-    Theorem 1 of the paper says what dominance costs. Let n unary indices P_1, ..., P_n decide weak dominance between
-    all vectors of N tuples: d1 ⪰ d2 exactly where P_i(d1) >= P_i(d2) for every i. Then n is at least N. The N values
-    themselves are such indices, so that N is also enough.
-
-    Why fewer cannot do: for each tuple i take the vector e_i, which is 1 at i and 0 elsewhere, and c_i, which is 0 at i
-    and 1 elsewhere. c_i does not dominate e_i, so some index p has P_p(c_i) < P_p(e_i). With n < N, two tuples i and j
-    share one p. c_j dominates e_i and c_i dominates e_j, hence P_p(c_i) < P_p(e_i) <= P_p(c_j) < P_p(e_j) <= P_p(c_i),
-    which no number can fulfil. So these 2 N vectors alone need N indices. The paper says the same of strong dominance.
-
-    Corollary 2: sets of r vectors need r N indices. A set is one vector of r N values, and dominance of sets is
-    dominance of these. Corollary 1 says that N indices are needed for every set of vectors of one property. That is too
-    much: of two tuples the class sizes are (1, 1) or (2, 2), and `Minimum` alone decides between them. It holds for
-    every set that has 2 N vectors which dominate one another as the e_i and c_i do. So `Minimum`, `Rank`, or a mean
-    cannot take the place of these comparators, nor can all of them together.
+    Theorem 1 of the paper says what dominance costs: no fewer than N unary indices decide weak dominance between all
+    vectors of N tuples. For each tuple i take the vector e_i, which is 1 at i and 0 elsewhere, and c_i, which is 0 at i
+    and 1 elsewhere. c_i does not dominate e_i, so some index p has P_p(c_i) < P_p(e_i). With fewer than N, two tuples i
+    and j share one p. c_j dominates e_i and c_i dominates e_j, hence P_p(c_i) < P_p(e_i) <= P_p(c_j) < P_p(e_j) <=
+    P_p(c_i), which no number can fulfil. So `Minimum`, `Rank`, or a mean cannot take the place of these comparators.
     """
 
     takes_sets = True

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.comparison.comparators import VERDICTS, Comparator, Tournament
@@ -88,7 +87,8 @@ class Comparison:
                         "comparator": comparator,
                         "generalization": names.array,
                         **{verdict: counts[verdict] for verdict in _COUNTED},
-                        "rank": _ranks(points),
+                        # Equals share the smaller rank.
+                        "rank": 1 + (points[:, np.newaxis] < points).sum(axis=1),
                     }
                 )
             )
@@ -218,9 +218,3 @@ def _check(given: Sequence[object], kind: type, name: str) -> None:
     for one in given:
         if not isinstance(one, kind):
             raise TypeError(f"{name} must hold objects of {kind.__name__}, got {one!r}")
-
-
-def _ranks(points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) int64 array: 1 for the most points; equals share the smaller rank."""
-    ranks: NDArray[np.int64] = 1 + (points[:, np.newaxis] < points).sum(axis=1)
-    return ranks

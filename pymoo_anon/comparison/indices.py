@@ -80,10 +80,8 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
     above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product. `logs`
     has the logarithms of the values, which are not negative.
 
-    Returns:
-        (n, n) float array, the logarithm of the product of vector i less the product of the smaller values of i and j;
-        and (n, n) int8 array, 1 where the product of i is larger than that of j, -1 where it is smaller, 0 where they
-        do not differ by more than the rounding of logarithms.
+    The (n, n) int8 array is 1 where the product of i is larger than that of j, -1 where it is smaller, 0 where they
+    differ by no more than rounding.
     """
     n = len(values)
     # The logarithm of each product: -inf where a value is 0.
@@ -129,10 +127,6 @@ def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
 
     In all this is at most 3 * 2^-52 of the sizes `off`, added up over the tuples. `error` is 4 * 2^-52 of them; the
     rest pays for the rounding of `error` itself.
-
-    Returns:
-        The sum of log(a / b) where a is above b, the sum of log(b / a) where it is below, and a bound on what their
-        difference is off by.
     """
     high, low, other_high, other_low, error = 0.0, 0.0, 0.0, 0.0, 0.0
     # The three sums are those of the columns before t.

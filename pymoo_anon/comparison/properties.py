@@ -269,12 +269,7 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
-    """How often each tuple's value of a column occurs in its class, and how many values the class holds.
-
-    Returns:
-        (n_pairs,) int64 array, a count for each distinct tuple and value that occur together; and (n_distinct,) int64
-        array, the number of distinct values in each distinct tuple's class.
-    """
+    """How often each tuple's value of a column occurs in its class, and how many values that class holds."""
     own = classes.tuples.columns[column]
     class_of, sizes = released(classes)
     of_pairs, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
@@ -298,12 +293,7 @@ def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:
 
 @njit(cache=True, nogil=True)
 def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
-    """How often the values of a column, entries as in `ValueCounts`, occur in the classes of their tuples.
-
-    Returns:
-        (n_entries,) int64 array, how often the class of the entry's tuple holds the entry's value; and (n_classes,)
-        int64 array, how many values each class holds.
-    """
+    """How often each entry's value of a column occurs in its tuple's class, and how many values each class holds."""
     n_distinct = len(class_of)
     members = np.empty(n_distinct + n_classes + 1, dtype=np.int64)
     sort_by_class(class_of, n_distinct, n_classes, members)

@@ -134,9 +134,8 @@ class Goal(SetComparator):
 
     def _play(self, vectors: Sequence[Any]) -> Tournament:
         games = _games(self.comparators, vectors)
-        return judged(
-            _sums([(game.indices - goal) ** 2 for game, goal in zip(games, self.goals, strict=True)]), self.maximize
-        )
+        terms = [(game.indices - goal) ** 2 for game, goal in zip(games, self.goals, strict=True)]
+        return judged(_sums(terms), self.maximize)
 
     def __repr__(self) -> str:
         return f"Goal({self.goals.tolist()}, {list(self.comparators)})"

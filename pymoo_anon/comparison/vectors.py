@@ -141,11 +141,7 @@ class PropertyVector:
 
 
 def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
-    """Quantiles of repeated values, interpolated as `numpy.quantile` does.
-
-    Returns:
-        (n,) float array.
-    """
+    """(n,) float array: quantiles of repeated values, interpolated as `numpy.quantile` does."""
     # Written out in a row, value i stands at the places from ends[i] - counts[i] to ends[i] - 1.
     ends = np.cumsum(counts)
     places = shares * (ends[-1] - 1)
@@ -174,13 +170,7 @@ Vector = PropertyVector | ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Vectors that can be compared.
-
-    Attributes:
-        values: (n, m) float array, one vector a row, such that higher is better.
-        counts: (m,) int64 array, how many tuples each column stands for.
-        vectors: The vectors as they were given.
-    """
+    """Vectors as given, and as an (n, m) array such that higher is better, with the tuples of each column."""
 
     values: Values
     counts: Ints
@@ -206,7 +196,10 @@ def align(vectors: Sequence[Vector], where: str = "") -> Aligned:
                 f"{_kind(vector)}; PropertyVector.expand() makes an array of all tuples"
             )
         if isinstance(vector, PropertyVector) and isinstance(first, PropertyVector):
-            _check_same_property(first, vector, f"d1{where}", name)
+            if vector.tuples is not first.tuples:
+                raise ValueError(f"d1{where} and {name} must be of one table, got vectors of two Microdata objects")
+            if (vector.name, vector.unit, vector.maximize) != (first.name, first.unit, first.maximize):
+                raise ValueError(f"d1{where} and {name} must be of one property, got {first!r} and {vector!r}")
             rows.append(vector.oriented)
         else:
             rows.append(finite_values(vector, name))  # type: ignore[arg-type]
@@ -220,11 +213,7 @@ def align(vectors: Sequence[Vector], where: str = "") -> Aligned:
 
 
 def align_sets(sets: Sequence[Sequence[Vector]], n: int | None = None) -> list[Aligned]:
-    """Bring sets of vectors into line, property by property.
-
-    Returns:
-        For each property the vectors of all sets.
-    """
+    """The vectors of all sets in line, property by property."""
     if len(sets) == 0:
         raise ValueError("sets must hold at least one set of vectors, got none")
     for number, one in enumerate(sets, start=1):
@@ -243,15 +232,6 @@ def is_set(given: Any) -> bool:
     if isinstance(given, PropertyVector) or not isinstance(given, list | tuple | np.ndarray):
         return False
     return len(given) > 0 and all(isinstance(one, PropertyVector) or np.ndim(one) > 0 for one in given)
-
-
-def _check_same_property(first: PropertyVector, other: PropertyVector, first_name: str, name: str) -> None:
-    """Refuse a vector of another table or property than the first."""
-    if other.tuples is not first.tuples:
-        raise ValueError(f"{first_name} and {name} must be of one table, got vectors of two Microdata objects")
-    mine, theirs = (first.name, first.unit, first.maximize), (other.name, other.unit, other.maximize)
-    if mine != theirs:
-        raise ValueError(f"{first_name} and {name} must be of one property, got {first!r} and {other!r}")
 
 
 def _kind(vector: Vector) -> str:

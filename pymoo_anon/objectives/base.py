@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -252,17 +252,32 @@ class WorstClassObjective(ColumnObjective):
 
 def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
     """The whole table as one class, with the values of some columns."""
+    return _single(tuples, tuples.n_rows, {column: tuples.totals(column) for column in columns})
+
+
+def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
+    """The suppressed tuples of one generalization as one class, as they are where a release marks them."""
+    totals, hidden = {}, classes.suppressed
+    for name, own in classes.columns.items():
+        of_hidden = np.repeat(hidden, np.diff(own.starts))
+        values = own.values[own.starts[0] : own.starts[-1]][of_hidden]
+        counts = own.counts[own.starts[0] : own.starts[-1]][of_hidden]
+        totals[name] = np.bincount(values, counts, own.n_values).astype(np.int64)
+    return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
+
+
+def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, NDArray[np.int64]]) -> EquivalenceClasses:
+    """One class of so many rows, with how often it holds each value of some columns."""
     counts = {}
-    for column in columns:
-        totals = tuples.totals(column)
-        present = np.flatnonzero(totals)
+    for column, total in totals.items():
+        present = np.flatnonzero(total)
         starts = np.array([0, len(present)], dtype=np.int64)
-        counts[column] = ValueCounts(starts, present, totals[present], len(totals))
+        counts[column] = ValueCounts(starts, present, total[present], len(total))
     return EquivalenceClasses(
         tuples,
         maps=np.zeros((1, tuples.offsets[-1]), dtype=np.int64),
         starts=np.array([0, 1], dtype=np.int64),
-        sizes=np.array([tuples.n_rows], dtype=np.int64),
+        sizes=np.array([n_rows], dtype=np.int64),
         representatives=np.zeros(1, dtype=np.int64),
         kept=np.ones(1, dtype=bool),
         columns=counts,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable
+from collections.abc import Container, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import number, plain, repeated, told_apart
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon._messages import counted, number, plain, repeated, told_apart
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -72,10 +74,7 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
 
 
 def safe_repr(measure: Objective) -> str:
-    """What `repr` says of a measure, without what may be a value of the data.
-
-    Values in an order of one's own are counted. Of a measure of one's own only the class and the column are named: what
-    else it holds is not known.
+    """What `repr` says of a measure, without values of the data; of one of one's own only its class and column.
 
     >>> from pymoo_anon.objectives import TCloseness
     >>> safe_repr(TCloseness("grade", ["low", "middle", "high"]))
@@ -159,3 +158,17 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
         return [f"{value:,}" for value in values]
     decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
+
+
+def broken_by_marked(classes: EquivalenceClasses, promised: Mapping[Objective, float]) -> str | None:
+    """What the class of the marked rows of a generalization is worse in than is promised, in words, or None."""
+    n, marked, broken = int(classes.n_suppressed[0]), marked_class(classes), ""
+    for measure, name in measure_names(list(promised)).items():
+        if measure.worst_class and not broken:
+            own, least = float(measure.of_classes(marked)[0]), promised[measure]
+            if own < least if measure.maximize else own > least:
+                small = isinstance(measure, KAnonymity)
+                broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
+    broken = "smaller than k" if n == 1 else broken
+    rows = counted(n, "suppressed row", "suppressed rows")
+    return f'its {rows}, marked *, would be a class {broken}; suppressed = "drop" leaves them out' if broken else None

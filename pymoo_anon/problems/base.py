@@ -49,12 +49,8 @@ _POINTS_OF_A_PART = 512
 class Memory:
     """The measured values of every point that was evaluated, found by the bytes of x.
 
-    Several threads may use one memory. They measure at the same time, and take turns only to look up and to write. A
-    point that two of them want at the same moment is measured by both and remembered once.
-
-    A copy is the memory itself, so that all copies of a problem share one; a history of algorithms holds it once. A
-    pickle holds every point with its values: a search that is resumed in another process measures nothing twice and
-    goes on counting distinct points.
+    Several threads may use one memory, and take turns only to look up and to write. A copy is the memory itself, so
+    that all copies of a problem share one; a pickle holds every point with its values.
 
     >>> memory = Memory(1)
     >>> memory.recall(np.array([[1, 2], [0, 3], [1, 2]]), lambda X: X.sum(axis=1, keepdims=True)).ravel()
@@ -92,13 +88,7 @@ class Memory:
         self.journal = None
 
     def recall(self, X: NDArray[Any], measure: Callable[[NDArray[Any]], Matrix]) -> Matrix:
-        """The values of points, measured where they were not seen before.
-
-        Where measuring fails or is interrupted, nothing is remembered.
-
-        Returns:
-            (n, n_measures) float array, one row per row of X.
-        """
+        """(n, n_measures) float array: the values of points, measured where they were not seen before."""
         keys = keys_of(X)
         # The first place in X of each point that is new.
         new: dict[bytes, int] = {}

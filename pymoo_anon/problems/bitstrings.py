@@ -124,7 +124,8 @@ class BitStringProblem(AnonymizationProblem):
             TypeError: X is not Boolean.
             ValueError: X has another shape.
         """
-        return valid_cuts(self._strings(X), self._spans)
+        valid: Bits = valid_cuts(self._strings(X), self._spans)
+        return valid
 
     def closest(self, X: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
         """The valid strings nearest by Hamming distance, as `Taxonomy.closest`.
@@ -140,12 +141,14 @@ class BitStringProblem(AnonymizationProblem):
         strings = self._strings(X)
         shape = (len(strings), len(self._spans))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
-        return closest_cuts(strings, self._spans, draws)
+        cuts: Bits = closest_cuts(strings, self._spans, draws)
+        return cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bits:
         """(n, n_var) Boolean array: random valid strings, each of all with equal probability."""
         free = random_state.random((n, self.n_var)) < 0.5
-        return random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
+        cuts: Bits = random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
+        return cuts
 
     def decode(self, x: ArrayLike) -> Generalization:
         """The generalization of one string.
@@ -177,10 +180,7 @@ class BitStringProblem(AnonymizationProblem):
         return Generalization(groups, labels)
 
     def _trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The spans and the shares of all taxonomies, over the whole string.
-
-        A leaf begins with the bit of its quasi-identifier, a node counts after those of the trees before it.
-        """
+        """The spans and the shares of all taxonomies, leaves and nodes counted over the whole string."""
         spans, shares = [np.empty((0, 3), dtype=np.int64)], [np.empty(0)]
         for name, taxonomy in self.taxonomies.items():
             start = self.bits_of(name).start

@@ -34,7 +34,15 @@ from pymoo_anon._messages import counted, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import bound, checked_constraints, is_loss, lost, measure_names, texts_of
+from pymoo_anon.problems.arguments import (
+    bound,
+    broken_by_marked,
+    checked_constraints,
+    is_loss,
+    lost,
+    measure_names,
+    texts_of,
+)
 from pymoo_anon.problems.tradeoffs import (
     Step,
     first_of,
@@ -269,7 +277,7 @@ class Front:
         """Why a point makes no release, in words, or None; `pick` offers only the others.
 
         That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
-        smaller than the k that is promised.
+        worse than what is promised, such as smaller than k.
 
         Args:
             place: The place of the point.
@@ -281,12 +289,9 @@ class Front:
         alone = self.problem.nobody_alone
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
-        promised = [self.values(one)[place] for one in self.problem.measured if isinstance(one, KAnonymity)]
-        if suppressed == "mark" and 0 < n_suppressed < max([2, *promised]):
-            return (
-                f"its {counted(n_suppressed, 'suppressed row', 'suppressed rows')}, marked *, would be a class smaller "
-                "than k; suppressed='drop' leaves them out"
-            )
+        if suppressed == "mark" and n_suppressed:
+            promised = {one: float(self.values(one)[place]) for one in self.problem.measured}
+            return broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
@@ -333,7 +338,8 @@ class Front:
                 is named then.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
-        bounds = [*checked_constraints(require, self.table), *_at_risk(self.table, risk)]
+        at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
+        bounds = [*checked_constraints(require, self.table), *at_risk]
         asked = [*filter(None, [best]), *(weights or [])]
         names = measure_names([*self.problem.measured, *(one.objective for one in bounds), *asked])
         left = _left(self, bounds, names)
@@ -376,8 +382,7 @@ class Front:
 
     def _printed(self) -> list[list[str]]:
         """The cells of the printed table: a line of headings, and one for each of the first points when sorted."""
-        shown = self.sorted()
-        shown = shown.only(np.arange(min(len(shown), _PRINTED)))
+        shown = self.sorted().only(np.arange(min(len(self), _PRINTED)))
         columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
         return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
@@ -386,7 +391,7 @@ class Front:
         """How many points there are, and whether the front is proven."""
         proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
         more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
-        return f"Front of {len(self):,} point{'' if len(self) == 1 else 's'}{proof}{more}"
+        return f"Front of {counted(len(self), 'point', 'points')}{proof}{more}"
 
     def __repr__(self) -> str:
         lines = self._printed()
@@ -402,10 +407,7 @@ class Front:
 
 
 def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """Objectives as pictures show them: first the loss, for x, then privacy, for y, then the others.
-
-    Without a loss x is the first that is minimised; y is a privacy that is maximised, where there is one.
-    """
+    """Objectives as pictures show them: a loss for x, a privacy for y, maximised if one is, then the others."""
     goals = list(dict.fromkeys(objectives))
     x = next((goal for goal in goals if is_loss(goal)), next((goal for goal in goals if not goal.maximize), goals[0]))
     others = [goal for goal in goals if goal != x]
@@ -460,10 +462,6 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     return KAnonymity(person=table.person) >= smallest_k(risk)
 
 
-def _at_risk(table: Microdata, risk: float | None) -> list[Constraint]:
-    return [] if risk is None else [risk_at_most(table, risk)]
-
-
 def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:
     """(n,) float array: what a measure says of valid points, suppressed as the problem says."""
     limit, below = problem.suppression.grouping(problem.table.n_rows)
@@ -497,13 +495,13 @@ def _check_ways(**given: Any) -> None:
 
 def _first_loss(objectives: Sequence[Objective]) -> Objective:
     """The first objective that is a loss. The least of a privacy such as t would be everybody wholly generalized."""
-    for objective in objectives:
-        if is_loss(objective):
-            return objective
-    raise ValueError(
-        "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
-        f"{listed(objective.name for objective in objectives)}"
-    )
+    loss = next(filter(is_loss, objectives), None)
+    if loss is None:
+        raise ValueError(
+            "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
+            f"{listed(objective.name for objective in objectives)}"
+        )
+    return loss
 
 
 def _left(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> Ints:

@@ -50,13 +50,7 @@ VALUES, LESSON = 1, 2
 
 
 class Record(NamedTuple):
-    """A record of a journal.
-
-    Attributes:
-        kind: `VALUES` or `LESSON`.
-        keys: The bytes of every x.
-        numbers: (n,) float array.
-    """
+    """A record of a journal: its kind, the bytes of every x, and an (n,) float array."""
 
     kind: int
     keys: list[bytes]
@@ -249,10 +243,7 @@ def journaled(
 
 
 def fingerprint(problem: LatticeProblem, settings: Mapping[str, Any]) -> str:
-    """64 hexadecimal digits that tell problems apart: their table, hierarchies, measures, suppression, and settings.
-
-    Two measures of one's own are the same to it where they look the same, by `repr`.
-    """
+    """64 hexadecimal digits that tell problems apart: table, hierarchies, `repr` of measures, suppression, settings."""
     made = hashlib.sha256()
     table = problem.table
     words = [

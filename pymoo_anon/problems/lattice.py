@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -113,10 +114,7 @@ class LatticeProblem(AnonymizationProblem):
     @property
     def n_nodes(self) -> int:
         """Number of nodes of the lattice."""
-        n = 1
-        for length in self.lengths.tolist():
-            n *= length + 1
-        return n
+        return prod(length + 1 for length in self.lengths.tolist())
 
     def nodes(self, start: int, stop: int) -> Nodes:
         """Nodes number `start` to `stop - 1` of the lattice, from special to general, the last level changing fastest.
@@ -285,8 +283,8 @@ class LatticeProblem(AnonymizationProblem):
                 "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and "
                 "SingleStepMutation keep them whole in any algorithm"
             )
-        if (given < 0).any() or (given > self.lengths).any():
-            outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
+        outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
+        if len(outside):
             raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
         return given.astype(np.int64)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeig
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.arguments import check_table, free_name
 from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.table.domain_values import is_whole
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy
 
@@ -131,10 +131,7 @@ def preferred_points(preferences: ArrayLike) -> Matrix:
 
 
 def preference_deviation(F: ArrayLike, preference: ArrayLike) -> Matrix:
-    """(n,) float array: sum of the objectives less the sum of the preferred ones; lower is better.
-
-    It decides between equal achievements (Dewri et al. 2009, section 4).
-    """
+    """(n,) float array: sum of the objectives less that of the preferred ones (Dewri et al. 2009, section 4)."""
     deviation: Matrix = np.asarray(F, dtype=float).sum(axis=-1) - np.sum(preference)
     return deviation
 
@@ -189,7 +186,7 @@ class PreferenceProblem(BitStringProblem):
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
-        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= table.n_rows:
+        if not is_whole(k) or not 1 <= k <= table.n_rows:
             raise ValueError(f"k must be a whole number from 1 to {table.n_rows}, the rows, got {k!r}")
         self.k: int = int(k)
         self.preferences: Matrix = preferred_points(preferences)

@@ -90,13 +90,7 @@ def smallest_k(risk: float) -> int:
 
 
 def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
-    """How far every point falls short of the best, objective by objective: 0 is the best of all, 1 the worst.
-
-    Positive values that span more than two decades count in logarithms: a k of 10 instead of 5 is worth as much as one
-    of 1,000 instead of 500. Infinite values are 0 or 1, and the others are spread as if these were not there.
-
-    Returns:
-        (n, n_obj) float array; 0 throughout where all points have one value.
+    """(n, n_obj) float array: how far every point falls short, objective by objective, from 0 to 1 for the worst.
 
     >>> shortfalls([[2, 0.0], [4, 0.1], [6, 0.4]], [True, False]).tolist()
     [[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]]
@@ -132,12 +126,7 @@ def first_of(*keys: ArrayLike) -> int:
 
 
 def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[int, int]:
-    """For every objective the next point that is better in it.
-
-    That is the one that is better by least; among several, the one that falls short by least in all others together.
-
-    Returns:
-        By objective a row; objectives in which no point is better are left out.
+    """By objective the next point that is better in it by least; of several, what falls short by least in the others.
 
     >>> next_better([[5, 10], [7, 30], [9, 20], [2, 4]], [True, False], 0)
     {0: 1, 1: 3}
@@ -162,19 +151,10 @@ def next_steps(
     steps = []
     for j, other in next_better(values, maximize, row).items():
         # Two infinities are alike.
-        gains = [
-            0.0 if mine == theirs else mine - theirs
-            for mine, theirs in zip(costs[row].tolist(), costs[other].tolist(), strict=True)
-        ]
-        steps.append(
-            Step(
-                names[j],
-                other,
-                MappingProxyType(dict(zip(names, given[other].tolist(), strict=True))),
-                MappingProxyType(dict(zip(names, gains, strict=True))),
-                losses,
-            )
-        )
+        pairs = zip(costs[row].tolist(), costs[other].tolist(), strict=True)
+        gains = [0.0 if mine == theirs else mine - theirs for mine, theirs in pairs]
+        there = MappingProxyType(dict(zip(names, given[other].tolist(), strict=True)))
+        steps.append(Step(names[j], other, there, MappingProxyType(dict(zip(names, gains, strict=True))), losses))
     return steps
 
 
@@ -182,11 +162,7 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     """What every point loses at least for what it gains where one goes on to a next better point.
 
     The trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable focus on
-    the knees of the Pareto front*), sum of the losses / sum of the gains in `shortfalls`, to the points of
-    `next_better`. Above 1, every step costs more than it gains.
-
-    Returns:
-        (n,) float array; infinity for a point that is best in everything.
+    the knees of the Pareto front*): losses / gains in `shortfalls`; infinity for a point that is best in everything.
 
     >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
     [0.3333333333333333, 3.0, 0.3333333333333333]
@@ -203,10 +179,7 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
 
 
 def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
-    """The point that loses most for what it gains, where one goes on to a next better point: greatest `steadiness`.
-
-    Returns:
-        Its row, the best in the objectives of those that agree; None where every point is the worst in something.
+    """The point of the greatest `steadiness`, of equals the best; None where every point is the worst in something.
 
     >>> knee_of([[1, 0], [7, 2], [9, 8]], [True, False])
     1

@@ -39,6 +39,8 @@ from pymoo_anon.table.suppression import Suppression
 
 #: What evidence says of a search; what is not known is left out or None.
 SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
+# The kinds of files whose checksums it holds.
+_FILES = ("input", "hierarchies", "output")
 
 # The roles whose columns are counted in evidence for outsiders.
 _COUNTED = ("quasi-identifier", "sensitive")
@@ -127,9 +129,9 @@ def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: s
         "software": f"pymoo_anon {pymoo_anon.__version__}",
         "file": {"name": column_name(name), "sha256": sha256, "rows": recount.n_released},
         "columns": _columns(columns),
-        "uniqueness": _uniqueness(uniqueness_of(frame, columns)),
+        "uniqueness": uniqueness_of(frame, columns).to_dict("records"),
         "measures": [
-            {"measure": plain(measure.full_name), "value": _plain(recounted(recount, measure))} for measure in measures
+            {"measure": plain(measure.full_name), "value": as_json(recounted(recount, measure))} for measure in measures
         ],
     }
     check_content(content, "evidence", external=True)
@@ -211,15 +213,14 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [key for key in search if key not in (*SEARCH, "commands")]
     if unknown:
         raise ValueError(f"search must have keys among {', '.join(SEARCH)} and commands, got {examples(unknown)}")
-    return {key: _plain(search.get(key)) for key in SEARCH}
+    return {key: as_json(search.get(key)) for key in SEARCH}
 
 
 def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, dict[str, str | None]]:
-    kinds = ("input", "hierarchies", "output")
-    unknown = [key for key in checksums if key not in kinds]
+    unknown = [key for key in checksums if key not in _FILES]
     if unknown:
-        raise ValueError(f"checksums must have keys among {', '.join(kinds)}, got {examples(unknown)}")
-    return {kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()} for kind in kinds}
+        raise ValueError(f"checksums must have keys among {', '.join(_FILES)}, got {examples(unknown)}")
+    return {kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()} for kind in _FILES}
 
 
 def _software() -> dict[str, Any]:
@@ -254,7 +255,7 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
         "claims": _claims(problem, choice, released.claims),
         "exceptions": list(released.exceptions),
         "columns": _columns(released.columns),
-        "uniqueness": _uniqueness(released.uniqueness),
+        "uniqueness": released.uniqueness.to_dict("records"),
     }
 
 
@@ -274,8 +275,8 @@ def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame)
     return [
         {
             "measure": name,
-            "promised": _plain(claim["promised"]),
-            "recounted": _plain(claim["recounted"]),
+            "promised": as_json(claim["promised"]),
+            "recounted": as_json(claim["recounted"]),
             "holds": None if claim["holds"] is None else bool(claim["holds"]),
         }
         for (_, name), claim in zip(known, claims.to_dict("records"), strict=True)
@@ -294,30 +295,25 @@ def _columns(columns: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _uniqueness(uniqueness: pd.DataFrame) -> list[dict[str, Any]]:
-    """How many rows are unique by which columns."""
-    return [{str(key): value for key, value in row.items()} for row in uniqueness.to_dict("records")]
-
-
 def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
     values = np.column_stack([front.values(measure) for measure in problem.measured])
     whole = [measure.whole for measure in problem.measured]
     return [
         {
             "x": [int(one) for one in x],
-            "values": [_plain(value, integer) for value, integer in zip(own, whole, strict=True)],
+            "values": [as_json(value, integer) for value, integer in zip(own, whole, strict=True)],
             "suppressed": n,
         }
         for x, own, n in zip(front.X.tolist(), values.tolist(), front.n_suppressed.tolist(), strict=True)
     ]
 
 
-def _plain(value: Any, whole: bool = False) -> Any:
+def as_json(value: Any, whole: bool = False) -> Any:
     """A value as JSON has it: infinity is text there."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(each) for each in value]
+        return [as_json(each) for each in value]
     if isinstance(value, float) and np.isinf(value):
         return INFINITIES[value > 0]
     return int(value) if whole else value
@@ -419,11 +415,7 @@ _SHAPE = {
     },
     "reproduce": [_TEXT],
     "software": {"packages": _Named(_TEXT), "python": _TEXT, "platform": _TEXT},
-    "checksums": {
-        "input": _Named(_Optional(_HASH)),
-        "hierarchies": _Named(_Optional(_HASH)),
-        "output": _Named(_Optional(_HASH)),
-    },
+    "checksums": dict.fromkeys(_FILES, _Named(_Optional(_HASH))),
     "chosen": {
         "place": _COUNT,
         "reason": _TEXT,
@@ -431,14 +423,7 @@ _SHAPE = {
         "quasi_identifiers": [{"name": _TEXT, "level": _Optional(_COUNT), "n_groups": _COUNT}],
     },
     "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of("mark", "drop")},
-    "claims": [
-        {
-            "measure": _TEXT,
-            "promised": _NUMBER,
-            "recounted": _Optional(_NUMBER),
-            "holds": _Optional(_TRUTH),
-        }
-    ],
+    "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": _Optional(_NUMBER), "holds": _Optional(_TRUTH)}],
     "exceptions": [_TEXT],
     "columns": _COLUMNS,
     "uniqueness": _UNIQUENESS,

@@ -60,10 +60,7 @@ class Renamed:
 
 
 def renamed(frame: Any) -> Renamed:
-    """A frame under plain names.
-
-    Categories become the values that they stand for. An index, attributes and the sign of a zero are left behind.
-    """
+    """A frame under plain names, with values for categories, and without index, attributes and the sign of a zero."""
     if isinstance(frame, pd.DataFrame):
         names = tuple(frame.columns.tolist())
         _check_once(names)
@@ -152,11 +149,7 @@ def complete_rows(frame: Frame, source: Renamed, table: Microdata) -> Frame:
 def recoded(
     frame: Frame, source: Renamed, table: Microdata, generalization: Generalization, classes: EquivalenceClasses
 ) -> Frame:
-    """A frame whose quasi-identifiers hold the labels of a generalization, as text, none of its rows suppressed yet.
-
-    Returns:
-        The frame, with one more column, `FLAG`.
-    """
+    """A frame with the labels of a generalization as text; its column `FLAG` says which rows are to be suppressed."""
     texts = label_texts(generalization)
     columns = list(frame.collect_schema().names())
     for j, name in enumerate(table.quasi_identifiers):

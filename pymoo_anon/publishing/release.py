@@ -253,7 +253,7 @@ class Recoded:
         if self.asked.suppressed == "mark" and self.n_suppressed:
             text += (
                 f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
-                "suppressed='drop' leaves them out"
+                'suppressed = "drop" leaves them out'
             )
         return text
 

@@ -30,10 +30,7 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 
 
 def decoded(data: bytes, name: str) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one.
-
-    Other encodings of one byte a character cannot be told apart, so they are named and not guessed.
-    """
+    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one."""
     mark, encoding = next(((mark, known) for mark, known in _MARKS.items() if data.startswith(mark)), (b"", "utf-8"))
     try:
         text = data[len(mark) :].decode(encoding)
@@ -57,11 +54,7 @@ def decoded(data: bytes, name: str) -> str:
 
 
 def separator_of(text: str, otherwise: str = ",") -> str:
-    """The separator that divides the first 1,000 rows into equally many fields, and into more than one.
-
-    Where several do, it is the one of the most fields. Where none does, it is the one that divides the first row into
-    the most fields: the rows that do not fit can then be named.
-    """
+    """The separator that parts the first rows into equally many fields, and into most; else the first row into most."""
     ranked = {}
     for separator in (otherwise, *SEPARATORS):
         # Not strict: a quote that is not closed is named when the rows are read.
@@ -109,15 +102,7 @@ _N_STATES = 10
 
 
 class Scan(NamedTuple):
-    """What a look at a file tells.
-
-    Attributes:
-        right: Whether all rows have equally many fields, quotes are closed, and the text is UTF-8.
-        certain: Whether every reader of CSV takes the file for the same cells.
-        line_ends_inside: Whether a field holds a line end.
-        n_rows: Number of rows, the first one included.
-        n_fields: Number of fields of the first row.
-    """
+    """What a look at a file tells: `right` if it is whole, `certain` if every reader of CSV finds the same cells."""
 
     right: bool
     certain: bool

@@ -132,8 +132,6 @@ def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...
 def day_of(value: Any) -> date | None:
     """The day of a date, of a moment with or without an offset from UTC, or of the ISO text of either; else None.
 
-    A moment belongs to the day that it names itself, whatever day that is in UTC.
-
     >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
     (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
     """
@@ -218,11 +216,7 @@ class Bins:
 def nested_bins(
     low: float, high: float, widths: Sequence[float], step: float, closed: str
 ) -> tuple[list[list[Hashable]], Bins]:
-    """The levels of nested intervals, as `Hierarchy.intervals` describes them.
-
-    Returns:
-        The label of every bin, once for the bins themselves and once for each width; and the bins.
-    """
+    """The label of every bin, for the bins themselves and for each width as in `Hierarchy.intervals`; and the bins."""
     if closed not in ("left", "right"):
         raise ValueError(f"closed must be 'left' or 'right', got {closed!r}")
     arguments = _numbers(low, high, step, widths)

@@ -32,13 +32,7 @@ class Draft:
 def useful(
     values: Sequence[Hashable], levels: Mapping[str, Sequence[Hashable]], share: float = 1
 ) -> tuple[Hierarchy, list[str]]:
-    """The hierarchy of those levels that gain something: each has fewer groups than the one below. The last is `*`.
-
-    A single value has no level above it.
-
-    Returns:
-        The hierarchy, and the names of the levels in it between the values and `*`.
-    """
+    """The hierarchy of the levels that have fewer groups than the one below, and their names; the last level is `*`."""
     columns, names = [values], []
     for name, level in levels.items():
         n_groups, below = len(set(level)), len(set(columns[-1]))
@@ -75,10 +69,7 @@ def one_node_each(
 
 
 def fills(n_rows: int, n_distinct: int) -> bool:
-    """Whether a hierarchy has a row for every value of a range, those that the column lacks included.
-
-    A value that comes next year has a row then. A long file of few values in use would be hard to edit.
-    """
+    """Whether a hierarchy has a row for every value of a range, also for those that the column lacks yet."""
     return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)
 
 
@@ -100,19 +91,13 @@ _EXACT = Context(prec=700)
 def draft_numbers(values: Sequence[Any]) -> Draft:
     """Nested intervals: their widths are 1, 2 or 5 times a power of ten, and each divides the next.
 
-    Whole numbers that lie close together have a row for every number of the range, also for those that the column
-    lacks. Other numbers have a row each.
-
     >>> draft_numbers([17, 18, 34, 45, 66, 90]).hierarchy
     Hierarchy(100 values, levels of 100, 20, 10, 5, 1 groups)
     """
-    rows = []
-    for value in values:
-        number = number_of(value)
-        if number is not None:
-            rows.append((number, value))
+    numbers = [number_of(value) for value in values]
+    rows = [(number, value) for number, value in zip(numbers, values, strict=True) if number is not None]
     if len(rows) < len(values):
-        bad = [value for value in values if number_of(value) is None]
+        bad = [value for number, value in zip(numbers, values, strict=True) if number is None]
         raise ValueError(f"numbers must be at most {_LARGEST:.0e}, or text that spells such, got {examples(bad)}")
     rows.sort(key=lambda row: (row[0], str(row[1])))
     whole = all(number == number.to_integral_value() for number, _ in rows)
@@ -132,7 +117,9 @@ def draft_numbers(values: Sequence[Any]) -> Draft:
 
 def number_of(value: Any) -> Decimal | None:
     """The number that a value is or, as text, spells; None where it is none of at most 10^18."""
-    number = Decimal(str(value)) if is_number(value) else spelled(value, Decimal)
+    # Beyond 2^53 the digits of a float are not the whole number that it is.
+    own = int(value) if isinstance(value, float) and value.is_integer() else value
+    number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
     if not isinstance(number, Decimal) or not number.is_finite():
         return None
     return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
     MONTHS,
@@ -142,16 +142,13 @@ def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> D
     spelled = [number for number in numbers if number is not None]
     leading = any(map(has_leading_zero, values))
     if len(spelled) == len(values) > _FEW and not leading:
-        if name is not None and _CODE_NAMES.search(name) and all(number == int(number) for number in spelled):
-            return _because(f"the column is called {name!r}, so ", draft_codes(values))
-        if (
-            name is not None
-            and all(number == int(number) for number in spelled)
-            and _NOMINAL.keys() & {*words_of(name)}
-        ):
-            codes = max(spelled) >= _LONG_CODE
-            draft = draft_codes(values) if codes else draft_categories(values, counts)
-            return _because(f"the column is called {name!r}, so its numbers are names of something; ", draft)
+        if name is not None and all(number == int(number) for number in spelled):
+            called = f"the column is called {name!r}, so "
+            if _CODE_NAMES.search(name):
+                return _because(called, draft_codes(values))
+            if _NOMINAL.keys() & {*words_of(name)}:
+                draft = draft_codes(values) if max(spelled) >= _LONG_CODE else draft_categories(values, counts)
+                return _because(f"{called}its numbers are names of something; ", draft)
         return _because(note, draft_numbers(values))
     try:
         return _because(note, draft_ordered(values, name))
@@ -210,11 +207,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
     domain = [values[i] for i in rows]
     hierarchy, kept = useful(domain, one_node_each(ordered, domain))
-    return Draft(
-        hierarchy,
-        "categories",
-        "; ".join([f"{len(values):,} {'category' if len(values) == 1 else 'categories'}", *kept]),
-    )
+    return Draft(hierarchy, "categories", "; ".join([counted(len(values), "category", "categories"), *kept]))
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
@@ -238,11 +231,7 @@ def _sizes(n: int) -> list[int]:
 
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
-    """Fewer groups of about the same weight: the heaviest group first, each to those that weigh the least so far.
-
-    Returns:
-        The groups, the heaviest first.
-    """
+    """Fewer groups of about the same weight: the heaviest group first, each to those that weigh the least so far."""
     # Equally heavy ones are told apart by their number, so that the same groups come out every time.
     heap = [(0, number) for number in range(n_groups)]
     members: list[list[int]] = [[] for _ in heap]
@@ -373,15 +362,7 @@ _MARKS = re.compile("grade|mark|note|rating|score|schul", re.I)
 
 
 class _Range(NamedTuple):
-    """An interval that is written as text; an end that is open is infinite.
-
-    Attributes:
-        low: Where it begins.
-        high: Where it ends.
-        starts: How a text begins that begins with it, such as "[50".
-        ends: How a text ends that ends with it, such as "60)".
-        joint: What stands in between.
-    """
+    """An interval as text: its ends, infinite where open, how it begins ("[50"), ends ("60)"), and its joint."""
 
     low: float
     high: float

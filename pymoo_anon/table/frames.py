@@ -20,22 +20,13 @@ _COUNT = "n"
 
 @dataclass(frozen=True)
 class Combinations:
-    """The distinct combinations of values that some columns of a frame hold.
-
-    Attributes:
-        columns: Per column, its value in every combination; None or NaN where it is missing.
-        weights: (n_combinations,) int64 array, how many rows hold each.
-    """
+    """The distinct combinations of values in some columns of a frame, and how many rows hold each."""
 
     columns: dict[Name, pd.Series]
     weights: NDArray[np.int64]
 
     def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
-        """What is left of the combinations when those with missing values are treated as `missing` says.
-
-        Returns:
-            The combinations, and the columns in which values are still missing.
-        """
+        """The combinations that `missing` leaves, and the columns in which values are still missing."""
         n_rows = int(self.weights.sum())
         if n_rows == 0:
             raise ValueError("frame must have at least one row, got none")
@@ -106,11 +97,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
 
 
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
-    """A column as codes of its values in ascending order, what is missing last.
-
-    Returns:
-        (n,) int64 array of codes, and the values that they stand for; None stands for what is missing.
-    """
+    """A column as codes, and their values in ascending order; None stands last, for what is missing."""
     codes, values = _factorized(column)
     place = {(value, isinstance(value, bool)): i for i, value in enumerate(values)}
     order = [place[value, isinstance(value, bool)] for value in ascending(values)]

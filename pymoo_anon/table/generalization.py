@@ -99,9 +99,7 @@ class Generalization:
 
 
 def label_text(label: Any) -> str | None:
-    """A label as text; None, which stands for a missing value, stays None.
-
-    The text depends on the value alone, not on how an engine writes it: 17 and 17.0 are "17".
+    """A label as text, which depends on its value alone; None, which stands for a missing value, stays None.
 
     >>> label_text(17.0), label_text("15–19"), label_text(2.5), label_text(None)
     ('17', '15–19', '2.5', None)

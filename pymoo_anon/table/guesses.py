@@ -137,16 +137,7 @@ class Guess(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What a column holds.
-
-    Attributes:
-        name: Its name.
-        n_rows: Number of rows of the table.
-        n_distinct: Number of its distinct values, without what is missing.
-        n_missing: Number of rows without a value.
-        values: Its distinct values, None among them where some are missing; empty where they are too many.
-        counts: How many rows hold each.
-    """
+    """What a column holds: its distinct values with their counts, what is missing as None; none where they are many."""
 
     name: Name
     n_rows: int
@@ -198,18 +189,10 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
         key = None if is_missing(value) else same_as(value)
         firsts.setdefault(key, None if key is None else value)
         counts[key] += 1
-    n_missing = counts[None]
-    held = [key for key in firsts if counts[key]]
-    return guess_of(
-        Profile(
-            name,
-            counts.total(),
-            len(held) - (n_missing > 0),
-            n_missing,
-            [firsts[key] for key in held],
-            [counts[key] for key in held],
-        )
-    )
+    # Both hold their keys in one order.
+    n_missing, n_distinct = counts[None], len(firsts) - (None in firsts)
+    held = [*firsts.values()], [counts[key] for key in firsts]
+    return guess_of(Profile(name, counts.total(), n_distinct, n_missing, *held))
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:

@@ -373,11 +373,7 @@ def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Seque
 
 
 def places(domain: Sequence[Hashable], bins: Bins | None, values: Sequence[Any]) -> list[int]:
-    """Positions of values in a domain, as `Hierarchy.encode` describes them.
-
-    Returns:
-        A position for each, -1 for a value that is not in the domain.
-    """
+    """Positions of values in a domain, as `Hierarchy.encode` describes them; -1 for a value that is not in it."""
     if bins is not None:
         missing = len(domain) - 1 if domain[-1] is None else -1
         return [missing if value is None else bins.find(value) for value in values]

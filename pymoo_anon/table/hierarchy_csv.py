@@ -27,12 +27,7 @@ _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE
 
 
 def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
-    """Read the columns of a hierarchy file, as `Hierarchy.from_csv` describes it.
-
-    Returns:
-        The name of the file, for errors, and its columns from the values to the most general labels. None stands for
-        the value that is missing, and for the labels that are its own and empty.
-    """
+    """The name of a hierarchy file and its columns, as `Hierarchy.from_csv` says; None stands for what is missing."""
     name, text = text_of(source)
     lines, separators = separators_of(name, text)
     rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
@@ -107,24 +102,18 @@ def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
 
 
 def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
-    """Refuse rows that are not all of one length.
-
-    The separator is the first of the likely ones that stands outside quotes. It has to fit: where it does not, another
-    one that does is named in the error and not tried, as it could split the values.
-    """
+    """Refuse rows that are not all of one length; another separator that fits is named and not tried."""
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
-        n_columns = len(rows[0])
         message = (
-            f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {n_columns} "
-            f"column{'s' * (n_columns != 1)}, others have not: rows {examples(unequal)}"
+            f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {len(rows[0])} "
+            f"column{'s' * (len(rows[0]) != 1)}, others have not: rows {examples(unequal)}"
         )
         for other in separators[1:]:
             widths = {line.count(other) + 1 for line in lines}
             if len(widths) == 1:
-                message += (
-                    f"; split at {other!r}, every row has {widths.pop()}: put labels with {separators[0]!r} in quotes"
-                )
+                n = widths.pop()
+                message += f"; split at {other!r}, every row has {n}: put labels with {separators[0]!r} in quotes"
         raise ValueError(message)
 
 

@@ -345,11 +345,8 @@ def _other_columns(
     if repeated(sensitive):
         raise ValueError(f"sensitive must name each column once, got more than once: {examples(repeated(sensitive))}")
     if person is not None:
-        for role, taken in (
-            ("a quasi-identifier", quasi_identifiers),
-            ("sensitive", sensitive),
-            ("the label", [label]),
-        ):
+        roles = {"a quasi-identifier": quasi_identifiers, "sensitive": sensitive, "the label": [label]}
+        for role, taken in roles.items():
             if person in taken:
                 raise ValueError(f"column {person!r} must not be both the person and {role}")
     others = dict.fromkeys([*sensitive, label, person])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.table.domain_values import meant
 
 if TYPE_CHECKING:
@@ -64,8 +65,39 @@ class Suppression:
         return classes
 
 
+class _Limited(Suppression):
+    """A rule with a limit: a whole number of tuples, or a share of all."""
+
+    limit: float
+
+    def __post_init__(self) -> None:
+        limit: Any = self.limit
+        fits = isinstance(limit, Real) and not isinstance(limit, bool) and float(limit) >= 0
+        if not fits or (not isinstance(limit, Integral) and not float(limit) < 1):
+            raise ValueError(
+                "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
+                f"got {limit!r}"
+            )
+
+    def limit_of(self, n_rows: int) -> int:
+        """The limit in tuples of a table of so many rows.
+
+        Raises:
+            ValueError: It is not below the number of rows.
+        """
+        if not isinstance(self.limit, Integral):
+            # 0.29 of 100 tuples is 29, and a third of 30,162 is 10,054.
+            return int(meant(self.limit) * n_rows)
+        if int(self.limit) >= n_rows:
+            raise ValueError(
+                f"suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 "
+                f"to {n_rows - 1}, got {self.limit!r}"
+            )
+        return int(self.limit)
+
+
 @dataclass(frozen=True)
-class AtMost(Suppression):
+class AtMost(_Limited):
     """The smallest classes are suppressed first, while they hold at most so many tuples together.
 
     k is the smallest size for which the classes of at most that size hold more tuples than the limit; all smaller
@@ -82,17 +114,6 @@ class AtMost(Suppression):
     """
 
     limit: float = 0
-
-    def __post_init__(self) -> None:
-        _check_limit(self.limit)
-
-    def limit_of(self, n_rows: int) -> int:
-        """The limit in tuples of a table of so many rows.
-
-        Raises:
-            ValueError: It is not below the number of rows.
-        """
-        return _limit_of(self.limit, n_rows)
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
         """The limit in tuples, and no smallest size."""
@@ -113,8 +134,7 @@ class Below(Suppression):
     k: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
-            raise ValueError(f"k of Below must be a positive whole number, got {self.k!r}")
+        positive_whole("k of Below", self.k)
 
     def limit_of(self, n_rows: int) -> None:
         """None: there is no limit.
@@ -132,7 +152,7 @@ class Below(Suppression):
 
 
 @dataclass(frozen=True)
-class Violating(Suppression):
+class Violating(_Limited):
     """Every class that breaks a constraint is suppressed, and nothing else; ARX's rule.
 
     Only constraints that speak of single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that
@@ -146,17 +166,6 @@ class Violating(Suppression):
     """
 
     limit: float
-
-    def __post_init__(self) -> None:
-        _check_limit(self.limit)
-
-    def limit_of(self, n_rows: int) -> int:
-        """The limit in tuples of a table of so many rows.
-
-        Raises:
-            ValueError: It is not below the number of rows.
-        """
-        return _limit_of(self.limit, n_rows)
 
     def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
         """The classes, those that break a constraint suppressed.
@@ -191,29 +200,3 @@ def suppression_rule(given: Any) -> Suppression:
     if isinstance(given, type) or not isinstance(given, Real):
         raise TypeError(f"suppression must be a number, AtMost, Below or Violating, got {given!r}")
     return AtMost(given)  # type: ignore[arg-type]
-
-
-def _check_limit(limit: Any) -> None:
-    share = isinstance(limit, Real) and not isinstance(limit, Integral)
-    if (
-        isinstance(limit, bool)
-        or not isinstance(limit, Real)
-        or not float(limit) >= 0
-        or (share and not float(limit) < 1)
-    ):
-        raise ValueError(
-            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
-            f"got {limit!r}"
-        )
-
-
-def _limit_of(limit: float, n_rows: int) -> int:
-    if isinstance(limit, Integral):
-        if int(limit) >= n_rows:
-            raise ValueError(
-                f"suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 "
-                f"to {n_rows - 1}, got {limit!r}"
-            )
-        return int(limit)
-    # 0.29 of 100 tuples is 29, and a third of 30,162 is 10,054.
-    return int(meant(limit) * n_rows)

@@ -29,15 +29,7 @@ Bits = NDArray[np.bool_]
 
 @dataclass
 class _Node:
-    """A node over the leaves first..last - 1, with the places of its children in preorder.
-
-    Attributes:
-        name: Its name.
-        depth: Number of nodes above it.
-        first: Its first leaf.
-        last: The leaf after its last.
-        children: Where its children stand in the list of all nodes.
-    """
+    """A node over the leaves first..last - 1, with the places of its children in preorder."""
 
     name: str
     depth: int
@@ -177,7 +169,7 @@ class Taxonomy:
         strings = self._strings(bits)
         shape = (len(strings), len(self._nodes))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
-        cuts = closest_cuts(strings, self.spans, draws)
+        cuts: Bits = closest_cuts(strings, self.spans, draws)
         return cuts[0] if np.ndim(bits) == 1 else cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bits:
@@ -191,7 +183,8 @@ class Taxonomy:
             (n, n_bits) Boolean array.
         """
         draws = random_state.random((n, len(self._nodes)))
-        return random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
+        cuts: Bits = random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
+        return cuts
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
         """The names of the groups of one cut: the nodes that they are.
@@ -318,36 +311,9 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def valid_cuts(strings: Bits, spans: NDArray[np.int64]) -> Bits:
-    """(n,) Boolean array: whether strings are cuts of all trees."""
-    valid: Bits = _valid_cuts(strings, spans)
-    return valid
-
-
-def random_cuts(
-    strings: Bits, spans: NDArray[np.int64], merges: NDArray[np.float64], draws: NDArray[np.float64]
-) -> Bits:
-    """Random cuts of all trees; bits that no tree covers stay as they are.
-
-    Returns:
-        (n, n_bits) Boolean array.
-    """
-    cuts: Bits = _random_cuts(strings, spans, merges, draws)
-    return cuts
-
-
-def closest_cuts(strings: Bits, spans: NDArray[np.int64], draws: NDArray[np.float64]) -> Bits:
-    """The cuts of all trees that are nearest to bit strings by Hamming distance, ties decided by draws.
-
-    Returns:
-        (n, n_bits) Boolean array.
-    """
-    cuts: Bits = _closest_cuts(strings, spans, draws)
-    return cuts
-
-
 @njit(cache=True, nogil=True)
-def _closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
+def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
+    """(n, n_bits) Boolean array: the cuts of all trees nearest by Hamming distance, ties decided by draws."""
     n_nodes = len(spans)
     cuts = strings.copy()
     merge_cost = np.empty(n_nodes, dtype=np.int64)
@@ -404,7 +370,8 @@ def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
+def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
+    """(n, n_bits) Boolean array: random cuts of all trees; bits that no tree covers stay as they are."""
     cuts = strings.copy()
     for s in range(len(strings)):
         node = 0
@@ -414,7 +381,8 @@ def _random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
+def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
+    """(n,) Boolean array: whether strings are cuts of all trees."""
     valid = np.ones(len(strings), dtype=np.bool_)
     for s in range(len(strings)):
         node = 0

@@ -56,14 +56,7 @@ COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {
 
 @dataclass
 class Trial:
-    """An algorithm on a problem, as often as one likes.
-
-    Attributes:
-        algorithm: The algorithm, which is never set up itself.
-        problem: The problem.
-        n_gen: How many generations a run has, unless the algorithm ends it.
-        seed: Of every run.
-    """
+    """An algorithm, which is never set up itself, on a problem, as often as one likes."""
 
     algorithm: Algorithm
     problem: Problem
@@ -156,12 +149,7 @@ def printed(run: Callable[[], Result]) -> tuple[Result, str]:
 
 
 class Watching(Evaluator):  # type: ignore[misc]
-    """An evaluator that notes all that it evaluates.
-
-    Attributes:
-        seen: Individuals, with X and F as they were when they were evaluated.
-        rows: Their X, an array for each call.
-    """
+    """An evaluator that notes all that it evaluates: individuals with X and F of that moment, and X of each call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -429,11 +417,8 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
 
 
 def _terminations(problem: Problem, expected: Result) -> list[Termination]:
-    """Every termination of pymoo, so that it ends soon.
-
-    `MinimumFunctionValueTermination` is for positive values of one objective, and
-    `MultiObjectiveSpaceTerminationWithRenormalization` of pymoo 0.6.2 fails at its first call.
-    """
+    """Every termination of pymoo that works, so that it ends soon."""
+    # `MultiObjectiveSpaceTerminationWithRenormalization` of pymoo 0.6.2 fails at its first call.
     several = problem.n_obj > 1
     space = MultiObjectiveSpaceTermination if several else SingleObjectiveSpaceTermination
     default = DefaultMultiObjectiveTermination if several else DefaultSingleObjectiveTermination
@@ -446,7 +431,7 @@ def _terminations(problem: Problem, expected: Result) -> list[Termination]:
     ]
     if expected.F is not None:
         waiting.append(IndicatorTermination(IGD(np.atleast_2d(expected.F)), threshold=-1.0, goal="minimize"))
-        if not several and expected.F.min() > 0:
+        if not several and expected.F.min() > 0:  # This one is for positive values.
             waiting.append(MinimumFunctionValueTermination(expected.F.min()))
     if problem.has_constraints():
         waiting.append(UntilFeasibleTermination())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,15 +38,7 @@ _STRINGS = 8
 
 @dataclass
 class Case:
-    """Some nodes of one lattice, and what they are worth.
-
-    Attributes:
-        problem: The lattice.
-        X: (n, n_var) int64 array of nodes.
-        batches: The classes of all nodes, some at a time, with their rows in X.
-        classes: (n,) list, the classes of each node alone.
-        values: (n,) float array, the objective with its natural sign.
-    """
+    """Some nodes of one lattice, their classes, some at a time and each alone, and their natural values."""
 
     problem: LatticeProblem
     X: NDArray[np.int64]
@@ -65,19 +57,7 @@ class Case:
 
 @dataclass
 class Known:
-    """What the bounds of one objective are compared with.
-
-    Attributes:
-        objective: The objective.
-        family: Its bounding family.
-        case: Some nodes of a lattice with this objective alone.
-        minimised: (n,) float array, as in F.
-        maps: (n, n_codes) int64 array, the group maps of the nodes.
-        counts: (n,) int64 array, how many tuples each node suppresses.
-        suppressed: (n, n_distinct) Boolean array, which distinct tuples these are.
-        class_of: (n, n_distinct) int64 array, the class of every distinct tuple.
-        below: (n, n) Boolean array: whether the node of a row specializes the node of a column.
-    """
+    """What the bounds of one objective are compared with: nodes, their group maps, and what each suppresses."""
 
     objective: Objective
     family: Any
@@ -87,7 +67,12 @@ class Known:
     counts: Ints
     suppressed: Flags
     class_of: Ints
+    # Whether the node of a row specializes the node of a column.
     below: Flags
+
+    def bound_below(self, what: str, bounds: Values, node: int | None = None) -> None:
+        """Refuse bounds that minimised values are below, by more than rounding."""
+        self.demand(bounds <= self.minimised + slack(self.minimised), what, bounds, self.minimised, node)
 
     def demand(self, holds: Flags, what: str, bounds: Values, of: Values, node: int | None = None) -> None:
         """Refuse a bound that does not hold."""
@@ -106,9 +91,7 @@ def check_bounds(objective: Objective, case: Case) -> None:
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
     known = _known(objective, family, case)
-    checks: list[Callable[[Known, Values], None]] = [_check_floors, _check_rising, _check_surely_suppressed]
-    checks += [_check_specializations]
-    checks += {
+    checks: Sequence[Callable[[Known, Values], None]] = {
         Kind.ADDITIVE: [_check_left_by_value],
         Kind.THRESHOLD: [_check_thresholds, _check_reach],
         Kind.SQUARES: [_check_squares],
@@ -116,7 +99,7 @@ def check_bounds(objective: Objective, case: Case) -> None:
     }[family.kind]
     duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
     floors = called(duty, _floors, known)
-    for check in checks:
+    for check in [_check_floors, _check_rising, _check_surely_suppressed, _check_specializations, *checks]:
         called(duty, check, known, floors)
 
 
@@ -160,14 +143,9 @@ def _floors(known: Known) -> Values:
     return floors
 
 
-def _holds(bounds: Values, minimised: Values) -> Flags:
-    """(n,) Boolean array: whether minimised values are at least their bounds, up to rounding."""
-    return bounds <= minimised + slack(minimised)
-
-
 def _check_floors(known: Known, floors: Values) -> None:
     """Check what holds of a node whatever is suppressed."""
-    known.demand(_holds(floors, known.minimised), "no node is below its floor", floors, known.minimised)
+    known.bound_below("no node is below its floor", floors)
 
 
 def _check_rising(known: Known, floors: Values) -> None:
@@ -176,8 +154,7 @@ def _check_rising(known: Known, floors: Values) -> None:
         floor = known.family.floor_of_generalizations(one)
         if floor is not None:
             bounds = np.where(known.below[node], float(floor), -np.inf)
-            what = "no generalization is below the floor"
-            known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
+            known.bound_below("no generalization is below the floor", bounds, node)
 
 
 def _check_specializations(known: Known, floors: Values) -> None:
@@ -206,8 +183,7 @@ def _check_specializations(known: Known, floors: Values) -> None:
             minimised = -found if known.objective.maximize else found
             bounds = floors + found if known.family.has_floor else minimised
             bounds = np.where(known.below[:, node] & possible, bounds, -np.inf)
-            what = "no specialization is better than the best of them"
-            known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
+            known.bound_below("no specialization is better than the best of them", bounds, node)
 
 
 def _check_left_by_value(known: Known, floors: Values) -> None:
@@ -215,10 +191,8 @@ def _check_left_by_value(known: Known, floors: Values) -> None:
     tuples = known.case.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
-    lost = (of_tuples * known.suppressed) @ tuples.counts
-    bounds = floors + lost
-    what = "no node is below its floor and what its suppressed tuples lose"
-    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
+    bounds = floors + (of_tuples * known.suppressed) @ tuples.counts
+    known.bound_below("no node is below its floor and what its suppressed tuples lose", bounds)
     for node in range(len(known.case.X)):
         least = np.where(known.below[:, node, np.newaxis], of_tuples[node], -np.inf)
         off = (least - of_tuples).max(axis=1)
@@ -242,8 +216,7 @@ def _check_thresholds(known: Known, floors: Values) -> None:
     )
     bounds = np.full(len(least), -np.inf)
     bounds[some] = known.family.at(least[some])
-    what = "no node is better than the least value of its kept classes"
-    known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised)
+    known.bound_below("no node is better than the least value of its kept classes", bounds)
 
 
 def _check_reach(known: Known, floors: Values) -> None:
@@ -267,7 +240,7 @@ def _check_squares(known: Known, floors: Values) -> None:
     for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[:, node], -known.family.most_of_specializations(one) - n_suppressed**2, -np.inf)
         what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
-        known.demand(_holds(bounds, known.minimised), what, bounds, known.minimised, node)
+        known.bound_below(what, bounds, node)
 
 
 def _check_surely_suppressed(known: Known, floors: Values) -> None:
@@ -329,13 +302,8 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
         X = np.concatenate([problem.sample(_STRINGS, rng), np.array([[False], [True]]).repeat(problem.n_var, axis=1)])
         F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
         for x, (f,) in zip(X, F, strict=True):
-            expected = called(
-                f"class_gains of {objective!r} must tell what classes save",
-                _loss,
-                objective,
-                problem,
-                x,
-            )
+            duty = f"class_gains of {objective!r} must tell what classes save"
+            expected = called(duty, _loss, objective, problem, x)
             if expected is not None and first_difference([expected], [f], exact=False) is not None:
                 raise ContractError(
                     f"class_gains of {objective!r} must add up to the minimised value {f}, got {expected}, under "

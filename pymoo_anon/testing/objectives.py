@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.recount import Recount
@@ -22,7 +21,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.generalization import label_texts
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
-from pymoo_anon.testing.tables import quiet_lattice, random_tables, shuffled, small_parts, some_nodes, some_rules
+from pymoo_anon.testing.tables import quiet_lattice, random_tables, shuffled, small_parts, some_nodes, some_rules, taken
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
 Values = NDArray[np.float64]
@@ -71,11 +70,7 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
 
 
 def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
-    """Check one table under every rule of suppression.
-
-    Returns:
-        One case for each rule.
-    """
+    """Check one table under every rule of suppression; one case for each."""
     duty = f"{objective!r} must measure every generalization of a table"
     problems = called(duty, some_rules, objective, table, rng)
     cases = []
@@ -109,7 +104,10 @@ def _tables(objective: Objective, table: Microdata | None, rng: np.random.Genera
 
 def _check_words(objective: Objective) -> None:
     """Check name, direction, step and families."""
-    kind = type(objective).__name__
+
+    def is_family(given: Any) -> bool:
+        return given is None or (isinstance(given, type) and issubclass(given, Bounding))
+
     duties: list[tuple[str, str, Callable[[Any], bool]]] = [
         ("name", "a text", lambda given: isinstance(given, str) and given != ""),
         ("maximize", "True or False", lambda given: isinstance(given, bool)),
@@ -117,16 +115,12 @@ def _check_words(objective: Objective) -> None:
         ("worst_class", "True or False", lambda given: isinstance(given, bool)),
         ("words", "a text or None", lambda given: given is None or isinstance(given, str)),
         ("step", "a positive number", lambda given: isinstance(given, Real) and 0 < float(given) < np.inf),
-        ("bounding", "a family of objectives.bounds or None", _is_family),
+        ("bounding", "a family of objectives.bounds or None", is_family),
     ]
     for attribute, duty, holds in duties:
         given = getattr(objective, attribute, None)
         if not holds(given):
-            raise ContractError(f"{attribute} of {kind} must be {duty}, got {given!r}")
-
-
-def _is_family(given: Any) -> bool:
-    return given is None or (isinstance(given, type) and issubclass(given, Bounding))
+            raise ContractError(f"{attribute} of {type(objective).__name__} must be {duty}, got {given!r}")
 
 
 def _check_copies(objective: Objective) -> None:
@@ -156,8 +150,7 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
     batches = list(zip(rows_of, grouped, strict=True))
     case = Case(problem, X, batches, [one for _, _, one in told], np.empty(len(X)))
     for rows, batch in batches:
-        values = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
-        case.values[rows] = values
+        case.values[rows] = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
     row = first_difference(problem.natural(F)[:, 0], case.values)
     if row is None:
         row = first_difference(F[:, 0], -case.values + 0.0 if objective.maximize else case.values)
@@ -316,12 +309,10 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
 
 def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> EquivalenceClasses:
     """The same classes in another order, and the values of each in the opposite one."""
-    columns = {}
-    for name, column in one.columns.items():
-        runs = [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order]
-        places = np.concatenate(runs)
-        starts = np.concatenate([[0], np.cumsum([len(run) for run in runs])])
-        columns[name] = ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
+    columns = {
+        name: taken(column, [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order])
+        for name, column in one.columns.items()
+    }
     return EquivalenceClasses(
         one.tuples, one.maps, one.starts, one.sizes[order], one.representatives[order], one.kept[order], columns
     )

@@ -72,11 +72,7 @@ def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
 
 
 def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
-    """Tables of a few rows each, drawn from one table; the first has one row.
-
-    A drawn row has the quasi-identifiers of some row. Its other values are drawn from those that rows of these
-    quasi-identifiers have, so that they are of the table's own domains.
-    """
+    """Tables of a few rows each, with values that rows of these quasi-identifiers have; the first has one row."""
     tuples = table.tuples
     others = [name for name in tuples.domains if name not in table.quasi_identifiers]
     for number in range(n):
@@ -111,11 +107,7 @@ def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
     columns = {}
     for name, column in tuples.columns.items():
         if name not in table.quasi_identifiers:
-            lengths = np.diff(column.starts)[order]
-            entries = [np.arange(a, b) for a, b in zip(column.starts[order], column.starts[order + 1], strict=True)]
-            places = np.concatenate(entries)
-            starts = np.concatenate([[0], np.cumsum(lengths)])
-            columns[name] = ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
+            columns[name] = taken(column, [np.arange(column.starts[row], column.starts[row + 1]) for row in order])
     return Microdata(
         table.quasi_identifiers,
         tuples.codes[order],
@@ -126,6 +118,12 @@ def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
         table.label,
         table.person,
     )
+
+
+def taken(column: ValueCounts, runs: list[Ints]) -> ValueCounts:
+    """The value counts of which each row is a run of entries of others."""
+    places, starts = np.concatenate(runs), np.concatenate([[0], np.cumsum([len(run) for run in runs])])
+    return ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
 
 
 def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, save, tick
 
 Values = NDArray[np.float64]
 
@@ -142,9 +142,8 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     picture = quantile_picture(vectors)
     figure = new_figure(8, 5)
     ax = figure.add_subplot()
-    styles = ("-", "--", "-.", ":")
     for number, points in enumerate(picture.curves.values()):
-        colour, style = COLOURS[number % len(COLOURS)], styles[number % len(styles)]
+        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
         ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
     ax.set_xlabel("share of the people, from the worst off to the best off")
     ax.xaxis.set_major_formatter(PercentFormatter(1))

@@ -19,6 +19,7 @@ from pymoo_anon._messages import plain
 # Okabe and Ito's colours, which the colour-blind tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = ("o", "o", "s", "D", "^", "v")
+STYLES = ("-", "--", "-.", ":")
 
 
 def new_figure(width: float, height: float) -> Figure:

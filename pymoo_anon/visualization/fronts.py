@@ -22,14 +22,12 @@ from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, save, tick
 
 Matrix = NDArray[np.float64]
 
 # The first front is of dots, the others are hollow and larger, so that where fronts agree all of them stay visible.
 _SIZES = (22, 80, 140, 200, 320, 400)
-
-_STYLES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
@@ -186,8 +184,7 @@ def plot_fronts(
     Raises:
         ValueError: As `front_picture`.
     """
-    picture = front_picture(problem, fronts, axes=axes)
-    figure = _draw(picture)
+    figure = _draw(front_picture(problem, fronts, axes=axes))
     save(figure, path)
     return figure
 
@@ -213,11 +210,6 @@ def _noted(axes: Sequence[Axis], front: Matrix) -> tuple[tuple[Matrix, str], ...
     )
 
 
-def _most(axis: Axis) -> str:
-    """What could be lost at most, behind a label that has no room for shares."""
-    return "" if axis.loss is None else f", of {number(axis.loss[1])} that could be lost"
-
-
 def _number(value: float, axis: Axis) -> str:
     return f"{value:,.0f}" if axis.whole or abs(value) >= 1000 else f"{value:,.4g}"
 
@@ -238,7 +230,8 @@ def _draw(picture: FrontPicture) -> Figure:
     if n_obj == 2 and len(picture.open_bounds):
         _draw_open(ax, picture)
     if len(picture.fronts) > 1:
-        legend(ax, ax.collections, [_counted(name, front) for name, front in picture.fronts.items()])
+        sizes = {name: len(front) for name, front in picture.fronts.items()}
+        legend(ax, ax.collections, [f"{name} ({n} member{'s' if n > 1 else ''})" for name, n in sizes.items()])
     return figure
 
 
@@ -281,11 +274,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
 
 
 def open_region(picture: FrontPicture) -> Matrix:
-    """(n, 3) float array: along x, the best y of the first front and the best y that is open, in steps.
-
-    Rows go from the best x to the worst; each holds up to the next. Where nothing is open, both are the same; y is the
-    worst of the front where the front has none yet.
-    """
+    """(n, 3) float array of steps from the best x on: x, the best y of the first front, the best y that is open."""
     (front, *_), bounds = picture.fronts.values(), picture.open_bounds
     signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
     members, least = front * signs, bounds * signs
@@ -329,13 +318,10 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
         if style["facecolors"] != "none":
             style["facecolors"] = colour
         ax.scatter(front[:, 0], front[:, 1], **style)
-    bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label + _most(third)))
+    # Here is no room for shares.
+    most = "" if third.loss is None else f", of {number(third.loss[1])} that could be lost"
+    bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label + most))
     tick(bar.ax.yaxis, third.log, third.whole, third.greatest)
-
-
-def _counted(name: str, front: Matrix) -> str:
-    """What the legend says of a front."""
-    return f"{name} ({len(front)} member{'s' if len(front) > 1 else ''})"
 
 
 def _style(number: int) -> dict[str, Any]:
@@ -426,8 +412,7 @@ def convergence_picture(
             raise ValueError(f"indicator must give finite numbers, got {wrong[1]} after {wrong[0]:,.0f} evaluations")
         curves[name] = curve
     evaluations = np.concatenate([curve[:, 0] for curve in curves.values()])
-    log = logarithmic(evaluations)
-    return ConvergencePicture(label, log, curves)
+    return ConvergencePicture(label, logarithmic(evaluations), curves)
 
 
 def plot_convergence(
@@ -452,7 +437,7 @@ def plot_convergence(
     ax = figure.add_subplot()
     marks = []
     for place, curve in enumerate(picture.curves.values()):
-        colour, style = COLOURS[place % len(COLOURS)], _STYLES[place % len(_STYLES)]
+        colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
         # A front stays as it is until the next generation has been evaluated.
         marks += ax.plot(*curve.T, drawstyle="steps-post", color=colour, linestyle=style, linewidth=1.8)
     if picture.log:

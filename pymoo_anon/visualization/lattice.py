@@ -192,9 +192,8 @@ def _draw_layers(ax: Axes, picture: LatticePicture) -> None:
     # Shares of the widest layer: numbers of any size become floats here.
     widest = max(picture.counts)
     widths = np.array([count / widest for count in picture.counts])
-    marks: list[Artist] = []
     ax.barh(heights, widths, left=-widths / 2, height=0.7, color=_PALE)
-    marks.append(Patch(color=_PALE))
+    marks: list[Artist] = [Patch(color=_PALE)]
     names = [f"nodes, {widest:,} in the widest layer" if widest < 10**15 else "nodes"]
     if picture.visited is not None:
         seen = np.array([count / widest for count in picture.visited])

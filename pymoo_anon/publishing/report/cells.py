@@ -37,6 +37,11 @@ class Heading:
     kind: str = "text"
 
 
+def headings(*titles: str, **kinds: str) -> tuple[Heading, ...]:
+    """Headings of columns of text, and of others with their kinds: `headings("label", rows="whole")`."""
+    return (*map(Heading, titles), *(Heading(title.replace("_", " "), kind) for title, kind in kinds.items()))
+
+
 @dataclass(frozen=True)
 class Table:
     """One table of the report."""

@@ -48,11 +48,8 @@ _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
 
 
 def charts(subject: Subject) -> dict[str, Spec]:
-    """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen.
-
-    The page puts the rows of a table into the data source "rows", with their columns c0, c1, ... No name or value of
-    the data stands in an expression.
-    """
+    """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen."""
+    # The page puts rows into the data source "rows", columns c0, c1, ... No name of the data stands in an expression.
     made = {**_always(), "risks": _risks(subject.threshold, subject.external)}
     return made if subject.external else {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}}
 
@@ -135,10 +132,7 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 
 def _front(subject: Subject) -> Any:
-    """The points; the release is marked, and so is the point whose data are shown.
-
-    The page puts what is chosen for the axes and the colour into the fields x, y and z.
-    """
+    """The points, release and shown one marked; the page puts what is chosen for axes and colour into x, y and z."""
     last = len(measures(subject)[-1:]) and measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
@@ -225,14 +219,8 @@ def _ladder() -> Any:
     """Of each attribute a rung for each level, and a bar up to where the release stands."""
     base = alt.Chart(_ROWS)
     y = alt.Y("c0:N", sort=_ORDER, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
-    axis = alt.Axis(
-        values=[0, 1],
-        labelExpr="datum.value == 0 ? 'raw' : '*'",
-        grid=False,
-        domain=False,
-        orient="top",
-        labelFlush=False,
-    )
+    ends = "datum.value == 0 ? 'raw' : '*'"
+    axis = alt.Axis(values=[0, 1], labelExpr=ends, grid=False, domain=False, orient="top", labelFlush=False)
     x = alt.X("c2:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False, padding=14), axis=axis)
     here = base.transform_filter(f"datum.c5 == '{HERE}'")
     tips = [
@@ -263,32 +251,18 @@ def _people_tips() -> list[alt.Tooltip]:
 
 def _bars() -> Any:
     """Values without an order."""
-    return (
-        alt.Chart(_ROWS)
-        .mark_bar(color=BLUE, cornerRadiusEnd=2)
-        .encode(
-            y=alt.Y("c0:N", sort=_ORDER, title=None),
-            x=alt.X("c1:Q", title="rows", axis=alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)),
-            tooltip=_people_tips(),
-        )
-        .properties(height=alt.Step(20))
-    )
+    y = alt.Y("c0:N", sort=_ORDER, title=None)
+    axis = alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)
+    bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
+    return bars.encode(y=y, x=alt.X("c1:Q", title="rows", axis=axis), tooltip=_people_tips())
 
 
 def _columns() -> Any:
     """Values with an order."""
-    return (
-        alt.Chart(_ROWS)
-        .mark_bar(color=BLUE)
-        .encode(
-            x=alt.X(
-                "c0:O", sort=_ORDER, title=None, axis=alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
-            ),
-            y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
-            tooltip=_people_tips(),
-        )
-        .properties(height=170)
-    )
+    axis = alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
+    x = alt.X("c0:O", sort=_ORDER, title=None, axis=axis)
+    y = alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1))
+    return alt.Chart(_ROWS, height=170).mark_bar(color=BLUE).encode(x=x, y=y, tooltip=_people_tips())
 
 
 def _groups() -> Any:
@@ -299,22 +273,11 @@ def _groups() -> Any:
         alt.Tooltip("c2:Q", title="people", format=","),
         alt.Tooltip("c3:Q", title="information lost", format=".1%"),
     ]
-    return (
-        alt.Chart(_ROWS)
-        .transform_calculate(name="datum.c1 + ' (' + datum.c0 + ')'")
-        .mark_bar(color=BLUE, cornerRadiusEnd=2)
-        .encode(
-            y=alt.Y("name:N", sort=_ORDER, title=None),
-            x=alt.X(
-                "c3:Q",
-                title="information lost, mean of the group",
-                axis=alt.Axis(labelOverlap=True, tickCount=5, format="~%"),
-                scale=alt.Scale(domainMin=0),
-            ),
-            tooltip=tips,
-        )
-        .properties(height=alt.Step(20))
-    )
+    axis = alt.Axis(labelOverlap=True, tickCount=5, format="~%")
+    x = alt.X("c3:Q", title="information lost, mean of the group", axis=axis, scale=alt.Scale(domainMin=0))
+    named = alt.Chart(_ROWS, height=alt.Step(20)).transform_calculate(name="datum.c1 + ' (' + datum.c0 + ')'")
+    bars = named.mark_bar(color=BLUE, cornerRadiusEnd=2)
+    return bars.encode(y=alt.Y("name:N", sort=_ORDER, title=None), x=x, tooltip=tips)
 
 
 def _lorenz() -> Any:

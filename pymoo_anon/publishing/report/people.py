@@ -10,7 +10,7 @@ import numpy as np
 from pymoo_anon.comparison.bias import QUANTILES, distribution, gains, gini, lorenz_curve, worst_off
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, one_line, share_text
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.microdata import Microdata
 
@@ -117,13 +117,7 @@ def bias_view(subject: Subject, member: Member) -> View:
         "Gini coefficients say how unequal people are, from 0 (all alike) to 1 (one has everything): "
         f"{gini(size):.2f} for the size of their class, {gini(loss):.2f} for the loss.",
     ]
-    columns = (
-        Heading("attribute"),
-        Heading("group"),
-        Heading("people", "whole"),
-        Heading("information lost", "share"),
-        Heading("mean risk", "share"),
-    )
+    columns = headings("attribute", "group", people="whole", information_lost="share", mean_risk="share")
     caption = "Who loses most: groups of people, the greatest mean loss first."
     tables = (Table("groups", caption, columns, tuple(groups)), _quantiles(loss, size, risk), _lorenz(loss, size))
     return View(tuple(words), (*tables, _smallest(subject, member)))

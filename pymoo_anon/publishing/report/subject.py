@@ -158,13 +158,10 @@ class Subject:
         return _outside(own) if self.external else own
 
     def detailed(self) -> list[int]:
-        """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone.
-
-        Neighbours are the next better points in every objective, and then the points that differ least from the chosen
-        one in what they fall short of the best.
-        """
+        """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone."""
         if self.external:
             return [self.place]
+        # The next better points in every objective, then those that differ least in what they fall short of the best.
         places = {int(row): place for place, row in enumerate(self.front.rows)}
         short = self.front.shortfalls()
         far = np.square(short - short[self.place]).sum(axis=1)
@@ -177,11 +174,7 @@ class Subject:
 
 
 def _outside(member: Member) -> Member:
-    """The same release made of its own rows alone: for every value stands the first one that has its label.
-
-    What is computed of it can be computed of the released rows. Whatever stood in the table before, and whoever was
-    suppressed, is gone.
-    """
+    """The same release made of its own rows alone: for every value stands the first one that has its label."""
     made, tuples, kept = member.generalization, member.table.tuples, member.kept_counts
     groups = np.column_stack([own[tuples.codes[:, j]] for j, own in enumerate(made.groups.values())])
     released, place = np.unique(groups[kept > 0], axis=0, return_inverse=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, one_line
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -42,7 +42,7 @@ def columns_view(subject: Subject) -> View:
     roles: list[Row] = [
         (one_line(one["column"]), one_line(one["role"]), _text(one["reason"])) for one in evidence["columns"]
     ]
-    named = (Heading("column"), Heading("role"), Heading("why it is kept"))
+    named = headings("column", "role", "why it is kept")
     tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
     words = [UNPROTECTED]
     unique: list[Row] = []
@@ -51,7 +51,7 @@ def columns_view(subject: Subject) -> View:
         unique.append((one_line(one["columns"]), n, n_rows, cell_of(n / n_rows)))
         are = "is" if n == 1 else "are"
         words.append(f"By {one_line(one['columns'])}, {share(n, n_rows, 'rows')} {are} unique.")
-    counted = (Heading("by"), Heading("unique rows", "whole"), Heading("of", "whole"), Heading("share", "share"))
+    counted = headings("by", unique_rows="whole", of="whole", share="share")
     tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
     return View(tuple(words), tuple(tables))
 
@@ -60,13 +60,7 @@ def codebook_view(subject: Subject) -> View:
     """What the labels of the release stand for."""
     how = "mark" if subject.member(subject.place).marked else "drop"
     book = codebook(subject.problem, subject.front.X[subject.place], suppressed=how)
-    columns = (
-        Heading("attribute"),
-        Heading("label"),
-        Heading("stands for"),
-        Heading("level", "whole"),
-        Heading("share of rows", "share"),
-    )
+    columns = headings("attribute", "label", "stands for", level="whole", share_of_rows="share")
     rows: list[Row] = [
         (one_line(name), one_line(label), one_line(members), level, cell_of(share))
         for name, label, members, level, share in book.itertuples(index=False)
@@ -117,7 +111,7 @@ def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
 
 
 def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table:
-    return Table(table, caption, (Heading(one_line(name)), Heading("rows", "whole")), tuple(rows))
+    return Table(table, caption, headings(one_line(name), rows="whole"), tuple(rows))
 
 
 def _is_raw(member: Member, name: Any) -> bool:
@@ -142,15 +136,10 @@ def _ladder(subject: Subject, member: Member) -> Table:
             rows.append(
                 (one_line(name), number, round(share, 3), len(labels), _examples(labels), HERE if is_here else "")
             )
-    columns = (
-        Heading("attribute"),
-        Heading("level", "whole"),
-        Heading("way from raw to *", "share"),
-        Heading("groups", "whole"),
-        Heading("such as"),
-        Heading("the release"),
-    )
-    return Table("ladder", "The levels of every attribute, and where the release stands.", columns, tuple(rows))
+    title = "The levels of every attribute, and where the release stands."
+    numbers = (Heading("level", "whole"), Heading("way from raw to *", "share"), Heading("groups", "whole"))
+    columns = (Heading("attribute"), *numbers, *headings("such as", "the release"))
+    return Table("ladder", title, columns, tuple(rows))
 
 
 def _examples(labels: tuple[Hashable, ...]) -> str:
