@@ -25,12 +25,12 @@ _ENDINGS = (".html", ".htm")
 def run(project: Project, request: ReportRequest) -> None:
     """Write the report of the point that was picked."""
     with clear_errors(), standard_output() as console:
-        target = _target(project, request)
+        released = released_last(project)
+        target = _target(released, request)
         with said_warnings():
             front, _ = read_front(project)
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
-        released = released_last(project)
         evidence = _evidence(project, released, choice)
         read = [project.path, released, evidence_of(released), *project.inputs.paths]
         read += [project.output / name for name in FILES]
@@ -51,11 +51,11 @@ def run(project: Project, request: ReportRequest) -> None:
         console.print(plain(f"Written: {paths[0]}"))
 
 
-def _target(project: Project, request: ReportRequest) -> Path:
+def _target(released: Path, request: ReportRequest) -> Path:
     """The file that is written."""
     target = request.output
     if target is None:
-        target = project.release.with_suffix(".external.html" if request.external else ".report.html")
+        target = released.with_suffix(".external.html" if request.external else ".report.html")
     if target.suffix.lower() not in _ENDINGS:
         raise ValueError(f"output must be a file that ends in .html, got {str(target)!r}")
     check_free([target], request.force)
