@@ -125,8 +125,8 @@ def test_the_evidence_is_that_of_what_was_released_last(folder):
     assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
     assert command("release", "mine.toml", "--output", "other.csv", "--k-of-one").exit_code == 0
     result = command("report", "mine.toml")
-    assert (result.exit_code, result.stdout) == (0, f"Written: {REPORT}\n"), result.output
-    told = dict(map(tuple, read(REPORT.read_text(encoding="utf-8")).tables["evidence"]))
+    assert (result.exit_code, result.stdout) == (0, "Written: other.report.html\n"), result.output
+    told = dict(map(tuple, read(Path("other.report.html").read_text(encoding="utf-8")).tables["evidence"]))
     assert told["checksums › output › other.csv"] == hashlib.sha256(Path("other.csv").read_bytes()).hexdigest()
     Path("other.csv").write_text("changed")
     assert command("report", "mine.toml", "--force").stderr.startswith("Error: other.csv is not the release that")
