@@ -50,9 +50,6 @@ def layer_sizes(lengths: Ints) -> Ints:
 # Nodes whose bounds are told together.
 _BOUNDED_TOGETHER = 1 << 14
 
-# Projections that are evaluated together.
-_PROJECTIONS = 64
-
 
 class StoredLatticeProof(LatticeProof):
     """The open nodes of a lattice, and the bounds that settle them.
