@@ -40,7 +40,6 @@ from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
 
-
 # Where more of the rows than this are distinct, it does not pay to count them.
 _FEW = 0.5
 
