@@ -273,7 +273,7 @@ class Front:
             for value in [self.values(one.objective)[[place]]]
         ]
 
-    def refusal(self, place: int, suppressed: str = "mark") -> str | None:
+    def refusal(self, place: int, suppressed: str = "mark", also: Iterable[Constraint] = ()) -> str | None:
         """Why a point makes no release, in words, or None; `pick` offers only the others.
 
         That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
@@ -282,6 +282,7 @@ class Front:
         Args:
             place: The place of the point.
             suppressed: What becomes of suppressed rows, "mark" or "drop".
+            also: What is asked for, which a release promises where the point meets it.
         """
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
@@ -290,7 +291,13 @@ class Front:
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         if suppressed == "mark" and n_suppressed:
-            promised = {one: float(self.values(one)[place]) for one in self.problem.measured}
+            met = [
+                one for one in also if one.speaks_of_classes and one.keeps(self.values(one.objective)[[place]])[0]
+            ]
+            # The strictest bound on a measure counts, and stands last; the value of the problem's own is as strict.
+            met.sort(key=lambda one: one.bound if one.at_least else -one.bound)
+            promised = {one.objective: float(one.bound) for one in met}
+            promised |= {one: float(self.values(one)[place]) for one in self.problem.measured}
             return broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
         return None
 
