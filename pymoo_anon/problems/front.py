@@ -291,9 +291,7 @@ class Front:
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         if suppressed == "mark" and n_suppressed:
-            met = [
-                one for one in also if one.speaks_of_classes and one.keeps(self.values(one.objective)[[place]])[0]
-            ]
+            met = [one for one in also if one.speaks_of_classes and one.keeps(self.values(one.objective)[[place]])[0]]
             # The strictest bound on a measure counts, and stands last; the value of the problem's own is as strict.
             met.sort(key=lambda one: one.bound if one.at_least else -one.bound)
             promised = {one.objective: float(one.bound) for one in met}
