@@ -232,7 +232,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another place"),
         (
             [*R, "--output", "mine.csv", "--force"],
-            "output must not be a folder where mine.csv is read, got '.'; name another folder",
+            "output must not take the place of mine.csv, which is read; name another place",
         ),
         ([*R, "--suppressed", "star"], "suppressed must be one of mark, drop, got 'star'"),
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
