@@ -23,7 +23,7 @@ _OWN, _REST = 1, 2
 
 
 class Children(NamedTuple):
-    """The children of the node at hand, and what of a class lies below each. All but the first array are by node.
+    """The children of the node at hand, and what of a class lies below each.
 
     Attributes:
         touched: (n_nodes,) int64, the children that hold a tuple, in the order of their first.
@@ -34,6 +34,7 @@ class Children(NamedTuple):
         n_tuples: (n_nodes,) int64, how many tuples there are.
         fate: (n_nodes,) int64, 1 for a class of its own, 2 for what stays.
         sorted: (n_tuples,) int64, tuples by child.
+        gathered: (n_tuples,) int64, memory for the tuples that stay.
     """
 
     touched: Ints
@@ -44,6 +45,7 @@ class Children(NamedTuple):
     n_tuples: Ints
     fate: Ints
     sorted: Ints
+    gathered: Ints
 
 
 def top_down(trees: Trees, tests: Tests, price: float = 0.0, enough: int = 1) -> Ints:
@@ -60,7 +62,8 @@ def top_down(trees: Trees, tests: Tests, price: float = 0.0, enough: int = 1) ->
     """
     n_nodes, n_tuples = len(trees.parent), len(trees.rows)
     children = Children(*(np.zeros(n_nodes, dtype=np.int64) for _ in Children._fields))
-    children = children._replace(sorted=np.empty(n_tuples, dtype=np.int64))
+    by_tuple = np.empty((2, n_tuples), dtype=np.int64)
+    children = children._replace(sorted=by_tuple[0], gathered=by_tuple[1])
     class_of: Ints = _split_all(
         trees, tests, float(price), int(enough), children, scratch_for(tests), np.empty(n_tuples, dtype=np.int64)
     )
@@ -76,17 +79,17 @@ def _split_all(trees, tests, price, enough, children, scratch, class_of):  # typ
     """
     n_tuples, n_attributes = trees.positions.shape
     members = np.arange(n_tuples)
-    begins, ends = np.empty(n_tuples + 1, dtype=np.int64), np.empty(n_tuples + 1, dtype=np.int64)
-    begins[0], ends[0] = np.int64(0), np.int64(n_tuples)
+    slices = np.empty((n_tuples + 1, 2), dtype=np.int64)
+    slices[0, 0], slices[0, 1] = np.int64(0), np.int64(n_tuples)
     n_open, n_classes = np.int64(1), np.int64(0)
     while n_open > 0:
         n_open -= 1
-        a, b = begins[n_open], ends[n_open]
+        a, b = slices[n_open, 0], slices[n_open, 1]
         best, chosen = 0.0, np.int64(-1)
         if b - a > enough:
             for j in range(n_attributes):
-                n_children, node = _spread(j, a, b, members, trees, tests, children)
-                value = _weigh(n_children, node, trees, tests, price, children, scratch)
+                n_children = _spread(j, a, b, members, trees, tests, children)
+                value = _weigh(n_children, trees, tests, price, children, scratch)
                 _forget(n_children, children)
                 if value > best:
                     best, chosen = value, np.int64(j)
@@ -94,29 +97,28 @@ def _split_all(trees, tests, price, enough, children, scratch, class_of):  # typ
             for i in range(a, b):
                 class_of[members[i]] = n_classes
             n_classes += 1
-            continue
-        n_children, node = _spread(chosen, a, b, members, trees, tests, children)
-        _weigh(n_children, node, trees, tests, price, children, scratch)
-        n_open = _part(a, b, n_children, node, chosen, members, trees, children, begins, ends, n_open)
-        _forget(n_children, children)
+        else:
+            n_children = _spread(chosen, a, b, members, trees, tests, children)
+            _weigh(n_children, trees, tests, price, children, scratch)
+            n_open = _part(chosen, slices, n_open, n_children, members, trees, children)
+            _forget(n_children, children)
     return class_of
 
 
 @njit(cache=True, nogil=True)
 def _spread(j, a, b, members, trees, tests, children):  # type: ignore[no-untyped-def]
-    """The smallest node of an attribute that holds a class, and what lies below its children.
+    """Collect what lies below the children of the smallest node that holds a class; how many of them hold a tuple.
 
-    Returns:
-        How many children hold a tuple, 0 where the node is a value, and the node.
+    A value has no children.
     """
     low = high = trees.positions[members[a], j]
     for i in range(a + 1, b):
         position = trees.positions[members[i], j]
         low, high = min(low, position), max(high, position)
-    node = join(trees, trees.leaves[low], high)
     n_children = np.int64(0)
     if low == high:
-        return n_children, node
+        return n_children
+    node = join(trees, trees.leaves[low], high)
     for i in range(a, b):
         r = members[i]
         position = np.int64(trees.positions[r, j])
@@ -130,8 +132,8 @@ def _spread(j, a, b, members, trees, tests, children):  # type: ignore[no-untype
         children.rows[child] += trees.rows[r]
         children.n_tuples[child] += 1
     if len(tests.kinds) > 0:
-        _sort(j, a, b, n_children, node, members, trees, children)
-    return n_children, node
+        _sort(j, a, b, n_children, members, trees, children)
+    return n_children
 
 
 @njit(cache=True, nogil=True)
@@ -144,8 +146,9 @@ def _child(trees, node, position):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _sort(j, a, b, n_children, node, members, trees, children):  # type: ignore[no-untyped-def]
+def _sort(j, a, b, n_children, members, trees, children):  # type: ignore[no-untyped-def]
     """Sort the tuples of a class by child, for the tests."""
+    node = trees.parent[children.touched[0]]
     place = np.int64(0)
     for c in range(n_children):
         children.begin[children.touched[c]] = place
@@ -167,7 +170,7 @@ def _forget(n_children, children):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _weigh(n_children, node, trees, tests, price, children, scratch):  # type: ignore[no-untyped-def]
+def _weigh(n_children, trees, tests, price, children, scratch):  # type: ignore[no-untyped-def]
     """Decide which children become classes; what that saves per bit, or 0 where nothing is to be gained.
 
     What stays has to hold the requirements, too. Where it does not, the child that gives up least joins it.
@@ -182,25 +185,27 @@ def _weigh(n_children, node, trees, tests, price, children, scratch):  # type: i
             n_own += 1
         else:
             rest += children.rows[child]
+    whole = np.float64(rest)
+    for c in range(n_children):
+        if children.fate[children.touched[c]] == _OWN:
+            whole += children.rows[children.touched[c]]
     while n_own > 0 and rest > 0 and not _rest_holds(n_children, rest, tests, children, scratch):
         least, joins = np.inf, np.int64(-1)
         for c in range(n_children):
             child = children.touched[c]
-            saved = _saved(node, child, trees, children)
-            if children.fate[child] == _OWN and saved < least:
-                least, joins = saved, child
+            if children.fate[child] == _OWN and _saved(child, trees, children) < least:
+                least, joins = _saved(child, trees, children), child
         children.fate[joins] = _REST
         rest += children.rows[joins]
         n_own -= 1
     if n_own == 0:
         return 0.0
-    saved, bits, whole = price, 0.0, np.float64(0)
-    for c in range(n_children):
-        whole += children.rows[children.touched[c]]
+    # The class that was there is paid for.
+    saved, bits = price, 0.0
     for c in range(n_children):
         child = children.touched[c]
         if children.fate[child] == _OWN:
-            saved += _saved(node, child, trees, children) - price
+            saved += _saved(child, trees, children) - price
             bits -= children.rows[child] * np.log2(children.rows[child] / whole)
     if rest > 0:
         saved -= price
@@ -209,10 +214,10 @@ def _weigh(n_children, node, trees, tests, price, children, scratch):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def _saved(node, child, trees, children):  # type: ignore[no-untyped-def]
+def _saved(child, trees, children):  # type: ignore[no-untyped-def]
     """The loss in an attribute that a child saves as a class of its own."""
     own = join(trees, trees.leaves[children.low[child]], children.high[child])
-    return children.rows[child] * (trees.costs[node] - trees.costs[own])
+    return children.rows[child] * (trees.costs[trees.parent[child]] - trees.costs[own])
 
 
 @njit(cache=True, nogil=True)
@@ -223,39 +228,41 @@ def _rest_holds(n_children, rest, tests, children, scratch):  # type: ignore[no-
     if len(tests.kinds) == 0:
         return True
     n_gathered = np.int64(0)
-    gathered = np.empty(len(children.sorted), dtype=np.int64)
     for c in range(n_children):
         child = children.touched[c]
         if children.fate[child] == _REST:
             for i in range(children.n_tuples[child]):
-                gathered[n_gathered] = children.sorted[children.begin[child] + i]
+                children.gathered[n_gathered] = children.sorted[children.begin[child] + i]
                 n_gathered += 1
-    return hold(gathered, np.int64(0), n_gathered, rest, tests, scratch)
+    return hold(children.gathered, np.int64(0), n_gathered, rest, tests, scratch)
 
 
 @njit(cache=True, nogil=True)
-def _part(a, b, n_children, node, j, members, trees, children, begins, ends, n_open):  # type: ignore[no-untyped-def]
-    """Sort a class by what becomes of its children, what stays first, and open the parts; how many are open then."""
-    place = np.int64(a)
+def _part(j, slices, n_open, n_children, members, trees, children):  # type: ignore[no-untyped-def]
+    """Sort the class behind the open ones by what becomes of its children, what stays first, and open the parts.
+
+    Returns:
+        How many classes are open then.
+    """
+    a, b = slices[n_open, 0], slices[n_open, 1]
+    node = trees.parent[children.touched[0]]
+    place = a
     for c in range(n_children):
-        child = children.touched[c]
-        if children.fate[child] == _REST:
-            place += children.n_tuples[child]
-    n_rest = place - a
-    if n_rest > 0:
-        begins[n_open], ends[n_open] = np.int64(a), place
+        if children.fate[children.touched[c]] == _REST:
+            place += children.n_tuples[children.touched[c]]
+    if place > a:
+        slices[n_open, 0], slices[n_open, 1] = a, place
         n_open += 1
     for c in range(n_children):
         child = children.touched[c]
         if children.fate[child] == _OWN:
             children.begin[child] = place
-            begins[n_open] = place
+            slices[n_open, 0], slices[n_open, 1] = place, place + children.n_tuples[child]
             place += children.n_tuples[child]
-            ends[n_open] = place
             n_open += 1
     for i in range(a, b):
         children.sorted[i] = members[i]
-    place = np.int64(a)
+    place = a
     for i in range(a, b):
         r = children.sorted[i]
         child = _child(trees, node, np.int64(trees.positions[r, j]))
