@@ -33,7 +33,10 @@ def interrupt(*args, **kwargs):
             str(Path("file/front")),
             rf"{re.escape(str(Path('file/front')))}: nothing can be written there: Not a dir.*; name another folder",
         ),
-        ("held", "output must be a folder where run.json is no folder, got 'held'; name another folder"),
+        (
+            "held",
+            rf"output must not be written to {re.escape(str(Path('held/run.json')))}, where a folder is; .* place",
+        ),
     ],
 )
 def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch, path, message):
