@@ -254,7 +254,6 @@ def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit, per
                 assert len(made.claims) == len(measures)
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2))), min_size=3, max_size=12),
     st.integers(1, 4),
