@@ -183,7 +183,7 @@ def end_to_end(parts):
     for name, first in parts[0].columns.items():
         own = [one.columns[name] for one in parts]
         shifts = np.cumsum([0, *(len(one.values) for one in own)])
-        starts = [one.starts[:-1] + shift for one, shift in zip(own, shifts, strict=False)]
+        starts = [one.starts[:-1] + shift for one, shift in zip(own, shifts[:-1], strict=True)]
         columns[name] = replace(
             first,
             starts=np.concatenate([*starts, shifts[-1:]]),

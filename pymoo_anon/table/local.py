@@ -90,6 +90,11 @@ class LocalGeneralization:
         return self.nodes[self.class_of]
 
     @property
+    def nbytes(self) -> int:
+        """How much memory the cells take."""
+        return self.nodes.nbytes + self.class_of.nbytes + self.representatives.nbytes
+
+    @property
     def labels(self) -> Mapping[Name, tuple[Hashable, ...]]:
         """Per quasi-identifier the label of every node of its hierarchy, those included that no class has."""
         return MappingProxyType({name: own.nodes.labels for name, own in self.quasi_identifiers.items()})
