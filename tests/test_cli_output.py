@@ -136,7 +136,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("arguments", [[], ["--verbose"]])
+@pytest.mark.parametrize("arguments", [[], pytest.param(["--verbose"], marks=pytest.mark.slow)])
 def test_a_reader_that_leaves_loses_nothing(arguments):
     done = subprocess.run([sys.executable, "-c", CLOSED, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

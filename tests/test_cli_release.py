@@ -497,6 +497,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name"), [("releasing", "write_table"), ("releasing", "read_back"), ("releasing", "put_in_place")]
 )

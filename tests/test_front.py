@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
@@ -228,7 +228,6 @@ def test_what_makes_no_release_is_said_in_words():
     assert len(every.front([[0], [2]])) == 0
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2, 4))), min_size=2, max_size=12),
     st.integers(0, 4),
@@ -255,7 +254,6 @@ def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit, per
                 assert len(made.claims) == len(measures)
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2))), min_size=3, max_size=12),
     st.integers(1, 4),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import (
     LOG_2,
@@ -185,10 +185,11 @@ class KLDivergence(Objective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
+        extents, cells = classes.extents()
         divergence: Values = _divergence(
-            group_extents(classes.maps, tuples.offsets) + 1,
+            extents + 1,
             tuples.offsets,
-            tuples.offsets[:-1] + tuples.codes[classes.representatives],
+            cells,
             tuples.counts,
             classes.starts,
             classes.sizes,
