@@ -266,7 +266,7 @@ def test_other_evidence_does_not_hold():
     EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
     done = command("verify", "mine.toml")
     assert done.exit_code == 1
-    assert "out.csv.evidence.json promises something else than the search of mine.toml found." in done.stdout
+    assert "out.csv.evidence.json says something else than the search of mine.toml and the recount." in done.stdout
     assert done.stdout.endswith("Not all holds.\n")
 
 
