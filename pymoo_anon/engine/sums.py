@@ -95,7 +95,7 @@ _NEAR, _NEAR_TWOS = 1 << 10, 11
 _MOST_KEPT = 1 << 16
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """The sum of the pairs (a, b) and (c, d)."""
     high, low = add(a, b, c)
@@ -104,7 +104,7 @@ def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return total, low - (total - high)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """The product of the pairs (a, b) and (c, d)."""
     product = a * c
@@ -120,7 +120,7 @@ def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return total, low - (total - product)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """The quotient of the pairs (a, b) and (c, d)."""
     first = a / c
@@ -132,14 +132,14 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return add_pairs(first, 0.0, second, high / c)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _near(number):  # type: ignore[no-untyped-def]
     """The whole number and the power of two whose product is nearest a number above 0."""
     share, twos = math.frexp(number)
     return np.rint(share * (2 * _NEAR)), np.float64(twos - _NEAR_TWOS)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
     """The exponential of a pair, as a pair: a whole number near it, and a series for the rest."""
     near, twos = _near(np.exp(high))
@@ -160,7 +160,7 @@ def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
     return found * factor, rest * factor
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
     """The natural logarithm of a pair above 0, as a pair: that of a whole number near it, and a series for the rest."""
     near, twos = _near(high)
@@ -174,7 +174,7 @@ def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
     return add_pairs(more, less, high, low)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
     """The natural logarithm of 1 and a pair that is at most 2^-10 from 0, as a pair."""
     # x - x^2/2 + x^3/3 in pairs; the rest is so small that a float says it.
@@ -187,7 +187,7 @@ def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
     return add_pairs(high, low, found, rest)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_of(whole, logs):  # type: ignore[no-untyped-def]
     """The natural logarithm of a positive whole number, as a pair; `logs` are those that `logs_up_to` keeps."""
     if whole < len(logs):
@@ -195,7 +195,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
     return log_pair(np.float64(whole), 0.0, logs)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def own_logs(counts, logs):  # type: ignore[no-untyped-def]
     """The sum of all counts times their logarithms, as a pair."""
     total, rest = 0.0, 0.0
@@ -238,7 +238,7 @@ def _fill_logs(logs):  # type: ignore[no-untyped-def]
     return logs
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _log_of_next(whole, high, low):  # type: ignore[no-untyped-def]
     """The logarithm of a whole number from that of the one before, as pairs.
 

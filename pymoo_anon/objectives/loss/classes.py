@@ -314,7 +314,7 @@ def _divergence(extents, offsets, cells, marginals, counts, starts, sizes, kept,
     return divergence
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _kept_rows(cells, sizes, kept, marginals, held):  # type: ignore[no-untyped-def]
     """Count the kept rows of each group into `held`, at any of its values, and return the number of the others."""
     n_suppressed = np.int64(0)
@@ -328,7 +328,7 @@ def _kept_rows(cells, sizes, kept, marginals, held):  # type: ignore[no-untyped-
     return n_suppressed
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
     """What suppressed rows add to the sum of the logarithms of densities, as a pair: their own, and their shares."""
     # Of no class, but the density of those that are everywhere.
@@ -351,7 +351,7 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
     return add_pairs(total, rest, 0.0, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _share(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
     """What the suppressed rows add to the density of a class, as a share of it and a pair.
 
