@@ -365,7 +365,7 @@ def _share(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-unty
         if max(above * own, below * all_values) > 2.0**53:
             more, less = divide_pairs(above, 0.0, below, 0.0)
             high, low = multiply_pairs(high, low, more, less)
-            above, below = 1.0, 1.0
+            above, below = np.float64(1.0), np.float64(1.0)
             # So small that it counts for nothing, and that smaller ones could not be multiplied.
             if high < 1e-40:
                 return 0.0, 0.0
