@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import (
     LOG_2,
@@ -187,11 +187,11 @@ class KLDivergence(Objective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
+        extents, cells = classes.extents()
         divergence: Values = _divergence(
-            group_extents(classes.maps, tuples.offsets) + 1,
+            extents + 1,
             tuples.offsets,
-            tuples.offsets[:-1] + tuples.codes[classes.representatives],
-            tuples.marginals,
+            cells,
             tuples.counts,
             classes.starts,
             classes.sizes,
@@ -278,7 +278,7 @@ def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def _divergence(extents, offsets, cells, marginals, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
+def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
     """(n,) float array: the divergence of each generalization.
 
     The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
@@ -290,16 +290,16 @@ def _divergence(extents, offsets, cells, marginals, counts, starts, sizes, kept,
     in_classes = np.empty(len(sizes), dtype=np.int64)
     for c in range(len(sizes)):
         in_classes[c] = sizes[c] if kept[c] else 0
-    held = np.empty(len(marginals), dtype=np.int64)
+    held = np.empty(extents.shape[1], dtype=np.int64)
     for i in range(len(divergence)):
         first, last = starts[i], starts[i + 1]
-        n_suppressed = _kept_rows(cells[first:last], sizes[first:last], kept[first:last], marginals, held)
+        n_suppressed = _kept_rows(cells[first:last], sizes[first:last], kept[first:last], held)
         total, rest = original
         high, low = own_logs(in_classes[first:last], logs)
         total, rest = add_pairs(total, rest, -high, -low)
         # A kept row is spread over as many cells as the groups of its class have values.
         for v in range(len(held)):
-            if held[v] != 0:
+            if held[v] > 0:
                 high, low = log_of(extents[i, v], logs)
                 high, low = multiply_pairs(np.float64(held[v]), 0.0, high, low)
                 total, rest = add_pairs(total, rest, high, low)
@@ -315,16 +315,17 @@ def _divergence(extents, offsets, cells, marginals, counts, starts, sizes, kept,
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _kept_rows(cells, sizes, kept, marginals, held):  # type: ignore[no-untyped-def]
+def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
     """Count the kept rows of each group into `held`, at any of its values, and return the number of the others."""
     n_suppressed = np.int64(0)
     for v in range(len(held)):
-        held[v] = marginals[v]
+        held[v] = 0
     for c in range(len(sizes)):
-        if not kept[c]:
-            n_suppressed += sizes[c]
+        if kept[c]:
             for j in range(cells.shape[1]):
-                held[cells[c, j]] -= sizes[c]
+                held[cells[c, j]] += sizes[c]
+        else:
+            n_suppressed += sizes[c]
     return n_suppressed
 
 
