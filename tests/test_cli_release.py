@@ -317,6 +317,12 @@ def test_evidence_for_outsiders_is_written_and_verified_without_the_original(tmp
     text = EXTERNAL.read_text(encoding="utf-8")
     for word in ("49", "mine.csv", "certified", "seed", "GLM", "trees", "constraint"):
         assert word not in text
+    # A person has two rows here: the evidence inside speaks of persons, the released table does not know them.
+    told = {one["measure"]: one["value"] for one in json.loads(text)["measures"]}
+    assert next(iter(told)) == "k in rows"
+    inside = {one["measure"].split(" >= ")[0]: one["recounted"] for one in read_evidence(EVIDENCE)["claims"]}
+    assert told["k in rows"] == pd.read_csv(RELEASE).groupby(["zip", "sex"]).size().min()
+    assert inside["k in persons of patient"] < told["k in rows"], (inside, told)
     for path in (RELEASE, EXTERNAL):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     checked = command("verify", str(tmp_path / EXTERNAL))

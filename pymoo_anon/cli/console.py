@@ -108,11 +108,11 @@ def loading() -> Iterator[None]:
         before_compiling(lambda: typer.echo(COMPILING, err=True))
 
 
-def check_free(targets: Sequence[Path], force: bool) -> None:
-    """Refuse to replace what is there unasked."""
+def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
+    """Refuse to replace what is there unasked; a hint says what else can be done."""
     held = [str(target) for target in targets if os.path.lexists(target)]
     if held and not force:
-        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place")
+        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place{hint}")
 
 
 def count(number: int) -> str:
