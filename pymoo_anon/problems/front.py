@@ -5,8 +5,7 @@ is taken, in their order, and the first point of those that agree in all.
 
 The *knee* is the point from which going on to the next better one, in whatever objective, costs most for what it gains:
 the high trade-off of Rachmawati and Srinivasan 2009. Ends of the front, which are worst in something, are no knees. Das
-1999 takes the point farthest beyond the line between the ends; fronts of privacy and loss often are curved the other
-way and have none.
+1999 takes the point farthest beyond the line between the ends; many fronts of privacy and loss have no such point.
 
 *Weights* take the point whose greatest weighted shortfall is least: an achievement function (Wierzbicki 1980), which
 reaches all points of a front. What has no weight does not matter.
@@ -201,7 +200,7 @@ class Front:
         """
         if measure not in self._values:
             measure.check(self.table)
-            self._values[measure] = _measured(self.problem, self.X, measure)
+            self._values[measure] = self.problem.values_of(self.X, measure)
         return self._values[measure]
 
     def place_of(self, chosen: int | Choice) -> int:
@@ -273,7 +272,7 @@ class Front:
             for value in [self.values(one.objective)[[place]]]
         ]
 
-    def refusal(self, place: int, suppressed: str = "mark") -> str | None:
+    def refusal(self, place: int, suppressed: str = "mark", also: Iterable[Constraint] = ()) -> str | None:
         """Why a point makes no release, in words, or None; `pick` offers only the others.
 
         That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
@@ -282,6 +281,7 @@ class Front:
         Args:
             place: The place of the point.
             suppressed: What becomes of suppressed rows, "mark" or "drop".
+            also: What is asked for, which a release promises where the point meets it.
         """
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
@@ -290,7 +290,9 @@ class Front:
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         if suppressed == "mark" and n_suppressed:
-            promised = {one: float(self.values(one)[place]) for one in self.problem.measured}
+            promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
+            asked = [one.constraint for one in self.requirements(place, also) if one.met]
+            promised += [(one.objective, one.bound) for one in asked if one.speaks_of_classes]
             return broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
         return None
 
@@ -460,16 +462,6 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     KAnonymity() >= 12
     """
     return KAnonymity(person=table.person) >= smallest_k(risk)
-
-
-def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:
-    """(n,) float array: what a measure says of valid points, suppressed as the problem says."""
-    limit, below = problem.suppression.grouping(problem.table.n_rows)
-    read = dict.fromkeys([measure.column, *(constraint.column for constraint in problem.constraints)])
-    columns = tuple(column for column in read if column is not None)
-    batches = problem.table.grouper.classes(*problem.group_maps(X), columns=columns, limit=limit, below=below)
-    values = [measure.evaluate(problem.suppression.applied(grouped, problem.constraints)) for grouped in batches]
-    return np.concatenate([np.empty(0), *values])
 
 
 def _check_ways(**given: Any) -> None:

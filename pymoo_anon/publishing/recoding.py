@@ -108,9 +108,11 @@ class Recoding(NamedTuple):
         frame = frame.with_columns(key).join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
         group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
         if None in hierarchy.domain:
-            gap, own_group = missing(frame, column), int(own[hierarchy.domain.index(None)])
-            group = nw.when(gap).then(nw.lit(own_group)).otherwise(group)
-            label = nw.when(gap).then(nw.lit(texts[own_group], nw.String)).otherwise(label)
+            there, missing_group = ~missing(frame, column), int(own[hierarchy.domain.index(None)])
+            # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
+            group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
+            label, word = nw.when(there).then(label), texts[missing_group]
+            label = label if word is None else label.otherwise(nw.lit(word, nw.String))
         return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
 
 

@@ -202,9 +202,7 @@ class Recoded:
 
     def counted_again(self, written: Any) -> Release:
         """The release, where a recount of the table as it was written holds what was promised."""
-        again = renamed(written)
-        if self._are_few:
-            again = again.grouped()
+        again = self.grouped(written)
         claims, smallest = self._counted(again)
         broken = [
             f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised"
@@ -219,6 +217,10 @@ class Recoded:
         uniqueness = uniqueness_of(again, self.columns)
         how = self.asked.suppressed
         return Release(written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions)
+
+    def grouped(self, written: Any) -> Renamed:
+        """A table as it was written, read once: where few rows differ, as the distinct ones."""
+        return renamed(written).grouped() if self._are_few else renamed(written)
 
     def claims(self, written: Any) -> pd.DataFrame:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
