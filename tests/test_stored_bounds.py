@@ -6,12 +6,14 @@ from math import isqrt
 import numpy as np
 import pandas as pd
 import pytest
+from loops import with_a_way_in
 from pymoo.optimize import minimize
 from tasks import found, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import tolerance
-from pymoo_anon.algorithms.proofs.stored.covering import _reach, find_open, is_covered, is_plainly_covered
+from pymoo_anon.algorithms.proofs.stored import covering
+from pymoo_anon.algorithms.proofs.stored.covering import find_open
 from pymoo_anon.algorithms.proofs.stored.known import (
     ADDITIVE,
     FIXED,
@@ -32,6 +34,10 @@ from pymoo_anon.table import Hierarchy, Microdata
 # suppressed rows a threshold.
 KINDS = np.array([THRESHOLD, ADDITIVE, FIXED, THRESHOLD, ADDITIVE, SQUARES, SQUARES])
 N_ROWS, N_VAR, N_MEMBERS = 6, 2, 4
+
+is_covered = with_a_way_in(covering.is_covered)
+is_plainly_covered = with_a_way_in(covering.is_plainly_covered)
+reach = with_a_way_in(covering._reach)
 
 
 def drawn(seed):
@@ -171,7 +177,7 @@ def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound():
     scratch.squares[:] = 0
     members.needs[0, rules.kinds == SQUARES] = -float(room), -np.inf
     members.needs[1, rules.kinds == SQUARES] = 1, -25
-    assert [_reach(m, 2, rules, members, scratch) for m in (0, 1)] == [isqrt(room), -1]
+    assert [reach(m, 2, rules, members, scratch) for m in (0, 1)] == [isqrt(room), -1]
 
 
 def tall(seed):

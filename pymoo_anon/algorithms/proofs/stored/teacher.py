@@ -99,7 +99,7 @@ def _write_tops(starts, sizes, values, gone, limit, tops):  # type: ignore[no-un
             tops[i, h] = _top(values[h, a:b], sizes[a:b], out, limit, tally)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _top(values, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
     """What `_write_tops` writes for one generalization and one threshold; `tally` is scratch."""
     for v in range(len(tally)):
