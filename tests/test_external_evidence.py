@@ -118,9 +118,9 @@ def test_what_it_says():
     assert [one["unique"] for one in content["uniqueness"]] == [n, n]
     measures = {one["measure"]: one["value"] for one in content["measures"]}
     sizes = made.frame.value_counts(["town", "age"])
-    assert measures["k"] == sizes.min()
+    assert measures["k in rows"] == sizes.min()
     assert measures["l of illness"] == made.frame.groupby(["town", "age"]).illness.nunique().min()
-    assert list(measures) == ["k", "l of illness", "entropy l of illness", "t of illness"]
+    assert list(measures) == ["k in rows", "l of illness", "entropy l of illness", "t of illness"]
     assert set(content) == {"audience", "format", "version", "software", "file", "columns", "uniqueness", "measures"}
 
 

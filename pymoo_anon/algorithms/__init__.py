@@ -9,9 +9,9 @@ from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.genitor import GENITOR
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
-from pymoo_anon.algorithms.preference import PreferenceNSGA2
 
 if TYPE_CHECKING:
+    from pymoo_anon.algorithms.preference import PreferenceNSGA2
     from pymoo_anon.algorithms.target_sweep import TargetSweep
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "TargetSweep",
 ]
 
-__getattr__ = later(__name__, {"target_sweep": ("TargetSweep",)})
+# pymoo's NSGA-II loads scipy, which takes longer than all of this room.
+__getattr__ = later(__name__, {"preference": ["PreferenceNSGA2"], "target_sweep": ["TargetSweep"]})

@@ -196,9 +196,11 @@ def _with_group(frame: Frame, column: str, j: int, hierarchy: Hierarchy, recodin
     frame = frame.join(small, left_on=key, right_on=f"known {j}", how="left")
     group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
     if None in hierarchy.domain:
-        gap, missing_group = missing(frame, column), int(recoding.groups[hierarchy.domain.index(None)])
-        group = nw.when(gap).then(nw.lit(missing_group)).otherwise(group)
-        label = nw.when(gap).then(nw.lit(recoding.labels[missing_group], nw.String)).otherwise(label)
+        there, missing_group = ~missing(frame, column), int(recoding.groups[hierarchy.domain.index(None)])
+        # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
+        group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
+        label, word = nw.when(there).then(label), recoding.labels[missing_group]
+        label = label if word is None else label.otherwise(nw.lit(word, nw.String))
     return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
 
 
