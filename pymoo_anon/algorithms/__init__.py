@@ -12,6 +12,7 @@ from pymoo_anon.algorithms.pbgea import PBGEA
 
 if TYPE_CHECKING:
     from pymoo_anon.algorithms.preference import PreferenceNSGA2
+    from pymoo_anon.algorithms.target_sweep import TargetSweep
 
 __all__ = [
     "GENITOR",
@@ -21,7 +22,8 @@ __all__ = [
     "ExhaustiveSearch",
     "ParetoLocalSearch",
     "PreferenceNSGA2",
+    "TargetSweep",
 ]
 
 # pymoo's NSGA-II loads scipy, which takes longer than all of this room.
-__getattr__ = later(__name__, {"preference": ["PreferenceNSGA2"]})
+__getattr__ = later(__name__, {"preference": ["PreferenceNSGA2"], "target_sweep": ["TargetSweep"]})

@@ -36,7 +36,7 @@ from pymoo_anon.table.frames import (
     totals,
 )
 from pymoo_anon.table.generalization import SUPPRESSED
-from pymoo_anon.table.guesses import guess_of, profiles_of
+from pymoo_anon.table.guesses import Profile, guess_of, profiles_of
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
 
@@ -60,8 +60,9 @@ class Release:
             reads a quasi-identifier.
         columns: A row per column of the table, in its order: `column`, `role` ("quasi-identifier", "sensitive",
             "label", "keep") and `reason`, why it is kept, or None.
-        uniqueness: How many rows no other row agrees with: `columns`, by what, the kept columns alone and these with
-            the quasi-identifiers; `unique`, so many rows; `rows`, of so many.
+        uniqueness: How many rows no other row agrees with: `columns`, by what, the kept columns alone, these with the
+            quasi-identifiers, and each sensitive column or label that is nearly unique; `unique`, so many
+            rows; `rows`, of so many.
         n_suppressed: Number of rows that are suppressed.
         suppressed: What became of them, "mark" or "drop".
         exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
@@ -467,7 +468,10 @@ def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Nam
 
 
 def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
-    """How many rows of a release are unique by the columns that are kept, alone and with the quasi-identifiers."""
+    """How many rows of a release are unique by the columns that are kept, alone and with the quasi-identifiers.
+
+    Sensitive columns and labels that are nearly unique follow, each alone: they are released as they are, too.
+    """
     source = renamed(frame)
     names = [source.alias(name) for name in source.names]
     # What is missing is one value, whatever stands for it.
@@ -476,24 +480,33 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
     kept = [name for name, role in zip(names, columns.role, strict=True) if role == "keep"]
     quasi = [name for name, role in zip(names, columns.role, strict=True) if "quasi-identifier" in role]
     together = counted(table, kept + quasi)
-    unique, n_rows = _unique(together)
-    alone = _unique(counted(together, kept))[0] if kept else int(n_rows == 1)
+    _, unique, n_rows = _unique(together)
+    alone = _unique(counted(together, kept))[1] if kept else int(n_rows == 1)
     rows = [(by, n, n_rows) for by, n in zip(BY, (alone, unique), strict=True)]
+    for name, alias, role in zip(columns.column, names, columns.role, strict=True):
+        if role != "keep" and "quasi-identifier" not in role:
+            n_distinct, unique, _ = _unique(counted(table, [alias]))
+            if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
+                rows.append((f"{role} column {column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)
 
 
 def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
-    """Whom the kept columns give away, in words; no text where none is kept."""
+    """Whom the columns that are released as they are give away, in words; no text where none does."""
     kept = [column_name(name) for name in columns.column[columns.role == "keep"]]
-    if not kept:
-        return ""
-    alone, together = (share(unique, rows, "rows") for _, unique, rows in uniqueness.itertuples(index=False))
-    return (
-        f"Nothing is promised of kept columns ({listed(kept)}): by these alone {alone} are unique, by these and the "
-        f"quasi-identifiers together {together}."
-    )
+    shares = [(by, share(unique, rows, "rows")) for by, unique, rows in uniqueness.itertuples(index=False)]
+    (_, alone), (_, together), *others = shares
+    said = [f"By the {by} alone {n} are unique: who knows a person's value there finds the row." for by, n in others]
+    if kept:
+        said.insert(
+            0,
+            f"Nothing is promised of kept columns ({listed(kept)}): by these alone {alone} are unique, by these and "
+            f"the quasi-identifiers together {together}.",
+        )
+    return " ".join(said)
 
 
 def _unique(groups: Frame) -> list[int]:
-    """How many groups of one row there are, and how many rows."""
-    return totals(groups, unique=(nw.col(COUNT) == 1).cast(nw.Int64).sum(), rows=nw.col(COUNT).sum())
+    """How many groups there are, how many of one row, and how many rows."""
+    n = nw.col(COUNT)
+    return totals(groups, groups=nw.len(), unique=(n == 1).cast(nw.Int64).sum(), rows=n.sum())
