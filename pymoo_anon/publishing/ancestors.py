@@ -42,10 +42,9 @@ def check_rows(own: Recount, table: Microdata, made: LocalGeneralization) -> Non
         held = own.labels[name].members(pairs.label.tolist())[np.arange(len(pairs)), pairs.place]
         if not held.all():
             raise ValueError(f"labels of {name!r} do not stand for the values that they came from")
-    wanted = rows.groupby([name for name in rows if name != "n"], sort=False).n.sum()
-    found = own.found.set_index(list(wanted.index.names)).n
-    lacking, more = (
-        int(one.sub(other, fill_value=0).clip(lower=0).sum()) for one, other in ((wanted, found), (found, wanted))
-    )
-    if lacking or more:
-        raise ValueError(f"{max(lacking, more):,} rows are other than the recoding makes them")
+    columns = [name for name in rows if name != "n"]
+    # Both at once: how often each row is made, less how often it is there.
+    rest = pd.concat([rows, own.found.assign(n=-own.found.n)]).groupby(columns, sort=False).n.sum()
+    other = max(int(rest.clip(lower=0).sum()), int((-rest).clip(lower=0).sum()))
+    if other:
+        raise ValueError(f"{other:,} rows are other than the recoding makes them")
