@@ -17,8 +17,8 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import choose, evidence, external_evidence, read_evidence, release, write_evidence
 from pymoo_anon.table import Hierarchy, Microdata
 
-# `pytest --hypothesis-profile=deep` takes more of them.
-N_TABLES = 200 if settings.default.max_examples > 100 else 30
+# As many as a property has examples, but no more than one waits for.
+N_TABLES = min(settings.default.max_examples // 2, 200)
 TOWNS, AGES = [f"town {i}" for i in range(6)], [10, 20, 30, 40]
 TOWN = Hierarchy.from_levels([TOWNS, ["north"] * 3 + ["south"] * 3, ["*"] * 6])
 HIERARCHIES = {"town": TOWN, "age": Hierarchy.flat(AGES)}

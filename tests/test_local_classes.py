@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from exact_twins import LocalRelease, case, exact
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.comparison import (
@@ -61,7 +61,6 @@ def released(own, levels):
     return LocalRelease(own.rows, own.hierarchies, {}, [True] * len(own.rows), level_of)
 
 
-@settings(max_examples=60)
 @given(SEEDS)
 def test_every_measure_is_the_float_next_to_what_the_rows_say(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
@@ -74,7 +73,6 @@ def test_every_measure_is_the_float_next_to_what_the_rows_say(seed):
     assert len(asked) == 29
 
 
-@settings(max_examples=40)
 @given(SEEDS)
 def test_suppressed_classes_cost_what_the_rows_say(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
@@ -118,7 +116,6 @@ def node_of(table, levels):
     )
 
 
-@settings(max_examples=40)
 @given(SEEDS)
 def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
     """But for precision where a group is one at several levels: each of its cells counts at the lowest of them."""
@@ -148,7 +145,6 @@ def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
         np.testing.assert_array_equal(measure.measure(one).values, measure.measure(other).values)
 
 
-@settings(max_examples=30)
 @given(SEEDS)
 def test_losses_of_tuples_are_those_of_their_own_cells(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
@@ -164,7 +160,6 @@ def test_losses_of_tuples_are_those_of_their_own_cells(seed):
         assert TupleUtility().of_tuples(classes)[place] == pytest.approx(utility, abs=1e-12)
 
 
-@settings(max_examples=20)
 @given(SEEDS)
 def test_several_recodings_end_to_end_have_the_values_of_each(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
