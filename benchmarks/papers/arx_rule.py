@@ -96,10 +96,14 @@ def plain_least(frame, hierarchies, cases):
     return best
 
 
+def constraints_of(bounds):
+    """The constraints of a case."""
+    return [MEASURES[n] >= b if n in AT_LEAST else MEASURES[n] <= b for n, b in bounds.items()]
+
+
 def ours(table, bounds, rule, algorithm):
     """The least loss by an algorithm under a rule of suppression, or None."""
-    constraints = [MEASURES[n] >= b if n in AT_LEAST else MEASURES[n] <= b for n, b in bounds.items()]
-    problem = LatticeProblem(table, [GeneralLossMetric()], rule, constraints)
+    problem = LatticeProblem(table, [GeneralLossMetric()], rule, constraints_of(bounds))
     res = minimize(problem, algorithm, seed=1)
     if res.F is None:
         return np.inf, res, 0
