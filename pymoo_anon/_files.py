@@ -191,13 +191,9 @@ def _check_targets(folder: Path, names: Sequence[str], inputs: Sequence[Path]) -
         raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file; name another folder")
     for target in [folder / name for name in names]:
         if target.is_dir():
-            raise ValueError(
-                f"output must be a folder where {target.name} is no folder, got {str(folder)!r}; name another folder"
-            )
+            raise ValueError(f"output must not be written to {target}, where a folder is; name another place")
         if target.exists() and any(path.exists() and target.samefile(path) for path in inputs):
-            raise ValueError(
-                f"output must not be a folder where {target.name} is read, got {str(folder)!r}; name another folder"
-            )
+            raise ValueError(f"output must not take the place of {target}, which is read; name another place")
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, settings
 # No deadline and no check of speed: the first example of a test may wait for numba to compile.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # Every run draws the same examples, so that a failure is met again.
-settings.register_profile("fixed", max_examples=60, derandomize=True, **_COMMON)
-# `pytest --hypothesis-profile=deep` draws other examples every time, and more of them.
+settings.register_profile("fixed", max_examples=20, derandomize=True, **_COMMON)
+# `pytest --hypothesis-profile=ci` draws more of them,
+settings.register_profile("ci", max_examples=60, derandomize=True, **_COMMON)
+# and `pytest --hypothesis-profile=deep` many, others every time.
 settings.register_profile("deep", max_examples=2000, derandomize=False, **_COMMON)
 settings.load_profile("fixed")
 

@@ -9,11 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis import settings
 from hypothesis import strategies as st
 from plain import Levels, PlainTable
 
 from pymoo_anon.engine import EquivalenceClasses
 from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata, Taxonomy
+
+
+def more(times: int) -> settings:
+    """So many times the examples that the profile draws, for what has many cases."""
+    return settings(max_examples=times * settings.default.max_examples)
 
 
 @dataclass

@@ -84,7 +84,7 @@ def test_same_seed_same_result_in_another_process():
 
 
 @pytest.mark.parametrize("generation", [1, 2, 7, 14])
-@pytest.mark.parametrize("copied", ["pickled", "in another process"])
+@pytest.mark.parametrize("copied", ["pickled", pytest.param("in another process", marks=pytest.mark.slow)])
 def test_same_result_after_resuming_at_any_generation(generation, copied, tmp_path):
     straight = minimize(problem(), PBGEA(), ("n_gen", 15), seed=1)
     algorithm = PBGEA()

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, tables
 from test_properties import by_rows, drawn, of_rows
@@ -104,7 +104,6 @@ def test_distributions_of_arrays_and_of_negative_values():
     assert found["Gini"].iloc[1] == 0.5
 
 
-@settings(max_examples=50)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
 def test_who_is_worst_off(data, table):
     prop = data.draw(st.sampled_from([ClassSize(), BreachProbability(), SensitiveCount("s0"), TupleLoss()]))
@@ -157,7 +156,6 @@ def test_who_is_worst_off_where_classes_that_break_a_constraint_are_suppressed()
     assert kept.to_numpy().tolist() == [[4, 4, 4]]
 
 
-@settings(max_examples=50)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=15))
 def test_gains_are_those_of_the_rows(data, table):
     prop = data.draw(st.sampled_from([ClassSize(), SensitiveCount("s0"), DistinctValues("s1"), TupleLoss()]))

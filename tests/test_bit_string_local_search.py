@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.callback import Callback
 from pymoo.core.evaluator import Evaluator
@@ -119,7 +119,6 @@ def compared(own, n_starts):
     return np.mean([(row == found).all(axis=1).any() for row in expected])
 
 
-@settings(max_examples=20)
 @given(partitions(max_rows=25, max_attributes=3).filter(lambda one: n_values(one) <= 12), st.data())
 def test_what_is_found_is_sound(partition, data):
     n_rows = len(partition.table.frame)
@@ -140,7 +139,6 @@ def test_small_fronts_are_found_mostly():
     assert np.mean(shares) > 0.9
 
 
-@settings(max_examples=40)
 @given(partitions(max_rows=5, max_attributes=2).filter(lambda one: n_values(one) <= 9))
 def test_neighbours_are_next_in_the_order_of_refinement(partition):
     own = BitStringProblem(partition.table.microdata, [GeneralLossMetric()], **partition.arguments)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from strategies import more
 from tasks import BOUNDED, KINDS, Task, found, invented, minimal, sorted_rows, tasks, values_of
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -24,7 +25,7 @@ from pymoo_anon.problems import LatticeProblem
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
 
-@settings(max_examples=300)
+@more(5)
 @given(tasks(of=BOUNDED), st.integers(0, 3))
 def test_the_certified_front_is_exact(task, seed):
     problem = task.problem

@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from strategies import more
 from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -63,7 +64,7 @@ def solved(problem, **kwargs):
     return algorithm.proof
 
 
-@settings(max_examples=300)
+@more(5)
 @given(any_tasks())
 def test_the_front_is_exact(task):
     problem = task.problem
@@ -115,7 +116,6 @@ def tolerances(draw, n):
     return drawn if any(one == 0 or isinstance(one, str) for one in drawn) else [0, *drawn[1:]]
 
 
-@settings(max_examples=40)
 @given(st.data(), any_tasks())
 def test_members_stand_for_every_node_within_the_tolerance(data, task):
     proof = solved(task.problem, epsilon=data.draw(tolerances(len(task.objectives))))
@@ -124,7 +124,6 @@ def test_members_stand_for_every_node_within_the_tolerance(data, task):
     assert {tuple(f) for f in proof.F} <= {tuple(f) for f in task.F[(task.G <= 0).all(axis=1)]}
 
 
-@settings(max_examples=40)
 @given(any_tasks(), st.sampled_from([1.0, 3.0, 10.0]))
 def test_boxes_of_objective_space_give_one_node_each(task, epsilon):
     maximize = [objective.maximize for objective in task.objectives]
@@ -133,7 +132,6 @@ def test_boxes_of_objective_space_give_one_node_each(task, epsilon):
     np.testing.assert_array_equal(sorted_rows(own), minimal(boxes(task.front, epsilon, maximize)))
 
 
-@settings(max_examples=50)
 @given(st.data(), any_tasks())
 def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
     """The slow twin: the values of every node between two."""
@@ -241,7 +239,6 @@ def true_gap(F, front):
     return widest
 
 
-@settings(max_examples=60)
 @given(any_tasks(), st.integers(0, 8), st.booleans(), st.sampled_from([1, 256]), st.sampled_from([1, 3, 32]))
 def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, room, batch):
     with pytest.MonkeyPatch.context() as patch:
@@ -265,7 +262,6 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, r
     np.testing.assert_array_equal(sorted_rows(other.proof.F), front)
 
 
-@settings(max_examples=30)
 @given(any_tasks(), st.integers(0, 5), st.sampled_from(["lesson", "bounds"]), st.integers(0, 20))
 def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     problem = task.problem

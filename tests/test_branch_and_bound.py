@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
-from strategies import tables
+from strategies import more, tables
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.algorithms.proofs.stored import proof as stored
@@ -72,7 +72,7 @@ def check(problem, seed=0):
     return algorithm
 
 
-@settings(max_examples=300)
+@more(5)
 @given(problems(), st.integers(0, 3))
 def test_the_certified_front_is_exact(problem, seed):
     check(problem, seed)
@@ -140,7 +140,6 @@ def test_every_other_algorithm_is_beaten_where_it_counts():
     assert own.n_unique < own.n_nodes / 4
 
 
-@settings(max_examples=60)
 @given(problems(), st.sampled_from([1.0, 3.0, 10.0]))
 def test_boxes_give_one_node_of_each_that_is_not_dominated(problem, epsilon):
     res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)

@@ -222,8 +222,8 @@ def test_the_data_is_never_overwritten(output, name):
     before = Path(name).read_bytes()
     result = search("--data", name, *MINE[2:], "--output", output)
     assert result.exit_code == 2
-    got = f"{str(Path(output))!r}; name another folder"
-    assert result.stderr == f"Error: output must not be a folder where {name} is read, got {got}\n"
+    place = Path(output) / name
+    assert result.stderr == f"Error: output must not take the place of {place}, which is read; name another place\n"
     assert Path(name).read_bytes() == before
     assert sorted(os.listdir()) == sorted([name, "trees"])
 

@@ -119,7 +119,7 @@ def test_drafts_replace_files_only_by_force():
 def test_the_table_is_never_replaced(force):
     shutil.copy("mine.csv", "zip.csv")
     before = Path("zip.csv").read_bytes()
-    message = "output must not be a folder where zip.csv is read, got '.'; name another folder"
+    message = "output must not take the place of zip.csv, which is read; name another place"
     assert error("draft", "zip.csv", "--output", ".", *force) == message
     assert Path("zip.csv").read_bytes() == before
 

@@ -93,7 +93,7 @@ main()
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal to itself")
 @pytest.mark.parametrize("module", ["typer", "pandas", "numba", "matplotlib"])
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_ctrl_c_while_modules_load(module, number):
     code = INTERRUPTED.replace("SIGINT", number)
     done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=False)

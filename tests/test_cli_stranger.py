@@ -132,6 +132,7 @@ def test_ctrl_c_that_compiling_swallows_is_heard(monkeypatch):
     assert not Path("front").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 def test_ctrl_c_while_it_searches_writes_what_was_found():
     # What is compiled is on disk from here on.

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, tables
 
@@ -113,7 +113,6 @@ def test_among_as_many_wins_fewer_losses_count():
     assert found["incomparable"].tolist() == [1, 2, 2, 3, 2]
 
 
-@settings(max_examples=25)
 @given(data=st.data(), table=tables(max_attributes=3))
 def test_every_number_is_that_of_the_two_vectors(data, table):
     some = data.draw(st.lists(nodes(table), min_size=1, max_size=4))

@@ -1,11 +1,14 @@
 """Loops where numba finds no folder for its cache."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pymoo_anon.engine.compiled import njit
 
 PACKAGE = Path(__file__).parents[1] / "pymoo_anon"
 
@@ -37,11 +40,16 @@ def test_without_a_folder_loops_run_uncached_with_one_hint():
     assert done.stderr.count("RuntimeWarning") == 1
 
 
-def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path):
+@pytest.mark.parametrize("told", [False, True], ids=["beside the source", "where NUMBA_CACHE_DIR says"])
+def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path, told):
     (tmp_path / "loops.py").write_text(LOOPS)
-    done = subprocess.run([sys.executable, "loops.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    if told:
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path / "told")
+    run = [sys.executable, "loops.py"]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 2, 4]\n", "")
-    assert list(tmp_path.glob("__pycache__/loops.twice-*.nbi"))
+    assert list(tmp_path.glob("told/*/loops.twice-*.nbi" if told else "__pycache__/loops.twice-*.nbi"))
 
 
 def test_other_refusals_of_numba_are_not_taken_for_that(monkeypatch):
@@ -53,6 +61,23 @@ def test_other_refusals_of_numba_are_not_taken_for_that(monkeypatch):
     monkeypatch.setattr(compiled.numba, "njit", refuse)
     with pytest.raises(RuntimeError, match="not now"):
         compiled.njit(nogil=True)(len)
+
+
+def test_an_inner_loop_serves_loops_and_refuses_python():
+    @njit(allocates=False, inner=True)
+    def inner(x):
+        return 2 * x
+
+    @njit(allocates=False)
+    def outer(x):
+        return inner(x) + 1
+
+    with pytest.raises(TypeError, match="inner is only called by compiled loops"):
+        inner(3)
+    assert outer(3) == 7
+    # Also where it was compiled before.
+    with pytest.raises(TypeError, match="inner is only called by compiled loops"):
+        inner(3)
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import with_a_way_in
 
 from pymoo_anon.engine import classes, grouping, roll_up, sums
 
@@ -49,11 +50,14 @@ def test_extents_are_group_sizes_less_one(data):
             assert row[a:b] == [groups[a:b].count(group) - 1 for group in groups[a:b]]
 
 
+sort_by_class = with_a_way_in(grouping.sort_by_class)
+
+
 @given(st.integers(1, 6).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(0, n - 1), max_size=20))))
 def test_sorted_by_class_are_the_rows_of_each_class_in_order(drawn):
     n_classes, class_of = drawn
     members = np.full(len(class_of) + n_classes + 2, -7)
-    grouping.sort_by_class(np.array(class_of, dtype=np.uint32), len(class_of), n_classes, members)
+    sort_by_class(np.array(class_of, dtype=np.uint32), len(class_of), n_classes, members)
     expected = [[t for t, own in enumerate(class_of) if own == c] for c in range(n_classes)]
     assert members[: len(class_of)].tolist() == [t for rows in expected for t in rows]
     ends = np.cumsum([len(rows) for rows in expected])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from exact_twins import TWINS, Exact, case, entropy_of, exact
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
 
@@ -58,7 +58,6 @@ def test_every_measure_has_an_exact_twin():
     assert {one for one in public if issubclass(one, Objective) and hasattr(one, "maximize")} == set(TWINS)
 
 
-@settings(max_examples=25)
 @given(SEEDS)
 def test_every_value_is_the_float_next_to_the_exact_one(seed):
     """So equal values are equal floats, and no larger one is a smaller float."""
@@ -74,7 +73,6 @@ def test_every_value_is_the_float_next_to_the_exact_one(seed):
             assert dict(zip(expected, found.tolist(), strict=True)) == expected
 
 
-@settings(max_examples=25)
 @given(SEEDS)
 def test_strings_have_the_same_values(seed):
     own, rng = case(seed), np.random.default_rng(seed)
@@ -89,7 +87,6 @@ def test_strings_have_the_same_values(seed):
         assert found.tolist() == [float(exact(release, one)) for one in asked]
 
 
-@settings(max_examples=25)
 @given(SEEDS)
 def test_a_limit_that_is_attained_is_kept_and_its_neighbours_are_not(seed):
     own, rng = case(seed), np.random.default_rng(seed)
@@ -109,7 +106,6 @@ def test_a_limit_that_is_attained_is_kept_and_its_neighbours_are_not(seed):
                 assert (g <= 0) == kept, constraint
 
 
-@settings(max_examples=25)
 @given(SEEDS)
 def test_classes_on_a_limit_are_kept_under_violating(seed):
     own, rng = case(seed), np.random.default_rng(seed)
@@ -142,7 +138,6 @@ def exact_front(values, maximize):
     return [one for one in values if not any(as_good(other, one) and not as_good(one, other) for other in values)]
 
 
-@settings(max_examples=30)
 @given(SEEDS)
 def test_certified_fronts_hold_no_dominated_twins(seed):
     own, rng = case(seed, n_rows=10), np.random.default_rng(seed)
@@ -363,7 +358,6 @@ def test_risk_and_k_agree_on_what_is_enough():
             assert (G <= 0).ravel().tolist() == [k >= bound] * 2
 
 
-@settings(max_examples=15)
 @given(SEEDS)
 def test_what_is_counted_again_is_what_was_promised_to_the_last_bit(seed):
     """Two ways to one number: the engine's loops, and pandas with whole numbers, fractions and decimals."""

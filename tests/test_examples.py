@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import examples_in_turn
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,8 @@ from pymoo_anon.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: These start processes, which read them again.
+SLOW = [ROOT / "examples/parallel.py"]
 README, GUIDE, RESULTS = PAGES = [ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md")]
 LIMITS = ROOT / "examples/limits.md"
 ROOMS = ["algorithms", "comparison", "datasets", "fronts", "objectives", "operators", "problems", "publishing", "table"]
@@ -46,14 +49,52 @@ def anchors(path):
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, **by_name)
-def test_examples_run(path, tmp_path):
+def run(paths, folder):
+    """Run programs in one process of their own, each in a folder of its own; what that process says to the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": WARNINGS}
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
-    )
+    command = [sys.executable, examples_in_turn.__file__, str(folder), *map(str, paths)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+
+
+@pytest.fixture(scope="module")
+def examples_ran(tmp_path_factory):
+    """The folder in which every example has run, and what the process of all of them said."""
+    folder = tmp_path_factory.mktemp("examples")
+    return folder, run([path for path in EXAMPLES if path not in SLOW], folder)
+
+
+def check_it_ran(folder, done):
+    error = folder / examples_in_turn.ERROR
+    assert not error.exists(), error.read_text(encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    assert read(folder / examples_in_turn.OUTPUT).strip()
+
+
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if path not in SLOW], **by_name)
+def test_examples_run(path, examples_ran):
+    folder, done = examples_ran
+    check_it_ran(folder / path.stem, done)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SLOW, **by_name)
+def test_examples_of_many_processes_run(path, tmp_path):
+    check_it_ran(tmp_path / path.stem, run([path], tmp_path))
+
+
+def test_an_example_that_fails_is_found_out(tmp_path):
+    programs = {
+        "right.py": "print(1)",
+        "wrong.py": "import nowhere",
+        "warns.py": "import warnings; warnings.warn('no')",
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text)
+    done = run([tmp_path / name for name in programs], tmp_path)
+    check_it_ran(tmp_path / "right", done)
+    for name, said in (("wrong", "ModuleNotFoundError"), ("warns", "UserWarning: no")):
+        with pytest.raises(AssertionError, match=said):
+            check_it_ran(tmp_path / name, done)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, **by_name)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from command import FILES, record, search
 
-#: Moments at which a search is killed; more by hand.
-MOMENTS = 6
+#: Moments at which a search is killed.
+MOMENTS = [0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(1, 6))]
 
 #: One search for each kind of algorithm, slow enough to be killed in the midst of it.
 SEARCHES = {
@@ -93,7 +93,7 @@ def check_nothing_is_partial(code, number):
         assert record()["stopped"] == "Ctrl-C"
 
 
-@pytest.mark.parametrize("moment", range(MOMENTS))
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
     chosen = random.Random(moment)
     name = list(SEARCHES)[moment % len(SEARCHES)]

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
@@ -228,7 +228,6 @@ def test_what_makes_no_release_is_said_in_words():
     assert len(every.front([[0], [2]])) == 0
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2, 4))), min_size=2, max_size=12),
     st.integers(0, 4),
@@ -253,3 +252,26 @@ def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit, per
             else:
                 assert why is None
                 assert len(made.claims) == len(measures)
+
+
+@given(
+    st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2))), min_size=3, max_size=12),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.floats(0, 1),
+)
+def test_what_is_asked_for_beyond_the_objectives_is_refused_where_release_refuses_it(rows, limit, least, most):
+    frame = pd.DataFrame(rows, columns=["a", "b", "s"])
+    tree = {"a": Hierarchy([[0, 1, 2, 3], ["01", "01", "23", "23"], ["*"] * 4]), "b": Hierarchy.flat([0, 1, 2])}
+    problem = LatticeProblem(Microdata.from_frame(frame, tree, "s"), [K, GLM], min(limit, len(rows) - 1))
+    front = problem.front(problem.nodes(0, problem.n_nodes))
+    asked = [DistinctLDiversity("s") >= least, DistinctLDiversity("s") >= 1, TCloseness("s") <= most]
+    for place, how in product(range(len(front)), ("mark", "drop")):
+        met = [one for one in asked if one.keeps(front.values(one.objective)[[place]])[0]]
+        why = front.refusal(place, how, asked)
+        try:
+            release(frame, problem, front.choose(row=place, require=met), suppressed=how)
+        except ValueError:
+            assert why is not None
+        else:
+            assert why is None

@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
 from strategies import tables
@@ -61,7 +61,6 @@ def problems(draw):
     return LatticeProblem(table.microdata, objectives, suppression=min(limit, len(table.frame) - 1))
 
 
-@settings(max_examples=60)
 @given(problems(), st.sampled_from(["1%", "10%", "60%"]), st.booleans())
 def test_a_share_is_kept_in_every_objective(problem, share, mixed):
     epsilon = [share, *[0] * (problem.n_obj - 1)] if mixed else share

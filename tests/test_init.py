@@ -152,7 +152,7 @@ def test_the_table_is_never_overwritten():
     pd.DataFrame({"age": [20, 30, 20], "note": ["a", "b", "c"]}).to_csv("hierarchies/age.csv", index=False)
     result = init("hierarchies/age.csv", "--force")
     assert result.exit_code == 2
-    assert "age.csv is read, got" in result.stderr
+    assert "age.csv, which is read; name another place" in result.stderr
     assert Path("hierarchies/age.csv").read_text().startswith("age,note\n")
 
 

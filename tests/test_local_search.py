@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
@@ -43,7 +43,6 @@ def to_the_end(problem, seed=0, **options):
     return minimize(problem, ParetoLocalSearch(termination=NoTermination(), **options), seed=seed)
 
 
-@settings(max_examples=60)
 @given(tasks(), st.integers(0, 3), st.sampled_from([1, 5, 16]), st.booleans())
 def test_at_its_own_end_the_front_is_exact(task, seed, n_offsprings, bounds):
     problem = task.problem
@@ -53,7 +52,6 @@ def test_at_its_own_end_the_front_is_exact(task, seed, n_offsprings, bounds):
     np.testing.assert_array_equal(found(res, problem), task.front)
 
 
-@settings(max_examples=30)
 @given(tasks(of=BOUNDED, violating=True), st.integers(0, 3))
 def test_classes_that_break_a_constraint_are_suppressed(task, seed):
     res = to_the_end(task.problem, seed)
@@ -61,7 +59,6 @@ def test_classes_that_break_a_constraint_are_suppressed(task, seed):
     np.testing.assert_array_equal(found(res, task.problem), task.front)
 
 
-@settings(max_examples=30)
 @given(tasks(of=BOUNDED), st.integers(1, 6))
 def test_classes_below_a_size_are_suppressed_without_limit(task, k):
     problem = LatticeProblem(task.table, task.objectives, Below(min(k, task.table.n_rows)), task.constraints)
@@ -71,7 +68,6 @@ def test_classes_below_a_size_are_suppressed_without_limit(task, k):
     np.testing.assert_array_equal(found(res, problem), minimal(F[(G <= 0).all(axis=1)]))
 
 
-@settings(max_examples=30)
 @given(tasks(of=BOUNDED), st.sampled_from([1.0, 3.0, 10.0]))
 def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(task, epsilon):
     problem = task.problem
@@ -81,7 +77,6 @@ def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(task, epsilo
     np.testing.assert_array_equal(sorted_rows(boxes(found(res, problem), epsilon, maximize)), expected)
 
 
-@settings(max_examples=40)
 @given(tasks(of=BOUNDED), st.data())
 def test_no_node_of_the_front_is_settled_by_others(task, data):
     """Whatever was learned, a node is settled only where a member is as good or it breaks a constraint."""
@@ -123,7 +118,6 @@ def plainly_settled(problem, learned, x, members):
     return True
 
 
-@settings(max_examples=30)
 @given(tasks(of=BOUNDED), st.data())
 def test_lessons_hold_together_as_in_a_plain_twin(task, data):
     problem = LatticeProblem(task.table, task.objectives, suppression=task.limit)

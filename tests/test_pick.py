@@ -286,6 +286,27 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
     )
 
 
+def test_what_is_asked_for_is_held_against_the_marked_rows(tmp_path, monkeypatch):
+    """Of four marked rows all are ill with the same: a release that promises two diagnoses would be refused."""
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    rows = [f"0213{zip_code},{sex},flu,yes,x" for zip_code, sex in ("9F", "9F", "8M", "8M")]
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("\n".join([*rows, ""]))
+    text = PROJECT.replace('["k", "l", "GLM"]', '["k", "GLM"]').replace("suppression = 0", "suppression = 4")
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    assert search("mine.toml").exit_code == 0
+    front, _ = read_front(read_project(Path("mine.toml")))
+    (row,) = [place + 1 for place in range(len(front)) if front.n_suppressed[place] == 4]
+    assert pick("mine.toml", "--row", str(row)).exit_code == 0
+    CHOICE.unlink()
+    why = f"got {row}: its 4 suppressed rows, marked *, would be a class with l = 1, not 2; "
+    assert why in refused("mine.toml", "--row", str(row), "--require", "l>=2")
+    assert refused("mine.toml", "--row", str(row), "--risk", "0.1").startswith(
+        "Error: row must be a point with k >= 10"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "requirements"),
     [

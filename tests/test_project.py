@@ -184,7 +184,10 @@ def test_from_another_folder(monkeypatch, folder):
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert said("my.toml") == "output must not be a folder where run.json is read, got 'out'; name another folder"
+    assert (
+        said("my.toml")
+        == f"output must not take the place of {Path('out/run.json')}, which is read; name another place"
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, policies, rule_of, tables
 from vectors import groups, table_of
@@ -115,7 +115,6 @@ def test_values_are_those_of_the_rows(data, table):
 
 
 @every_property
-@settings(max_examples=20)
 @given(data=st.data(), table=tables(max_attributes=2))
 def test_the_contract_of_every_property(prop, data, table):
     classes, _, _ = drawn(data, table)

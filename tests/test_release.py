@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes, policies, populations, rule_of, tables
 
@@ -101,7 +101,6 @@ def loop_over_rows(table, node, kept, suppressed, columns):
     return sorted(rows)
 
 
-@settings(max_examples=30)
 @given(data=st.data(), table=tables(rooted=True), suppressed=st.sampled_from(["mark", "drop"]))
 def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_promised(data, table, suppressed):
     node, policy = data.draw(nodes(table)), data.draw(policies(table))

@@ -37,7 +37,7 @@ def frames(kind, frame, spark):
 
 # PySpark calls pandas in ways that pandas 3 warns of.
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["dask", "spark"])
+@pytest.mark.parametrize("kind", ["dask", pytest.param("spark", marks=pytest.mark.slow)])
 def test_the_same_release_from_every_engine(kind, request, tmp_path):
     spark = request.getfixturevalue("spark") if kind == "spark" else None
     frame = pd.concat([persons(), persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])], ignore_index=True)

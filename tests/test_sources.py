@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.cli import engines
@@ -89,6 +89,7 @@ def test_engines_stay_lazy(tmp_path):
     assert kinds == {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "dask": "DataFrame"}
 
 
+@pytest.mark.slow
 def test_spark_agrees(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,7 +106,6 @@ def test_spark_agrees(tmp_path):
             opened(path, "spark")
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(*[st.text(st.sampled_from("a ,\";\n\r'é=0?"), max_size=5)] * 2), min_size=1, max_size=5),
     st.sampled_from(["\n", "\r\n"]),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from strategies import more
 from tasks import BOUNDED, Task, found, invented, tasks
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -24,7 +25,7 @@ from pymoo_anon.table import Below, Microdata
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
 
-@settings(max_examples=150)
+@more(3)
 @given(tasks(of=BOUNDED, below=True), st.integers(0, 3))
 def test_the_certified_front_is_exact_where_nothing_limits_suppression(task, seed):
     res = minimize(task.problem, BranchAndBound(), seed=seed)

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import with_a_way_in
 
-from pymoo_anon.algorithms.proofs.stored.covering import _fill, _next
+from pymoo_anon.algorithms.proofs.stored import covering
 from pymoo_anon.algorithms.proofs.stored.proof import layer_sizes
 from pymoo_anon.objectives.bounds.base import _SMALL, _write_fewest
+
+fill, following = with_a_way_in(covering._fill), with_a_way_in(covering._next)
 
 # Whole numbers that are counted one by one, others, and those beyond both.
 VALUES = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 3.0, _SMALL - 1.0, float(_SMALL), _SMALL + 0.5, np.inf])
@@ -42,12 +45,12 @@ def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths):
         seen = []
         for first in range(max(total - lengths[1:].sum(), 0), min(lengths[0], total) + 1):
             x = np.full(len(lengths), first)
-            _fill(1, total - first, lengths, x)
+            fill(1, total - first, lengths, x)
             changed = 0
             while changed >= 0:
                 seen.append(x.tolist())
                 before = x.copy()
-                changed = _next(x, lengths)
+                changed = following(x, lengths)
                 assert changed < 0 or (x[:changed] == before[:changed]).all()
         assert seen == every[every.sum(axis=1) == total].tolist()
         assert len(seen) == sizes[total]

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import nodes, tables
+from strategies import more, nodes, tables
 from tasks import BOUNDED, KINDS, Task, found, invented, tasks, values_of
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -86,7 +86,6 @@ MEASURES = {
 }
 
 
-@settings(max_examples=20)
 @given(
     st.integers(0, 30),
     st.lists(st.integers(0, 4), min_size=4, max_size=4),
@@ -143,7 +142,7 @@ def test_every_kind_of_constraint_is_kept_by_what_is_left(measure, bound, data, 
         assert measure.evaluate(classes) == [kept.min() if measure.maximize else kept.max()]
 
 
-@settings(max_examples=150)
+@more(3)
 @given(tasks(of=BOUNDED, violating=True), st.integers(0, 3))
 def test_the_certified_front_is_exact(task, seed):
     problem = task.problem

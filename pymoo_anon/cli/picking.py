@@ -18,7 +18,8 @@ from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
 from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.front import Choice, Front, risk_at_most
 from pymoo_anon.problems.tradeoffs import Step, with_share
 from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
@@ -35,8 +36,10 @@ def pick_and_write(wish: Wish) -> None:
         project = read_project(wish.file)
         with said_warnings():
             front, _ = read_front(project)
-            refusals = [front.refusal(place, project.suppressed) for place in range(len(front))]
-            choice = wished(front, wish, refusals)
+            asked = [constraint(text, front.table) for text in wish.require]
+            asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
+            refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
+            choice = wished(front, wish, asked, refusals)
             explanation = explain(front.problem, front, choice)
         path = write_choice(project, front, choice)
         _say(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
@@ -53,8 +56,11 @@ def pick_and_write(wish: Wish) -> None:
         _say(console, f"Written: {path}")
 
 
-def wished(front: Front, wish: Wish, refusals: Sequence[str | None]) -> Choice:
-    """The point that is wished for, of those that make a release; why a point makes none is in `refusals`."""
+def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequence[str | None]) -> Choice:
+    """The point that is wished for, of those that make a release; why a point makes none is in `refusals`.
+
+    `asked` is what has to hold.
+    """
     table, n = front.table, len(front)
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
@@ -71,8 +77,7 @@ def wished(front: Front, wish: Wish, refusals: Sequence[str | None]) -> Choice:
     if wish.weights is not None:
         weights = {objective("weights", name, table): weight for name, weight in wish.weighted().items()}
     return offered.choose(
-        require=[constraint(text, table) for text in wish.require],
-        risk=wish.risk,
+        require=asked,
         best=best,
         row=None if wish.row is None else wish.row - 1,
         knee=wish.knee,

@@ -38,7 +38,7 @@ from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
-from pymoo_anon.cli.results import read_choice, read_front
+from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
@@ -195,13 +195,20 @@ def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
 
 def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
     """What is typed to make the same release again."""
-    again = ["pymoo-anon", "release", str(file), "--row", str(choice.row + 1)]
+    commands, row = [["pymoo-anon", "search", str(file)]], ["--row", str(choice.row + 1)]
+    again = ["pymoo-anon", "release", str(file)]
+    if choice.requirements:
+        # What was asked for is promised, too.
+        asked = [part for one in choice.requirements for part in ("--require", text_of(one))]
+        commands.append(["pymoo-anon", "pick", str(file), *row, *asked])
+    else:
+        again += row
     for name in ("suppressed", "output"):
         value = getattr(request, name)
         again += [] if value is None else [f"--{name}", str(value)]
     for name in ("like_input", "k_of_one", "below_requirements", "external_evidence"):
         again += [f"--{name.replace('_', '-')}"] if getattr(request, name) else []
-    return [shlex.join(["pymoo-anon", "search", str(file)]), shlex.join(again)]
+    return [shlex.join(command) for command in (*commands, again)]
 
 
 def _say(console: Console, made: Release, n_rows: int) -> None:

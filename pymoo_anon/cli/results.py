@@ -137,7 +137,7 @@ def write_choice(project: Project, front: Front, choice: Choice) -> Path:
         "values": {name: as_json(value) for name, value in choice.values.items()},
         "suppressed": choice.n_suppressed,
         "reason": choice.reason,
-        "requirements": [_text(one) for one in choice.requirements],
+        "requirements": [text_of(one) for one in choice.requirements],
         "front": {"rows": len(front), "sha256": checksum(project.output / FILES[0])},
     }
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
@@ -169,6 +169,6 @@ def read_choice(project: Project, front: Front) -> Choice:
     return replace(choice, reason=reason)
 
 
-def _text(requirement: Constraint) -> str:
+def text_of(requirement: Constraint) -> str:
     """A requirement as the command line has it, and reads it again."""
     return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"

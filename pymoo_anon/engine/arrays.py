@@ -173,7 +173,7 @@ _SLOTS = _NUMBERS + len(Slots._fields)
 _SCRATCH = _SLOTS + len(Scratch._fields)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def named(arrays: Any) -> Any:
     """The eight groups of a flat tuple of all arrays, in the order in which they stand above."""
     return (

@@ -7,29 +7,50 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core.registry import CPUDispatcher
 
 _hinted = False
 
 
-def njit(*, allocates: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a loop as numba's `njit` does; without a folder for its cache it is compiled anew by every process.
 
     numba looks for such a folder beside the source, then in the user's own cache. A user without a home who cannot
     write to the installation has neither, and numba then refuses to decorate.
+
+    Args:
+        allocates: Whether the loop, or one that it calls, makes arrays. Others compile faster, since nobody counts
+            who holds an array.
+        inner: Whether only compiled loops call it. It compiles faster, since it needs no way in from Python, where a
+            call raises TypeError.
+        options: Those of numba's `njit`.
     """
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates
+    options["no_cfunc_wrapper"] = True
+    options["no_cpython_wrapper"] = inner
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
-            return numba.njit(**options)(function)
+            loop = numba.njit(**options)(function)
         except RuntimeError as error:
             if not options.get("cache"):
                 raise
             _hint(error)
-            return numba.njit(**{**options, "cache": False})(function)
+            loop = numba.njit(**{**options, "cache": False})(function)
+        # Where numba is told to compile nothing it gives the function back.
+        if inner and isinstance(loop, CPUDispatcher):
+            loop.__class__ = _Inner
+        return loop
 
     return decorate
+
+
+class _Inner(CPUDispatcher):
+    """A loop that only compiled loops call: from Python numba would jump to nowhere, and end the process."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is only called by compiled loops: it has no way in from Python")
 
 
 def _hint(error: RuntimeError) -> None:

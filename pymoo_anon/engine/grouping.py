@@ -15,7 +15,7 @@ from pymoo_anon.engine.numbering import number_joins, number_pairs, pairs_of_chi
 _U = np.uint64
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def nearest_layer(i, request):  # type: ignore[no-untyped-def]
     """The layer that generalization i is made of: that of its nearest source that was kept, else the distinct tuples.
 
@@ -29,7 +29,7 @@ def nearest_layer(i, request):  # type: ignore[no-untyped-def]
     return request.layers[source] if source >= 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
     """Keep classes a to b - 1 of the output as a layer, where there is room for it.
 
@@ -60,25 +60,26 @@ def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
     return layer
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _push_column(c, first, a, b, entries, output):  # type: ignore[no-untyped-def]
     """Keep the value counts of classes a to b - 1 in column c as those of the rows from `first` on."""
     starts = output.value_starts[c]
     begin, end = starts[a], starts[b]
     to = entries.starts[c, first]
-    entries.values[c, to : to + end - begin] = output.values[c, begin:end]
-    entries.counts[c, to : to + end - begin] = output.value_counts[c, begin:end]
-    rows = entries.rows[c, to : to + end - begin]
+    for e in range(end - begin):
+        entries.values[c, to + e] = output.values[c, begin + e]
+        entries.counts[c, to + e] = output.value_counts[c, begin + e]
+        entries.rows[c, to + e] = 0
     # The row of an entry is the number of rows that begin after the layer's first entry and not after this one: mark
     # where they begin, and add up. A loop over each row's few entries would be mispredicted row by row.
-    rows[:] = 0
     for row in range(1, b - a):
-        entries.starts[c, first + row] = to + starts[a + row] - begin
+        at = to + starts[a + row] - begin
+        entries.starts[c, first + row] = at
         if starts[a + row] < end:
-            rows[starts[a + row] - begin] += 1
+            entries.rows[c, at] += 1
     entries.starts[c, first + b - a] = to + end - begin
-    for e in range(1, len(rows)):
-        rows[e] += rows[e - 1]
+    for e in range(to + 1, to + end - begin):
+        entries.rows[c, e] += entries.rows[c, e - 1]
 
 
 class LayerColumn(NamedTuple):
@@ -113,7 +114,7 @@ class Counted(NamedTuple):
     counts: Ints
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
     """Count the values of every column in the classes of a layer's rows."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
@@ -136,7 +137,7 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
         merge_values(n_classes, column, scratch, counted)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
     """Count the values of each class in a dense histogram, and write down what is not zero."""
     n_values = column.n_values
@@ -153,14 +154,16 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
             counted.counts[at] = count
             at += _U(count > 0)
         counted.starts[c + 1] = at
-    cells[: n_classes * n_values] = 0
+    for cell in range(_U(n_classes * n_values)):
+        cells[cell] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-untyped-def]
     """Sort rows by class, by counting."""
     ends = members[n_rows:]
-    ends[: n_classes + 1] = 0
+    for c in range(n_classes + 1):
+        ends[c] = 0
     for t in range(n_rows):
         ends[class_of[t] + 1] += 1
     # Now ends[c + 1] is the size of class c. Added up, ends[c] is where class c begins.
@@ -173,7 +176,7 @@ def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-unty
         ends[c] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untyped-def]
     """Count the values of each class row by row, after `sort_by_class`.
 
@@ -197,7 +200,7 @@ def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untype
         begin = end
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _merge_rows(rows, column, tally, at, counted):  # type: ignore[no-untyped-def]
     """Write the value counts of some rows together from `at` on; returns where they end."""
     first = at
@@ -218,7 +221,7 @@ def _merge_rows(rows, column, tally, at, counted):  # type: ignore[no-untyped-de
 _BEYOND_ALL = np.iinfo(np.int64).max
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     """Group by one generalization after the other, while the output has room.
 
@@ -233,7 +236,8 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     """
     request, tree, layers, entries, numbers, slots, scratch, output = named(arrays)
     request.starts[0] = 0
-    output.value_starts[:, :1] = 0
+    for c in range(len(entries.n_values)):
+        output.value_starts[c, 0] = 0
     n_out = 0
     # Invariant: the output holds the n_out generalizations that were asked for from `done` to i - 1. Its classes end
     # at request.starts[n_out]. What was grouped and not asked for is overwritten there.
@@ -248,7 +252,8 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
         b = a + n_classes
         ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
         if len(request.class_of) > 0:
-            request.class_of[i] = ids
+            for t in range(request.class_of.shape[1]):
+                request.class_of[i, t] = ids[t]
         count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
         if len(request.reused) > 0 and request.reused[i]:
             request.layers[i] = push(layer + 1, a, b, layers, entries, output)
@@ -260,7 +265,7 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     return len(request.maps)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
     """Whether the classes of generalization i and their value counts surely fit into the output from class `a` on.
 
@@ -280,7 +285,7 @@ def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _make_classes(a, layer, tree, layers, numbers, slots, output):  # type: ignore[no-untyped-def]
     """Number the rows of a layer at the root: equal numbers are one class. Write the classes from `a` on.
 
@@ -295,7 +300,8 @@ def _make_classes(a, layer, tree, layers, numbers, slots, output):  # type: igno
     representatives = output.representatives[a:]
     n_classes = number_pairs(pairs, slots, ids, representatives)
     sizes, counts = output.sizes[a : a + n_classes], layers.counts[first:last]
-    sizes[:] = 0
+    for c in range(n_classes):
+        sizes[c] = 0
     for t in range(_U(len(counts))):
         sizes[ids[t]] += counts[t]
     # So far a representative is a row of the layer.
@@ -304,23 +310,18 @@ def _make_classes(a, layer, tree, layers, numbers, slots, output):  # type: igno
     return n_classes
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _keep_from(smallest, sizes, kept):  # type: ignore[no-untyped-def]
     """Mark the classes that have at least the smallest size."""
     for c in range(len(sizes)):
         kept[c] = sizes[c] >= smallest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
     """The smallest k for which the classes of at most k tuples hold more than `limit` tuples; else beyond all sizes."""
-    total = 0
     if limit >= len(tally):
-        for size in np.sort(sizes):
-            total += size
-            if total > limit:
-                return size
-        return _BEYOND_ALL
+        return _smallest_by_halves(sizes, limit)
     # A class larger than the limit is kept whatever else is: only the smallest of them can be k.
     k = _BEYOND_ALL
     for size in sizes:
@@ -328,11 +329,34 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
             tally[_U(size)] += size
         elif size < k:
             k = size
+    total = np.int64(0)
     # Invariant: `total` tuples are in classes smaller than `size`, no more than the limit.
     for size in range(1, limit + 1):
         total += tally[size]
         if total > limit:
             k = size
             break
-    tally[: limit + 1] = 0
+    for size in range(limit + 1):
+        tally[size] = 0
     return k
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
+    """What `_smallest_kept` returns, without memory for a tally: k is sought by halves."""
+    low, high, total = np.int64(0), np.int64(0), np.int64(0)
+    for size in sizes:
+        total += size
+        high = max(high, size)
+    if total <= limit:
+        return _BEYOND_ALL
+    # Invariant: classes of at most `low` tuples hold no more than the limit, those of at most `high` do.
+    while high - low > 1:
+        middle, total = (low + high) // 2, np.int64(0)
+        for size in sizes:
+            total += size if size <= middle else 0
+        if total > limit:
+            high = middle
+        else:
+            low = middle
+    return high

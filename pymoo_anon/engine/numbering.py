@@ -132,7 +132,7 @@ class Pairs(NamedTuple):
     n_right: int
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
     """Make the groups of generalization i the numbers of the attributes, and mark the nodes that have others now.
 
@@ -154,7 +154,7 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
         numbers.changed[n_attributes + join] = numbers.changed[left] or numbers.changed[right]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_joins(tree, numbers, slots, members):  # type: ignore[no-untyped-def]
     """Number the rows of every changed join but the root.
 
@@ -171,7 +171,7 @@ def number_joins(tree, numbers, slots, members):  # type: ignore[no-untyped-def]
             numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], members)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def pairs_of_children(join, left, right, tree, numbers):  # type: ignore[no-untyped-def]
     """`Pairs` of rows of a join's two children.
 
@@ -193,7 +193,7 @@ def pairs_of_children(join, left, right, tree, numbers):  # type: ignore[no-unty
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     """Give equal pairs of numbers one number, counted from 0 by first appearance.
 
@@ -213,7 +213,8 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
         How many numbers there are.
     """
     if slots.base[0] > _LARGEST_MARK - len(pairs.left):
-        slots.marks[:] = 0
+        for slot in range(len(slots.marks)):
+            slots.marks[slot] = 0
         slots.base[0] = 1
     if pairs.n_left * pairs.n_right <= len(slots.marks):
         n = _number_by_key(pairs, slots.marks, slots.base[0], ids, firsts)
@@ -223,7 +224,7 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
     """Every key has a slot of its own."""
     left, right, left_ids, right_ids, _, n_right = pairs
@@ -242,7 +243,7 @@ def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-
     return np.int64(n)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     """Open addressing: a key stands in the first slot from its hash on that is empty or its own.
 

@@ -35,9 +35,11 @@ def _plan(X, weights):  # type: ignore[no-untyped-def]
     n, n_attributes = X.shape
     nodes = np.empty((2 * n, n_attributes), dtype=np.int64)
     sources = np.empty(2 * n, dtype=np.int64)
-    given = np.full(2 * n, -1, dtype=np.int64)
+    given = np.empty(2 * n, dtype=np.int64)
     # A part is order[first:last], rows of X, with a source for all of them.
-    order = np.arange(n)
+    order = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        order[i] = i
     parts = np.empty((n + 1, 3), dtype=np.int64)
     parts[0, 0], parts[0, 1], parts[0, 2] = 0, n, -1
     n_parts = 1 if n > 0 else 0
@@ -48,12 +50,12 @@ def _plan(X, weights):  # type: ignore[no-untyped-def]
     # next, and a part's halves are put on top of all others: this is depth first.
     while n_parts > 0:
         n_parts -= 1
-        first, last, source = parts[n_parts]
-        _lowest_levels(X, order[first:last], lowest)
-        own = _place_of(lowest, X, order[first:last])
+        first, last, source = parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2]
+        own = _common(X, order[first:last], lowest)
         if own >= 0 or _pays(lowest, last - first, source, nodes, weights):
-            nodes[m] = lowest
-            sources[m] = source
+            for j in range(n_attributes):
+                nodes[m, j] = lowest[j]
+            sources[m], given[m] = source, -1
             source = m
             if own >= 0:
                 # The common specialization is itself a given node: take it out of the part.
@@ -65,41 +67,41 @@ def _plan(X, weights):  # type: ignore[no-untyped-def]
         if attribute < 0:
             # Nothing is gained by a common specialization of fewer: all have the same source.
             for i in range(first, last):
-                nodes[m] = X[order[i]]
-                sources[m] = source
-                given[m] = order[i]
+                for j in range(n_attributes):
+                    nodes[m, j] = X[order[i], j]
+                sources[m], given[m] = source, order[i]
                 m += 1
             continue
         middle = first + _split(X, order[first:last], attribute, level)
-        for a, b in ((first, middle), (middle, last)):
+        for half in range(2):
+            a, b = (first, middle) if half == 0 else (middle, last)
             if a < b:
                 parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2] = a, b, source
                 n_parts += 1
     return nodes[:m], sources[:m], given[:m]
 
 
-@njit(cache=True, nogil=True)
-def _lowest_levels(X, rows, lowest):  # type: ignore[no-untyped-def]
-    """Write the greatest common specialization of some rows of X to `lowest`."""
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
+    """Write the greatest common specialization of some rows of X to `lowest`.
+
+    Returns:
+        The first place in `rows` whose row of X is itself this node, or -1.
+    """
     for j in range(len(lowest)):
         lowest[j] = X[rows[0], j]
         for i in range(1, len(rows)):
             lowest[j] = min(lowest[j], X[rows[i], j])
-
-
-@njit(cache=True, nogil=True)
-def _place_of(node, X, rows):  # type: ignore[no-untyped-def]
-    """The first place in `rows` whose row of X is this node, or -1."""
     for i in range(len(rows)):
         same = True
-        for j in range(len(node)):
-            same &= X[rows[i], j] == node[j]
+        for j in range(len(lowest)):
+            same &= X[rows[i], j] == lowest[j]
         if same:
             return i
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
     """Whether n nodes are cheaper to group from their common specialization than from their source.
 
@@ -115,7 +117,7 @@ def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
     return n * (now - then) > 2.0 * now + 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
     """The attribute and level that split off a half with the most to gain, or attribute -1 where nothing is gained.
 
@@ -137,7 +139,7 @@ def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-
     return attribute, level
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
     """Put the rows below a level of one attribute first, in place; returns how many these are."""
     n_below = 0

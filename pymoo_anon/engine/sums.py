@@ -90,7 +90,7 @@ _HALVED = 9
 _MOST_KEPT = 1 << 16
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """The sum of the pairs (a, b) and (c, d)."""
     high, low = add(a, b, c)
@@ -99,7 +99,7 @@ def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return total, low - (total - high)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """The product of the pairs (a, b) and (c, d)."""
     product = a * c
@@ -115,7 +115,7 @@ def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return total, low - (total - product)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """The quotient of the pairs (a, b) and (c, d)."""
     first = a / c
@@ -127,7 +127,7 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return add_pairs(first, 0.0, second, high / c)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def exp_pair(high, low):  # type: ignore[no-untyped-def]
     """The exponential of a pair, as a pair."""
     twos = np.rint(high / LOG_2[0])
@@ -149,7 +149,7 @@ def exp_pair(high, low):  # type: ignore[no-untyped-def]
     return found * factor, rest * factor
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_pair(high, low):  # type: ignore[no-untyped-def]
     """The natural logarithm of a pair above 0, as a pair: one step of Newton's method from that of the float."""
     first = np.log(high)
@@ -160,7 +160,7 @@ def log_pair(high, low):  # type: ignore[no-untyped-def]
     return add_pairs(first, 0.0, power, rest - power * power / 2)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_of(whole, logs):  # type: ignore[no-untyped-def]
     """The natural logarithm of a positive whole number, as a pair; `logs` are those that `logs_up_to` keeps."""
     if whole < len(logs):
@@ -168,7 +168,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
     return log_pair(np.float64(whole), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def own_logs(counts, logs):  # type: ignore[no-untyped-def]
     """The sum of all counts times their logarithms, as a pair."""
     total, rest = 0.0, 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,15 +160,16 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
     return [f"{value:,.{decimals}f}" for value in values]
 
 
-def broken_by_marked(classes: EquivalenceClasses, promised: Mapping[Objective, float]) -> str | None:
+def broken_by_marked(classes: EquivalenceClasses, promised: Sequence[tuple[Objective, float]]) -> str | None:
     """What the class of the marked rows of a generalization is worse in than is promised, in words, or None."""
     n, marked, broken = int(classes.n_suppressed[0]), marked_class(classes), ""
-    for measure, name in measure_names(list(promised)).items():
+    names = measure_names(measure for measure, _ in promised)
+    for measure, least in promised:
         if measure.worst_class and not broken:
-            own, least = float(measure.of_classes(marked)[0]), promised[measure]
+            own = float(measure.of_classes(marked)[0])
             if own < least if measure.maximize else own > least:
                 small = isinstance(measure, KAnonymity)
-                broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
+                broken = "smaller than k" if small else f"with {names[measure]} = {number(own)}, not {number(least)}"
     broken = "smaller than k" if n == 1 else broken
     rows = counted(n, "suppressed row", "suppressed rows")
     return f'its {rows}, marked *, would be a class {broken}; suppressed = "drop" leaves them out' if broken else None

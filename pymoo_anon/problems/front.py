@@ -5,8 +5,7 @@ is taken, in their order, and the first point of those that agree in all.
 
 The *knee* is the point from which going on to the next better one, in whatever objective, costs most for what it gains:
 the high trade-off of Rachmawati and Srinivasan 2009. Ends of the front, which are worst in something, are no knees. Das
-1999 takes the point farthest beyond the line between the ends; fronts of privacy and loss often are curved the other
-way and have none.
+1999 takes the point farthest beyond the line between the ends; many fronts of privacy and loss have no such point.
 
 *Weights* take the point whose greatest weighted shortfall is least: an achievement function (Wierzbicki 1980), which
 reaches all points of a front. What has no weight does not matter.
@@ -273,7 +272,7 @@ class Front:
             for value in [self.values(one.objective)[[place]]]
         ]
 
-    def refusal(self, place: int, suppressed: str = "mark") -> str | None:
+    def refusal(self, place: int, suppressed: str = "mark", also: Iterable[Constraint] = ()) -> str | None:
         """Why a point makes no release, in words, or None; `pick` offers only the others.
 
         That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
@@ -282,6 +281,7 @@ class Front:
         Args:
             place: The place of the point.
             suppressed: What becomes of suppressed rows, "mark" or "drop".
+            also: What is asked for, which a release promises where the point meets it.
         """
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
@@ -290,7 +290,9 @@ class Front:
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         if suppressed == "mark" and n_suppressed:
-            promised = {one: float(self.values(one)[place]) for one in self.problem.measured}
+            promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
+            asked = [one.constraint for one in self.requirements(place, also) if one.met]
+            promised += [(one.objective, one.bound) for one in asked if one.speaks_of_classes]
             return broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
         return None
 

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from numbers import Integral, Number
 from typing import Any
 
@@ -31,6 +32,7 @@ from pymoo_anon.table.domain_values import (
     spelled,
 )
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
+from pymoo_anon.table.nodes import Nodes, nodes_of
 from pymoo_anon.table.taxonomy import Taxonomy
 
 
@@ -213,6 +215,15 @@ class Hierarchy:
         """Whether the top level is one group, so that no two values can be told apart there."""
         return bool(self.n_groups[-1] == 1)
 
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The groups of all levels as one tree, for recodings in which every class has levels of its own.
+
+        Raises:
+            ValueError: The top level is not one group, or a label names two different sets of values.
+        """
+        return nodes_of(self.groups, self.labels)
+
     def with_root(self) -> Hierarchy:
         """This hierarchy with a top level `*` of one group; itself where it has one already."""
         return self if self.has_root else Hierarchy([*self._columns(), (ROOT,) * self.n_values], self.bins)
@@ -313,6 +324,9 @@ class Hierarchy:
     def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:
         """Itself: nothing in it changes."""
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "nodes"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

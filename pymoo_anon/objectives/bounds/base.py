@@ -217,7 +217,7 @@ def _write_fewest(numbers, starts, sizes, gone, limit, fewest):  # type: ignore[
         fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
     """What `_write_fewest` writes for the node with the classes from `first` on; `tally` is scratch."""
     for v in range(len(tally)):

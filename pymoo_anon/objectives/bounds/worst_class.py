@@ -181,7 +181,7 @@ class WorstDiversity(Bounding):
         return high
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
     """Lower the worst value of n nodes to what it is with the best `limit` tuples removed, or to a little less.
 
@@ -215,7 +215,7 @@ def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # typ
         worst[i] = low
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
     """Whether more tuples have to go from some classes than the limit; none has to from a class that is good enough."""
     total = 0.0
@@ -227,7 +227,7 @@ def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: igno
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
     """How many tuples of a class have to go so that no share of the rest is too large for a value.
 
@@ -247,7 +247,7 @@ def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
     return min(np.ceil(removed - 1e-6), size)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _write_too_many(value, sizes, needed, *shares):  # type: ignore[no-untyped-def]
     """Write how many tuples of each class have to go for a value: (n_classes,) float."""
     for c in range(len(sizes)):

@@ -14,7 +14,7 @@ from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, SQUARES, THRESHO
 from pymoo_anon.engine.compiled import njit
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
     """Write the levels and floors of a node."""
     rest = node
@@ -32,7 +32,7 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
             scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Whether the members stand for all that a node can be, or it breaks a constraint.
 
@@ -46,14 +46,13 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
         members: `Members`.
         scratch: `NodeScratch`; `thresholds[0]` tells what is open where the answer is no.
     """
-    above, ends = scratch.thresholds
+    above, ends = scratch.thresholds[0], scratch.thresholds[1]
     for d in range(len(above)):
-        above[d] = rules.first[d]
-    ends[:] = np.inf
+        above[d], ends[d] = rules.first[d], np.inf
     # Invariant: the node is settled where the first threshold is at most above[0] and the others are at most their
     # ends; and where one of the others is at most `above`, with those before it as they like.
     while True:
-        if _are_possible(node, above, rules, nodes) and keeps_limits(node, above, rules, nodes, scratch):
+        if _is_possible(node, above, rules, nodes, scratch):
             m = furthest_member(node, above, rules, nodes, members, scratch)
             if m < 0:
                 return False
@@ -75,19 +74,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
         above[0] = rules.first[0]
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def _are_possible(node, above, rules, nodes):  # type: ignore[no-untyped-def]
-    """Whether the thresholds can be above these at all."""
-    n_values = nodes.tops.shape[1]
-    for h in range(n_values):
-        if above[h] >= nodes.tops[node, h]:
-            return False
-    if above[0] == np.inf:
-        return False
-    return len(above) == n_values or above[n_values] < rules.limit
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """The least minimised value of a measure that is no threshold, above the thresholds."""
     kind, place = rules.kinds[o], rules.places[o]
@@ -105,9 +92,18 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
     return nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
-    """Whether the bounds allow for the constraints; exactly on a limit a node keeps it."""
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+    """Whether the thresholds can be above these, and the bounds then allow for the constraints.
+
+    Exactly on a limit a node keeps it.
+    """
+    n_values = nodes.tops.shape[1]
+    for h in range(n_values):
+        if above[h] >= nodes.tops[node, h]:
+            return False
+    if above[0] == np.inf or (len(above) > n_values and above[n_values] >= rules.limit):
+        return False
     for o in range(len(rules.kinds)):
         if rules.limits[o] == np.inf:
             continue
@@ -121,7 +117,7 @@ def keeps_limits(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     """Up to which value of a threshold a member stands for a node, as far as that one goes."""
     if d < members.reaches.shape[1]:
@@ -138,7 +134,7 @@ def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     return reach
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """The member that stands for the node up to the highest first threshold, or -1; members come in that order."""
     bounds = scratch.bounds
@@ -163,7 +159,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """The member that stands for all that a node can be at once, or -1; -2 where it breaks a constraint.
 
@@ -193,7 +189,7 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Whether a member is no worse than the bounds of a node in all that is no threshold."""
     for o in range(len(rules.kinds)):
@@ -227,47 +223,38 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         How many nodes are left.
     """
     rules, known, members, scratch = known_groups(arrays)
-    n_found = 0
-    for first in range(lowest, highest + 1):
-        n_found = _screen_level(total, first, found, n_found, rules, known, members, scratch)
-    return n_found
-
-
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
-def _screen_level(total, first, found, n_found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
-    """What `screen` does with one level of the first attribute; returns how many nodes are left so far.
-
-    Hints begin anew: bounds do not depend on how many levels one thread gets.
-    """
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
     x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    x[0] = first
-    _fill(1, total - first, rules.lengths, x)
-    changed, hint = 0, 0
-    # Invariant: all nodes before x have their bounds, and those of them that are left were found.
-    while changed >= 0:
-        for j in range(changed, n_var):
-            numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
+    n_found = np.int64(0)
+    for first in range(lowest, highest + 1):
+        x[0] = first
+        _fill(np.int64(1), total - first, rules.lengths, x)
+        # Hints begin anew: bounds do not depend on how many levels one thread gets.
+        changed, hint = np.int64(0), np.int64(0)
+        # Invariant: all nodes before x have their bounds, and those of them that are left were found.
+        while changed >= 0:
+            for j in range(changed, n_var):
+                numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
+                for a in range(n_additive):
+                    term = rules.terms[a, j, x[j]]
+                    # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+                    floors[a, j + 1] = term if j == 0 else floors[a, j] + term
+            node = numbers[n_var]
             for a in range(n_additive):
-                term = rules.terms[a, j, x[j]]
-                # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
-                floors[a, j + 1] = term if j == 0 else floors[a, j] + term
-        node = numbers[n_var]
-        for a in range(n_additive):
-            scratch.floors[a] = floors[a, n_var]
-        _inherit(node, x, hint, rules, known, members, scratch)
-        if not known.done[node]:
-            stands = is_plainly_covered(node, hint, rules, known, members, scratch)
-            if stands >= 0:
-                hint = stands
-            elif stands == -1:
-                found[n_found] = node
-                n_found += 1
-        changed = _next(x, rules.lengths)
+                scratch.floors[a] = floors[a, n_var]
+            _inherit(node, x, hint, rules, known, members, scratch)
+            if not known.done[node]:
+                stands = is_plainly_covered(node, hint, rules, known, members, scratch)
+                if stands >= 0:
+                    hint = stands
+                elif stands == -1:
+                    found[n_found] = node
+                    n_found += 1
+            changed = _next(x, rules.lengths)
     return n_found
 
 
-@njit(cache=True, nogil=True, allocates=False, forceinline=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """What no generalization can be, a node cannot be either.
 
@@ -292,7 +279,7 @@ def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-
         known.tops[node, h] = top
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
     """Write the lowest levels from an attribute on that have this sum: the last ones are raised first."""
     for j in range(len(lengths) - 1, start - 1, -1):
@@ -300,7 +287,7 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
         total -= x[j]
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _next(x, lengths):  # type: ignore[no-untyped-def]
     """Make x the next node of its level sum, with the same first level.
 
@@ -362,8 +349,9 @@ def spread(X, lessons, *arrays):  # type: ignore[no-untyped-def]
     last = len(x) - 1
     for i in range(len(X)):
         for upwards in range(2):
-            n_tops, first = (0, n_values + n_columns) if upwards else (n_values, n_values)
-            number = 0
+            # Tops are of specializations alone.
+            n_tops, first = n_values * (1 - upwards), n_values + n_columns * upwards
+            number = np.int64(0)
             for j in range(len(x)):
                 x[j] = X[i, j] if upwards else 0
                 number += x[j] * rules.strides[j]

@@ -117,7 +117,7 @@ _NODES = _RULES + len(Nodes._fields)
 _MEMBERS = _NODES + len(Members._fields)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def known_groups(arrays: Any) -> Any:
     """The groups of a flat tuple of all arrays, in the order in which they stand above."""
     return (

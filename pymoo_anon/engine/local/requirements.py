@@ -1,0 +1,400 @@
+"""What every class has to hold, as tests of whole sets of tuples.
+
+All of them hold for the union of two sets that hold them: a set that breaks one can be merged with others, and where
+the whole table breaks one, no recoding holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.trees import Trees
+from pymoo_anon.engine.sums import add
+from pymoo_anon.engine.tuples import DistinctTuples
+
+Ints = NDArray[np.int64]
+
+
+class Kind(IntEnum):
+    """What a requirement asks of the values of a column in a class."""
+
+    #: At least so many distinct values; of a column of persons, k in persons.
+    DISTINCT = 0
+    #: At least this exp(entropy).
+    ENTROPY = 1
+    #: Recursive (c, l) for this l.
+    RECURSIVE = 2
+    #: At most this share of the most frequent value.
+    ALPHA = 3
+    #: At most this earth mover's distance from the table, in a tree of values; equal distance is a tree of one level.
+    TREE = 4
+    #: At most this earth mover's distance from the table, in an order of values.
+    ORDER = 5
+    #: At most this relative gain (p - q) / q of a value.
+    BETA = 6
+    #: The same, and at most -ln q.
+    ENHANCED_BETA = 7
+
+
+# What kernels compare with; numba takes members of an enumeration, but compiles them slowly.
+_DISTINCT, _ENTROPY, _RECURSIVE, _ALPHA, _TREE, _ORDER, _BETA, _ENHANCED_BETA = (int(kind) for kind in Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Requirement:
+    """One requirement on the values of a column in every class.
+
+    Args:
+        kind: What it asks.
+        column: Name of a column that the table counts.
+        bound: What the number that the kind names is to reach, or not to exceed.
+        c: For recursive (c, l), how often the most frequent value may outnumber the rare ones together: numerator and
+            denominator.
+        groups: For an earth mover's distance, an (n_levels, n_values) int64 array: the group of every value at each
+            level of a tree but its root, or one row with the place of each in an order. None is equal distance.
+        n_places: For an order, the number of its places.
+    """
+
+    kind: Kind
+    column: Hashable
+    bound: float
+    c: tuple[int, int] = (1, 1)
+    groups: Ints | None = None
+    n_places: int = 0
+
+
+class Tests(NamedTuple):
+    """Requirements as kernels read them.
+
+    The values that a test reads are numbered apart from those of other tests, unless both read the same. A test in a
+    tree of several levels reads each level as values of their own.
+
+    Attributes:
+        k: The least number of rows.
+        kinds: (n_tests,) int64, as `Kind` numbers them.
+        first: (n_tests,) int64, the first value that each test reads.
+        stop: (n_tests,) int64, the value after the last.
+        bounds: (n_tests,) float.
+        numerators: (n_tests,) int64, of the c of recursive (c, l).
+        denominators: (n_tests,) int64, likewise.
+        levels: (n_tests,) int64, the number of levels of a tree, 1 elsewhere.
+        totals: (n_values,) int64, how often each value occurs in the table.
+        n_rows: The number of rows of the table.
+        starts: (n_tuples + 1,) int64, where the values of each tuple begin.
+        values: int64, values of tuples; one that is read for two groups of a tree stands there twice.
+        counts: int64, as long as `values`, how many rows of the tuple have that value.
+    """
+
+    k: int
+    kinds: Ints
+    first: Ints
+    stop: Ints
+    bounds: NDArray[np.float64]
+    numerators: Ints
+    denominators: Ints
+    levels: Ints
+    totals: Ints
+    n_rows: int
+    starts: Ints
+    values: Ints
+    counts: Ints
+
+    def subset(self, chosen: Ints) -> Tests:
+        """The same tests for some of the tuples.
+
+        Args:
+            chosen: (n,) int64 array, which of the tuples.
+        """
+        lengths = np.diff(self.starts)[chosen]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        return self._replace(starts=starts, values=self.values[entries], counts=self.counts[entries])
+
+
+class Scratch(NamedTuple):
+    """Memory for a test. The histogram is 0 between tests.
+
+    Attributes:
+        histogram: (n_values,) int64.
+        touched: (n_values,) int64.
+    """
+
+    histogram: Ints
+    touched: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Requirements:
+    """What every class has to hold.
+
+    Args:
+        k: The least number of rows.
+        others: Requirements on the values of columns.
+    """
+
+    k: int
+    others: Sequence[Requirement] = ()
+
+    def tests(self, tuples: DistinctTuples, trees: Trees) -> Tests:
+        """The requirements as kernels read them.
+
+        Args:
+            tuples: The distinct tuples of the table.
+            trees: Its trees, which tell the order of the tuples.
+        """
+        facets: dict[Hashable, _Facet] = {}
+        own, n_values = [], 0
+        for one in self.others:
+            groups = one.groups
+            if groups is None:
+                groups = np.arange(tuples.columns[one.column].n_values)[np.newaxis]
+            key = one.column, one.n_places, groups.shape, groups.tobytes()
+            if key not in facets:
+                facets[key] = _facet_of(tuples, one, groups, n_values)
+                n_values = facets[key].stop
+            own.append(facets[key])
+        read = list(facets.values())
+        none = np.zeros(0, dtype=np.int64)
+        rows, values, counts = (
+            np.concatenate([none, *(part[i] for facet in read for part in facet.entries)]) for i in range(3)
+        )
+        # Tuples in the order of the trees.
+        rank = np.empty(len(tuples), dtype=np.int64)
+        rank[trees.places] = np.arange(len(tuples))
+        by_tuple = np.argsort(rank[rows], kind="stable")
+        return Tests(
+            k=int(self.k),
+            kinds=np.array([int(one.kind) for one in self.others], dtype=np.int64),
+            first=np.array([facet.first for facet in own], dtype=np.int64),
+            stop=np.array([facet.stop for facet in own], dtype=np.int64),
+            bounds=np.array([one.bound for one in self.others], dtype=np.float64),
+            numerators=np.array([one.c[0] for one in self.others], dtype=np.int64),
+            denominators=np.array([one.c[1] for one in self.others], dtype=np.int64),
+            levels=np.array([len(facet.entries) for facet in own], dtype=np.int64),
+            totals=np.concatenate([none, *(facet.totals for facet in read)]),
+            n_rows=tuples.n_rows,
+            starts=np.searchsorted(rank[rows][by_tuple], np.arange(len(tuples) + 1)),
+            values=values[by_tuple],
+            counts=counts[by_tuple],
+        )
+
+
+class _Facet(NamedTuple):
+    """What one or several tests read of a column.
+
+    Attributes:
+        first: The first of its values.
+        stop: The value after the last.
+        totals: (stop - first,) int64, how often each occurs in the table.
+        entries: Per level tuples, values and counts.
+    """
+
+    first: int
+    stop: int
+    totals: Ints
+    entries: list[tuple[Ints, Ints, Ints]]
+
+
+def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, first: int) -> _Facet:
+    """The values of a column, or the groups that they are in at some levels, numbered from `first` on."""
+    column = tuples.columns[requirement.column]
+    rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
+    totals, entries, stop = [], [], first
+    for own in groups:
+        entries.append((rows, stop + own[column.values], column.counts))
+        totals.append(np.zeros(max(int(own.max()) + 1, requirement.n_places), dtype=np.int64))
+        np.add.at(totals[-1], own, tuples.totals(requirement.column))
+        stop += len(totals[-1])
+    return _Facet(first, stop, np.concatenate(totals), entries)
+
+
+def scratch_for(tests: Tests) -> Scratch:
+    """Memory for the tests of one thread."""
+    return Scratch(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
+
+
+@njit(cache=True, nogil=True)
+def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
+    """Whether a set of tuples holds all requirements.
+
+    Args:
+        members: int64 array of tuples.
+        a: Where the set begins in it.
+        b: Where it ends.
+        rows: The rows that the set stands for.
+        tests: The requirements.
+        scratch: Memory.
+    """
+    if rows < tests.k:
+        return False
+    if len(tests.kinds) == 0:
+        return True
+    n_touched = _count(members, a, b, tests, scratch)
+    kept = True
+    for t in range(len(tests.kinds)):
+        if kept:
+            kept = _holds(t, rows, n_touched, tests, scratch)
+    _clear(n_touched, scratch)
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def may_hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
+    """Whether some part of a set of tuples, or the whole, may hold all requirements; arguments as of `hold`.
+
+    Each is a necessary condition: any part has at most these counts, and at least k rows.
+    """
+    if rows < tests.k:
+        return False
+    if len(tests.kinds) == 0:
+        return True
+    n_touched = _count(members, a, b, tests, scratch)
+    kept = True
+    for t in range(len(tests.kinds)):
+        if kept:
+            kept = _may_hold(t, n_touched, tests, scratch)
+    _clear(n_touched, scratch)
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
+    """Fill the histogram with the values of a set; how many of them there are."""
+    n_touched = np.int64(0)
+    for i in range(a, b):
+        r = members[i]
+        for e in range(tests.starts[r], tests.starts[r + 1]):
+            value = tests.values[e]
+            if scratch.histogram[value] == 0:
+                scratch.touched[n_touched] = value
+                n_touched += 1
+            scratch.histogram[value] += tests.counts[e]
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def _clear(n_touched, scratch):  # type: ignore[no-untyped-def]
+    """Empty the histogram."""
+    for i in range(n_touched):
+        scratch.histogram[scratch.touched[i]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
+    """Whether the set in the histogram holds one requirement.
+
+    What is compared is computed as the measures compute it, so that both decide alike.
+    """
+    kind, bound = tests.kinds[t], tests.bounds[t]
+    first, stop = tests.first[t], tests.stop[t]
+    if kind == _ORDER:
+        return _in_order(first, stop, rows, tests, scratch) <= bound
+    own, n_rows = np.float64(rows), np.float64(tests.n_rows)
+    n_values, most, bits, high, low = np.int64(0), np.int64(0), 0.0, 0.0, 0.0
+    for i in range(n_touched):
+        value = scratch.touched[i]
+        if value < first or value >= stop:
+            continue
+        count, total = scratch.histogram[value], np.float64(tests.totals[value])
+        n_values += 1
+        most = max(most, count)
+        if kind == _ENTROPY:
+            bits += count * np.log(np.float64(count))
+        elif kind >= _TREE:
+            surplus = count * n_rows - total * own
+            if surplus > 0.0:
+                high, low = add(high, low, surplus)
+                gain = surplus / (total * own)
+                if kind >= _BETA and (gain > bound or (kind == _ENHANCED_BETA and gain > np.log(n_rows / total))):
+                    return False
+    if kind == _DISTINCT:
+        return n_values >= bound
+    if kind == _ENTROPY:
+        if n_values * most == rows:
+            return n_values >= bound
+        # Sets so near the bound that rounding would decide are refused.
+        return np.log(own) - bits / own > np.log(max(bound, 1e-300)) + 1e-9
+    if kind == _RECURSIVE:
+        return _is_recursive(t, most, n_touched, tests, scratch)
+    if kind == _ALPHA:
+        return most / own <= bound
+    return kind != _TREE or (high + low) / (tests.levels[t] * (own * n_rows)) <= bound
+
+
+@njit(cache=True, nogil=True)
+def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
+    """Whether r_1 < c (r_l + ... + r_m), r being the counts of the values, the most frequent first."""
+    rank = np.int64(np.ceil(tests.bounds[t]))
+    if rank <= 1:
+        return True
+    above, n_above = most + 1, np.int64(0)
+    # Invariant: the n_above most frequent values have counts of at least `above`, and no others have.
+    while n_above < rank - 1:
+        next_most, n_next = np.int64(0), np.int64(0)
+        for i in range(n_touched):
+            value = scratch.touched[i]
+            if tests.first[t] <= value < tests.stop[t] and scratch.histogram[value] < above:
+                if scratch.histogram[value] > next_most:
+                    next_most, n_next = scratch.histogram[value], np.int64(0)
+                if scratch.histogram[value] == next_most:
+                    n_next += 1
+        if n_next == 0:
+            return False
+        above, n_above = next_most, n_above + n_next
+    # Of several values with the same count some may stand before the l-th and some after.
+    tail = (n_above - (rank - 1)) * above
+    for i in range(n_touched):
+        value = scratch.touched[i]
+        if tests.first[t] <= value < tests.stop[t] and scratch.histogram[value] < above:
+            tail += scratch.histogram[value]
+    return most * tests.denominators[t] < tail * tests.numerators[t]
+
+
+@njit(cache=True, nogil=True)
+def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def]
+    """The earth mover's distance of the set in the histogram from the table, in an order of values."""
+    own, n_rows = np.float64(rows), np.float64(tests.n_rows)
+    high, low, below, expected = 0.0, 0.0, 0.0, 0.0
+    for value in range(first, stop - 1):
+        below += scratch.histogram[value]
+        expected += tests.totals[value]
+        high, low = add(high, low, abs(below * n_rows - expected * own))
+    return (high + low) / (max(stop - first - 1, 1) * (own * n_rows))
+
+
+@njit(cache=True, nogil=True)
+def _may_hold(t, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
+    """Whether some part of the set in the histogram may hold one requirement.
+
+    A part has at least k rows, so a value has at most a share of count / k in it. The shares that may be have to reach
+    1 together. Under an earth mover's distance of t they reach 1 - t at each level: what is in place is not moved.
+    """
+    kind, bound, k = tests.kinds[t], tests.bounds[t], np.float64(tests.k)
+    if kind == _ORDER:
+        return True
+    n_values, covered = np.int64(0), 0.0
+    for i in range(n_touched):
+        value = scratch.touched[i]
+        if tests.first[t] <= value < tests.stop[t]:
+            n_values += 1
+            share = scratch.histogram[value] / k
+            expected = tests.totals[value] / tests.n_rows
+            if kind == _ALPHA:
+                share = min(share, bound)
+            elif kind == _TREE:
+                share = min(share, expected)
+            elif kind >= _BETA:
+                share = min(share, expected * (1.0 + bound))
+            covered += share
+    if kind <= _RECURSIVE:
+        return n_values >= bound
+    if kind == _TREE:
+        return covered >= tests.levels[t] * (1.0 - bound) - 1e-9
+    return covered >= 1.0 - 1e-9

@@ -1,0 +1,220 @@
+"""The trees of all attributes and the tuples that stand in them, as flat arrays: what every local recoding reads.
+
+Only values that occur have a place in these trees. A node stays where its values lie below two of its children, or
+where it is a value; the smallest set that holds given tuples is such a node, so no recoding needs another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.tuples import DistinctTuples
+
+Ints = NDArray[np.int64]
+Numbers32 = NDArray[np.int32]
+
+# The cost of a node that must not be released: more than all others together, and small enough to count with.
+_FORBIDDEN = 1e6
+
+
+class Nodes(Protocol):
+    """The nodes of one attribute in tree order, from the root on; `table.nodes.Nodes` describes them."""
+
+    @property
+    def order(self) -> Ints:
+        """(n_values,) int64 array, the position of each domain value."""
+
+    @property
+    def first(self) -> Ints:
+        """(n_nodes,) int64 array, the first position of each node."""
+
+    @property
+    def stop(self) -> Ints:
+        """(n_nodes,) int64 array, the position after its last."""
+
+    @property
+    def parent(self) -> Ints:
+        """(n_nodes,) int64 array, -1 for the root."""
+
+    @property
+    def level(self) -> Ints:
+        """(n_nodes,) int64 array, the lowest level at which each node is a group."""
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """(n_nodes,) float array, (extent - 1) / (values - 1)."""
+
+
+class Trees(NamedTuple):
+    """The trees of all attributes, one after the other, and the distinct tuples in the order of their positions.
+
+    Nodes and positions are counted over all attributes. In each tree a node comes before those below it, and in tree
+    order. Since tuples are sorted, nothing that is computed here depends on the order of the rows of a table.
+
+    Attributes:
+        offsets: (n_attributes + 1,) int64, where the nodes of each attribute begin; its root is the first.
+        position_offsets: (n_attributes + 1,) int64, where the positions of each attribute begin.
+        parent: (n_nodes,) int64, the node above, -1 for a root.
+        after: (n_nodes,) int64, the first node that is not below this one.
+        first: (n_nodes,) int64, the first position of each node.
+        stop: (n_nodes,) int64, the position after its last.
+        costs: (n_nodes,) float, (extent - 1) / (domain - 1) times the weight of the attribute; lower is better. Extent
+            and domain count all values of the hierarchy.
+        leaves: (n_positions,) int64, the node of each position.
+        positions: (n_tuples, n_attributes) int32, the position of each tuple, ascending.
+        rows: (n_tuples,) int64, the rows of the table that each tuple stands for.
+        numbers: (n_nodes,) int32, the number of each node among all nodes of its attribute.
+        places: (n_tuples,) int64, where each tuple stands in the table.
+    """
+
+    offsets: Ints
+    position_offsets: Ints
+    parent: Ints
+    after: Ints
+    first: Ints
+    stop: Ints
+    costs: NDArray[np.float64]
+    leaves: Ints
+    positions: Numbers32
+    rows: Ints
+    numbers: Numbers32
+    places: Ints
+
+    @classmethod
+    def of(
+        cls,
+        tuples: DistinctTuples,
+        nodes: Sequence[Nodes],
+        weights: ArrayLike | None = None,
+        highest: Sequence[int] | None = None,
+    ) -> Trees:
+        """The trees of a table.
+
+        Args:
+            tuples: Its distinct tuples.
+            nodes: Per attribute the nodes of its hierarchy, `Hierarchy.nodes`.
+            weights: (n_attributes,) array, how much the loss of each attribute counts; None counts all alike.
+            highest: (n_attributes,) levels above which no cell is released. The tuples have to hold what is required
+                at these levels. None allows all.
+        """
+        factors = np.ones(len(nodes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        positions = np.column_stack([own.order[codes] for own, codes in zip(nodes, tuples.codes.T, strict=True)])
+        trees = []
+        for j, (own, factor) in enumerate(zip(nodes, factors, strict=True)):
+            costs = factor * own.losses
+            if highest is not None:
+                costs = np.where(own.level > highest[j], _FORBIDDEN, costs)
+            trees.append(_Tree(own.first, own.stop, own.parent, costs, np.arange(len(own.first))))
+        places = np.lexsort(positions.T[::-1])
+        return _joined(trees, positions[places], tuples.counts[places], places)
+
+    def subset(self, chosen: Ints) -> Trees:
+        """The trees of some of the tuples, without the nodes that these do not need.
+
+        Args:
+            chosen: (n,) int64 array, which of the tuples, ascending.
+        """
+        trees = []
+        for a, b, shift in zip(self.offsets[:-1], self.offsets[1:], self.position_offsets[:-1], strict=True):
+            parent = np.where(self.parent[a:b] < 0, -1, self.parent[a:b] - a)
+            own = _Tree(self.first[a:b] - shift, self.stop[a:b] - shift, parent, self.costs[a:b], self.numbers[a:b])
+            trees.append(own)
+        positions = self.positions[chosen] - self.position_offsets[:-1]
+        return _joined(trees, positions, self.rows[chosen], self.places[chosen])
+
+    def released(self, cells: NDArray[np.integer[Any]]) -> Numbers32:
+        """Cells as everybody reads them: numbers within each attribute, tuples in the order of the table.
+
+        Args:
+            cells: (n_tuples, n_attributes) integer array of nodes, counted over all attributes.
+        """
+        numbered = np.empty(cells.shape, dtype=np.int32)
+        numbered[self.places] = self.numbers[cells]
+        return numbered
+
+
+class _Tree(NamedTuple):
+    """The tree of one attribute, its nodes and positions counted from 0."""
+
+    first: Ints
+    stop: Ints
+    parent: Ints
+    costs: NDArray[np.float64]
+    numbers: NDArray[np.integer[Any]]
+
+
+def _joined(trees: Sequence[_Tree], positions: Ints, rows: Ints, places: Ints) -> Trees:
+    """The trees of all attributes, each without what no tuple needs, one after the other."""
+    kept, moved = [], np.empty(positions.shape, dtype=np.int32)
+    n_nodes, n_positions = [0], [0]
+    for j, tree in enumerate(trees):
+        own, moved[:, j] = _reduced(tree, positions[:, j])
+        moved[:, j] += n_positions[-1]
+        above = np.where(own.parent < 0, -1, own.parent + n_nodes[-1])
+        kept.append(own._replace(first=own.first + n_positions[-1], stop=own.stop + n_positions[-1], parent=above))
+        n_nodes.append(n_nodes[-1] + len(own.first))
+        n_positions.append(n_positions[-1] + int(own.stop[0]))
+    first, stop, parent, costs, numbers = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    return Trees(
+        offsets=np.array(n_nodes),
+        position_offsets=np.array(n_positions),
+        parent=parent,
+        # In this order, what is below a node ends where the next position begins.
+        after=np.searchsorted(first, stop),
+        first=first,
+        stop=stop,
+        costs=costs,
+        leaves=np.flatnonzero(stop - first == 1),
+        positions=moved,
+        rows=np.ascontiguousarray(rows),
+        numbers=numbers.astype(np.int32),
+        places=places,
+    )
+
+
+def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
+    """A tree with the positions that occur alone, and these positions."""
+    occurs = np.bincount(positions, minlength=int(tree.stop[0])) > 0
+    before = np.concatenate([[0], np.cumsum(occurs)])
+    first, stop = before[tree.first], before[tree.stop]
+    holds = np.flatnonzero(stop > first)
+    # Nodes that hold the same of these positions become one: the lowest of them.
+    _, number = np.unique(first[holds] * (before[-1] + 1) - stop[holds], return_inverse=True)
+    lowest, highest = np.empty(number.max() + 1, dtype=np.int64), np.empty(number.max() + 1, dtype=np.int64)
+    lowest[number] = holds
+    highest[number[::-1]] = holds[::-1]
+    new = np.full(len(first), -1)
+    new[holds] = number
+    # Above the highest of them stands a node that holds more, or nothing.
+    above = tree.parent[highest]
+    parent = np.where(above < 0, -1, new[above])
+    kept = _Tree(first[lowest], stop[lowest], parent, tree.costs[lowest], tree.numbers[lowest])
+    return kept, before[positions]
+
+
+@njit(cache=True, nogil=True)
+def join(trees, node, position):  # type: ignore[no-untyped-def]
+    """The smallest node that holds a node and a position of its attribute."""
+    while position < trees.first[node] or position >= trees.stop[node]:
+        node = trees.parent[node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def cells_of_classes(trees, class_of, n_classes):  # type: ignore[no-untyped-def]
+    """(n_classes, n_attributes) int32: the smallest nodes that hold all tuples of each class; -1 for an empty class."""
+    n_attributes = trees.positions.shape[1]
+    cells = np.empty((n_classes, n_attributes), dtype=np.int32)
+    cells[:] = np.int32(-1)
+    for r in range(len(class_of)):
+        c = class_of[r]
+        if c >= 0:
+            for j in range(n_attributes):
+                position = trees.positions[r, j]
+                cells[c, j] = trees.leaves[position] if cells[c, j] < 0 else join(trees, cells[c, j], position)
+    return cells

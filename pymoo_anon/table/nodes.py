@@ -1,0 +1,130 @@
+"""The groups of a hierarchy as one tree: what a cell may become where classes have levels of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes of a hierarchy: every set of values that is a group at some level, once.
+
+    In tree order the values of each node stand side by side, so a node is an interval of positions. Nodes are numbered
+    from the root on, a node before those below it and in tree order: the root is 0, and what is below a node follows
+    it. A set that is a group at several levels is one node. All arrays are read-only.
+
+    >>> from pymoo_anon.table import Hierarchy
+    >>> nodes = Hierarchy.from_levels([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]]).nodes
+    >>> nodes.labels
+    ('*', 'DE', 'Bonn', 'Cologne', 'Paris')
+    >>> nodes.order.tolist(), nodes.parent.tolist(), nodes.level.tolist()
+    ([0, 2, 1], [-1, 0, 1, 1, 0], [2, 1, 0, 0, 0])
+
+    Attributes:
+        order: (n_values,) int64 array, the position of each domain value in tree order.
+        first: (n_nodes,) int64 array, the first position of each node.
+        stop: (n_nodes,) int64 array, the position after its last.
+        parent: (n_nodes,) int64 array, the smallest node above each, -1 for the root.
+        level: (n_nodes,) int64 array, the lowest level at which the node is a group.
+        labels: Tuple of the label of each node at that level.
+        ancestors: (length + 1, n_values) int64 array, at each level the node of every domain value.
+    """
+
+    order: Ints
+    first: Ints
+    stop: Ints
+    parent: Ints
+    level: Ints
+    labels: tuple[Hashable, ...]
+    ancestors: Ints
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return len(self.first)
+
+    @property
+    def extents(self) -> Ints:
+        """(n_nodes,) int64 array: the number of domain values of each node."""
+        return self.stop - self.first
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """(n_nodes,) float array: (extent - 1) / (values - 1), from 0 for a value to 1 for the root; lower is better.
+
+        The root of a domain of one value loses nothing.
+        """
+        return (self.extents - 1) / max(len(self.order) - 1, 1)
+
+
+def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
+    """The nodes of a hierarchy.
+
+    Args:
+        groups: (length + 1, n_values) int64 array, at each level the group of every value.
+        labels: Per level, the label of every group.
+
+    Raises:
+        ValueError: The top level is not one group, or a label names two different sets of values.
+    """
+    if groups[-1].max() > 0:
+        raise ValueError(
+            f"the hierarchy of {examples(labels[0])} must end in one group, so that every two values have one in common"
+            "; Hierarchy.with_root() adds a level '*'"
+        )
+    # Sorted by the top level first, so that each group of each level is a run.
+    in_order = np.lexsort(groups)
+    n_levels, n_values = groups.shape
+    begins = np.ones((n_levels, n_values), dtype=np.bool_)
+    begins[:, 1:] = np.diff(groups[:, in_order], axis=1) != 0
+    # (first, stop) of the run at each place of each level. One key for both: from the root on, wider ones first.
+    first = np.maximum.accumulate(np.where(begins, np.arange(n_values), 0), axis=1)
+    ends = np.where(np.roll(begins, -1, axis=1), np.arange(1, n_values + 1), n_values)
+    stop = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    keys, numbers = np.unique(first * (n_values + 1) + (n_values - stop), return_inverse=True)
+    at = numbers.reshape(n_levels, n_values)
+    parent = np.full(len(keys), -1, dtype=np.int64)
+    level = np.empty(len(keys), dtype=np.int64)
+    for number in reversed(range(n_levels)):
+        level[at[number]] = number
+        if number < n_levels - 1:
+            rises = at[number] != at[number + 1]
+            parent[at[number, rises]] = at[number + 1, rises]
+    ancestors = np.empty_like(groups)
+    ancestors[:, in_order] = at
+    order = np.empty(n_values, dtype=np.int64)
+    order[in_order] = np.arange(n_values)
+    made = keys // (n_values + 1), n_values - keys % (n_values + 1), parent, level
+    for array in (order, ancestors, *made):
+        array.flags.writeable = False
+    _check_labels(groups, labels, ancestors)
+    a_value_of = in_order[made[0]]
+    own = tuple(labels[at_level][groups[at_level, v]] for at_level, v in zip(level.tolist(), a_value_of, strict=True))
+    return Nodes(order, *made, own, ancestors)
+
+
+def _check_labels(groups: Ints, labels: Sequence[Sequence[Hashable]], ancestors: Ints) -> None:
+    """Refuse a label that names two nodes: who reads a release could not tell which values it stands for."""
+    named: dict[Hashable, tuple[int, int]] = {}
+    for level, (own, nodes) in enumerate(zip(groups, ancestors, strict=True)):
+        node_of = np.empty(len(labels[level]), dtype=np.int64)
+        node_of[own] = nodes
+        for label, node in zip(labels[level], node_of.tolist(), strict=True):
+            # As it reads in a release: 17 and "17" are one text there.
+            before, other = named.setdefault(None if label is None else str(label), (node, level))
+            if before != node:
+                sets = []
+                for which, number in ((before, other), (node, level)):
+                    values = np.flatnonzero(ancestors[number] == which).tolist()
+                    sets.append(f"{examples([labels[0][v] for v in values])} at level {number}")
+                raise ValueError(
+                    f"a label must name the same values at every level, {label!r} stands for {' and for '.join(sets)}; "
+                    "give one of them another label"
+                )
