@@ -191,8 +191,8 @@ def _below_violating(classes: EquivalenceClasses, rule: Violating, constraints: 
     small = np.flatnonzero(sure)
     impossible = np.add.reduceat(sure, classes.starts[:-1]) > limit
     below = Suppressible(limit, small, sure[small][np.newaxis], _one(classes.n_rows), impossible)
-    # No part of a class is larger than the class.
-    most_k = np.maximum(fewest_unavoidable(classes.sizes, classes, below), 0).astype(np.int64)
+    # No part of a class is larger than the class. Of what is impossible any k may be told.
+    most_k = np.maximum(fewest_unavoidable(classes.sizes, classes, below), 1).astype(np.int64)
     return replace(below, most_k=most_k)
 
 

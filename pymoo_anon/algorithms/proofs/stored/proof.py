@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 # Nodes that are evaluated, or looked at, in one slice.
-_EVALUATED_A_SLICE = 256
+_EVALUATED_A_SLICE = 50
 _LOOKED_AT_A_SLICE = 1 << 16
 
 # Bounds pay where they settle half of the nodes that are looked at: to learn from a node takes about as long again as
