@@ -1,321 +1,261 @@
-"""Local recodings: every class holds what is required, every cell holds its value, and no order of rows matters."""
+"""Local recodings as a problem: what a point asks for, and that its recoding holds it."""
 
-from itertools import product
-from math import exp, log
+from __future__ import annotations
+
+import copy
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
 
-from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees, recode
-from pymoo_anon.engine.local.cube import bottom_up
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.specialize import top_down
-from pymoo_anon.engine.local.trees import cells_of_classes
+from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     AlphaDeassociation,
     BasicBetaLikeness,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    MarketerRisk,
+    ProsecutorRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.table import Generalization, Hierarchy, Microdata
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.table import Hierarchy, Microdata
 
-VALUES = "abcd"
-
-
-def nested(n_values):
-    """A hierarchy of so many values by pairs, fours and so on."""
-    columns, width = [[f"v{i}" for i in range(n_values)]], 2
-    while width < n_values:
-        columns.append([f"{width}:{i // width}" for i in range(n_values)])
-        width *= 2
-    return Hierarchy.from_levels([*columns, ["*"] * n_values])
+GOALS = [KAnonymity(), GeneralLossMetric()]
 
 
-@st.composite
-def microdata(draw, max_rows=24, max_attributes=3, max_values=6):
-    """A small table with two sensitive columns, and one with the same rows in another order."""
-    sizes = draw(st.lists(st.integers(1, max_values), min_size=1, max_size=max_attributes))
-    n_rows = draw(st.integers(1, max_rows))
-    codes = [draw(st.lists(st.integers(0, n - 1), min_size=n_rows, max_size=n_rows)) for n in sizes]
-    values = [draw(st.lists(st.sampled_from(VALUES), min_size=n_rows, max_size=n_rows)) for _ in range(2)]
-    order = draw(st.permutations(range(n_rows)))
-
-    def table(rows):
-        columns = {f"q{j}": [f"v{own[i]}" for i in rows] for j, own in enumerate(codes)}
-        columns |= {f"s{j}": [own[i] for i in rows] for j, own in enumerate(values)}
-        hierarchies = {f"q{j}": nested(n) for j, n in enumerate(sizes)}
-        return Microdata.from_frame(pd.DataFrame(columns), hierarchies, sensitive=["s0", "s1"])
-
-    return table(range(n_rows)), table(order)
+@pytest.fixture(scope="module")
+def census():
+    return make_census(600)
 
 
-#: How coarse the sensitive values are at the level between themselves and their root.
-PAIRS = Hierarchy.from_levels([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
+def loss_share(problem, x):
+    (values,) = problem.measure(np.asarray(x)[np.newaxis])
+    column = problem.measured.index(GeneralLossMetric())
+    return values[column] / (problem.table.n_rows * len(problem.table.quasi_identifiers))
 
 
-def requirement(kind, column, bound, table):
-    """A requirement, and the same as a constraint on a measure."""
-    values = table.domain_of(column)
-    if kind == "distinct":
-        return Requirement(Kind.DISTINCT, column, bound[0]), DistinctLDiversity(column) >= bound[0]
-    if kind == "entropy":
-        return Requirement(Kind.ENTROPY, column, bound[0]), EntropyLDiversity(column) >= bound[0]
-    if kind == "recursive":
-        return Requirement(Kind.RECURSIVE, column, bound[0], (3, 2)), RecursiveCLDiversity(column, 1.5) >= bound[0]
-    if kind == "alpha":
-        return Requirement(Kind.ALPHA, column, bound[1]), AlphaDeassociation(column) <= bound[1]
-    if kind == "t":
-        return Requirement(Kind.TREE, column, bound[1]), TCloseness(column) <= bound[1]
-    if kind == "hierarchical t":
-        groups = PAIRS.groups[:2, PAIRS.encode(values)]
-        return Requirement(Kind.TREE, column, bound[1], groups=groups), TCloseness(column, PAIRS) <= bound[1]
-    if kind == "ordered t":
-        places = np.array([[VALUES.index(value) for value in values]])
-        own = Requirement(Kind.ORDER, column, bound[1], groups=places, n_places=4)
-        return own, TCloseness(column, tuple(VALUES)) <= bound[1]
-    if kind == "beta":
-        return Requirement(Kind.BETA, column, bound[0]), BasicBetaLikeness(column) <= bound[0]
-    return Requirement(Kind.ENHANCED_BETA, column, bound[0]), EnhancedBetaLikeness(column) <= bound[0]
+def test_targets_go_from_the_least_k_to_the_rows_on_a_log_scale(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    assert problem.targets[:6] == (1, 2, 3, 4, 5, 6)
+    assert problem.targets[-1] == 600
+    ratios = np.diff(np.log(problem.targets))
+    assert ratios[20:].max() < 0.15
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
+    assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 10**6]).targets == (600,)
 
 
-KINDS = ["distinct", "entropy", "recursive", "alpha", "t", "hierarchical t", "ordered t", "beta", "enhanced beta"]
+def test_a_point_asks_for_k_a_price_and_weights(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    assert problem.prices[:4] == (0, 1, 2, 4)
+    x = problem.x_of(10, price=3)
+    target = problem.target(x)
+    assert (target.k, target.price, target.weights) == (10, 4, (1.0,) * 8)
+    # Only ratios of weights count.
+    x[2:] = 7
+    assert problem.target(x) == target
+    x[2] = 9
+    weights = np.array(problem.target(x).weights)
+    np.testing.assert_allclose(weights / weights[1], [4, 1, 1, 1, 1, 1, 1, 1])
+    assert weights.mean() == pytest.approx(1)
 
-some_requirements = st.lists(
-    st.tuples(
-        st.sampled_from(KINDS),
-        st.sampled_from(["s0", "s1"]),
-        st.tuples(st.sampled_from([1, 1.5, 2, 2.5, 3]), st.sampled_from([0.1, 0.25, 0.5, 0.75])),
-    ),
-    min_size=1,
-    max_size=2,
+
+def test_points_that_ask_for_the_same_have_one_recoding(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    x = problem.x_of(10)
+    heavier = x + np.array([0, 0, *[3] * 8])
+    assert problem.decode(x) is problem.decode(heavier)
+    F = problem.evaluate(np.stack([x, heavier]))
+    np.testing.assert_array_equal(F[0], F[1])
+
+
+@pytest.mark.parametrize("method", ["bottom-up", "top-down"])
+@pytest.mark.parametrize("k", [2, 5, 40, 600])
+def test_every_class_has_k_rows_by_a_plain_recount(census, method, k):
+    problem = LocalRecodingProblem(census, GOALS, method=method)
+    made = problem.decode(problem.x_of(k))
+    tuples = census.tuples
+    labels = pd.DataFrame(made.labels_of(tuples.codes, np.arange(len(tuples))), dtype=object)
+    rows = labels.assign(n=tuples.counts).groupby(list(labels)).n.sum()
+    assert rows.min() >= k
+    F = problem.evaluate(problem.x_of(k)[np.newaxis])
+    assert -F[0, 0] == rows.min()
+
+
+def test_a_recoding_loses_far_less_than_the_best_node(census):
+    from pymoo_anon.problems import LatticeProblem
+
+    local = LocalRecodingProblem(census, GOALS, method="top-down")
+    lattice = LatticeProblem(census, GOALS, 0.01)
+    best = lattice.front(lattice.pareto_set()).choose(require=[KAnonymity() >= 5])
+    assert loss_share(local, local.x_of(5)) < 0.5 * best.values["GLM"] / (600 * 8)
+
+
+@pytest.mark.parametrize("structure", ["sizes", "direct"])
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        DistinctLDiversity("occupation") >= 3,
+        EntropyLDiversity("occupation") >= 2.5,
+        RecursiveCLDiversity("occupation", 2) >= 2,
+        AlphaDeassociation("occupation") <= 0.5,
+        TCloseness("occupation") <= 0.4,
+        BasicBetaLikeness("occupation") <= 3,
+        EnhancedBetaLikeness("occupation") <= 4,
+    ],
+    ids=repr,
 )
+def test_constraints_on_classes_are_held_and_told(census, constraint, structure):
+    asked = [KAnonymity() >= 5, constraint]
+    problem = LocalRecodingProblem(census, GOALS, asked, method="top-down", structure=structure)
+    assert problem.held == problem.constraints
+    F, G = problem.evaluate(problem.x_of(5)[np.newaxis], return_values_of=["F", "G"])
+    assert (G <= 0).all()
+    assert F[0, 1] < 0.9 * census.n_rows * 8
 
 
-def setting(table):
-    nodes = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
-    return nodes, Trees.of(table.tuples, nodes)
-
-
-def cells_by_tuple(table, cells):
-    return {tuple(codes): tuple(own) for codes, own in zip(table.tuples.codes.tolist(), cells.tolist(), strict=True)}
-
-
-def members_of(cells):
-    """The tuples of every class: those with equal cells."""
-    members = {}
-    for i, own in enumerate(map(tuple, cells.tolist())):
-        members.setdefault(own, []).append(i)
-    return list(members.values())
-
-
-def histogram(table, column, members):
-    """How often each value of a column occurs in some tuples, by value."""
-    own = table.tuples.columns[column].histogram()[members].sum(axis=0)
-    return dict(zip(table.domain_of(column), own.tolist(), strict=True))
-
-
-def plainly_holds(kind, column, bound, table, members):
-    """Whether tuples hold a requirement, by the definition of each; None where rounding decides."""
-    own, whole = histogram(table, column, members), histogram(table, column, slice(None))
-    n, rows = sum(own.values()), sum(whole.values())
-    ranked = sorted(own.values(), reverse=True)
-    if kind == "distinct":
-        return sum(count > 0 for count in ranked) >= bound[0]
-    if kind == "recursive":
-        rank = int(np.ceil(bound[0]))
-        return rank <= 1 or ranked[0] < 1.5 * sum(ranked[rank - 1 :])
-    if kind == "entropy":
-        found = exp(-sum(count / n * log(count / n) for count in ranked if count))
-        return None if abs(found - bound[0]) < 1e-9 else found >= bound[0]
-    if kind == "alpha":
-        return ranked[0] / n <= bound[1]
-    if kind in ("t", "hierarchical t", "ordered t"):
-        if kind == "ordered t":
-            gaps = np.cumsum([own.get(value, 0) / n - whole.get(value, 0) / rows for value in VALUES])
-            found = np.abs(gaps[:-1]).sum() / 3
-        else:
-            levels = [list(VALUES)] if kind == "t" else [list(VALUES), ["ab", "cd"]]
-            extra = [
-                sum(own.get(value, 0) / n - whole.get(value, 0) / rows for value in group)
-                for level in levels
-                for group in level
-            ]
-            found = sum(one for one in extra if one > 0) / len(levels)
-        return None if abs(found - bound[1]) < 1e-9 else found <= bound[1]
-    gains = [own[value] * rows / (n * whole[value]) - 1 for value in own if own[value]]
-    logs = [-log(whole[value] / rows) for value in own if own[value]]
-    if any(abs(gain - bound[0]) < 1e-9 for gain in gains):
-        return None
-    if kind == "enhanced beta" and any(gain > most + 1e-12 for gain, most in zip(gains, logs, strict=True)):
-        return False
-    return max(gains) <= bound[0]
-
-
-@pytest.mark.parametrize("structure", ["sizes", "all"])
-@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
-@given(tables=microdata(), k=st.integers(1, 6), price=st.sampled_from([0.0, 0.7, 5.0]), asked=some_requirements)
-def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked):
-    table, other = tables
-    nodes, trees = setting(table)
-    tests = Requirements(k, [requirement(*one, table)[0] for one in asked]).tests(table.tuples, trees)
-    cells = recode(trees, tests, price, method, structure)
-    assert cells.dtype == np.int32
-    assert cells.shape == table.tuples.codes.shape
-    for j, own in enumerate(nodes):
-        position = own.order[table.tuples.codes[:, j]]
-        assert np.all((own.first[cells[:, j]] <= position) & (position < own.stop[cells[:, j]]))
-    classes = members_of(cells)
-    whole = list(range(len(table.tuples)))
-    if table.tuples.n_rows < k or not all(plainly_holds(*one, table, whole) for one in asked):
-        if not any(plainly_holds(*one, table, whole) is None for one in asked):
-            assert len(classes) == 1
-    else:
-        assert min(table.tuples.counts[members].sum() for members in classes) >= k
-        assert not any(plainly_holds(*one, table, members) is False for one in asked for members in classes)
-    # Rows in another order.
-    _, again = setting(other)
-    tests = Requirements(k, [requirement(*one, other)[0] for one in asked]).tests(other.tuples, again)
-    assert cells_by_tuple(other, recode(again, tests, price, method, structure)) == cells_by_tuple(table, cells)
-
-
-@given(tables=microdata(max_rows=12), asked=some_requirements.map(lambda asked: asked[:1]))
-def test_requirements_decide_as_the_measures_do(tables, asked):
-    """All tuples of a table as one class: what the kernels say is what the constraint says of the top node."""
-    table, _ = tables
-    _, trees = setting(table)
-    for rows in (slice(None), slice(0, 3)):
-        own, constraint = requirement(*asked[0], table)
-        tests = Requirements(1, [own]).tests(table.tuples, trees)
-        members = np.arange(len(trees.rows))[rows]
-        kept = tests.subset(members).keeps_whole(trees.rows[members])
-        expected = plainly_holds(*asked[0], table, trees.places[members])
-        assert expected is None or kept == expected
-    tops = {name: (h.groups[-1], h.labels[-1]) for name, h in table.quasi_identifiers.items()}
-    one_class = Generalization({q: own for q, (own, _) in tops.items()}, {q: own for q, (_, own) in tops.items()})
-    broken = constraint.broken(table.equivalence_classes(one_class))
-    assert Requirements(1, [own]).tests(table.tuples, trees).keeps_whole(trees.rows) == (not broken[0])
-
-
-@given(tables=microdata(max_rows=6, max_attributes=2, max_values=4), k=st.integers(1, 4))
-def test_no_recoding_beats_brute_force(tables, k):
-    """Every function from tuples to vectors of nodes, on tiny tables: none is valid that loses less than the best."""
-    table, _ = tables
-    nodes, trees = setting(table)
-    n = len(table.tuples)
-    choices = []
-    for codes in table.tuples.codes:
-        above = [
-            [x for x in range(len(own)) if own.first[x] <= own.order[code] < own.stop[x]]
-            for own, code in zip(nodes, codes, strict=True)
-        ]
-        choices.append(list(product(*above)))
-
-    def loss(cells):
-        own = [sum(node.losses[x] for node, x in zip(nodes, cell, strict=True)) for cell in cells]
-        return float(np.dot(own, table.tuples.counts))
-
-    def holds(cells):
-        sizes = {}
-        for cell, count in zip(cells, table.tuples.counts.tolist(), strict=True):
-            sizes[cell] = sizes.get(cell, 0) + count
-        return min(sizes.values()) >= k
-
-    if np.prod([len(own) for own in choices]) > 3000 or table.tuples.n_rows < k:
-        return
-    best = min(loss(cells) for cells in product(*choices) if holds(cells))
-    for method in ("bottom-up", "top-down"):
-        cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
-        found = [tuple(own) for own in cells.tolist()]
-        assert holds(found)
-        assert loss(found) >= best - 1e-9
-        assert n > 2 or loss(found) <= best + 1e-9
-
-
-@given(tables=microdata(), k=st.integers(1, 6))
-def test_the_cube_releases_cells_that_are_cheapest(tables, k):
-    """The first class to be made is one of the cheapest cells that cover k rows, as all cells show."""
-    table, _ = tables
-    nodes, trees = setting(table)
-    if table.tuples.n_rows < k:
-        return
-    class_of = bottom_up(trees, k)
-    assert trees.rows[class_of < 0].sum() < k
-    made = np.bincount(class_of[class_of >= 0], trees.rows[class_of >= 0])
-    assert made.min() >= k
-    least = np.inf
-    for cell in product(*(range(len(own)) for own in nodes)):
-        below = np.ones(len(table.tuples), dtype=bool)
-        for own, x, codes in zip(nodes, cell, table.tuples.codes.T, strict=True):
-            below &= (own.first[x] <= own.order[codes]) & (own.order[codes] < own.stop[x])
-        if table.tuples.counts[below].sum() >= k:
-            least = min(least, sum(own.losses[x] for own, x in zip(nodes, cell, strict=True)))
-    first = cells_of_classes(trees, class_of, len(made))[0]
-    assert trees.costs[first].sum() == pytest.approx(least)
-
-
-@given(tables=microdata(), k=st.integers(1, 6), weights=st.lists(st.sampled_from([0.1, 1.0, 3.0]), min_size=3))
-def test_a_part_of_the_trees_recodes_as_a_table_of_its_own(tables, k, weights):
-    table, _ = tables
-    nodes, _ = setting(table)
-    trees = Trees.of(table.tuples, nodes, weights[: len(nodes)])
-    chosen = np.arange(0, len(trees.rows), 2)
-    part = trees.subset(chosen)
-    own = top_down(part, k)
-    cells = part.numbers[cells_of_classes(part, own, int(own.max()) + 1)[own]]
-    # The same tuples in trees that keep every node.
-    again = trees._replace(positions=trees.positions[chosen], rows=trees.rows[chosen], places=trees.places[chosen])
-    twin = top_down(again, k)
-    assert np.array_equal(cells, again.numbers[cells_of_classes(again, twin, int(twin.max()) + 1)[twin]])
-
-
-@given(tables=microdata(), k=st.integers(1, 6))
-def test_no_cell_is_above_the_highest_level(tables, k):
-    """Where all classes of a full-domain node have k rows, nothing coarser is released."""
-    table, _ = tables
-    nodes, _ = setting(table)
-    for levels in product(*(range(h.length + 1) for h in table.quasi_identifiers.values())):
-        at = np.column_stack(
-            [own.ancestors[level][codes] for own, level, codes in zip(nodes, levels, table.tuples.codes.T, strict=True)]
+def test_an_order_and_a_tree_of_values_are_held():
+    rng = np.random.default_rng(3)
+    sizes = {"q": (0, 16), "r": (0, 4), "grade": (1, 7)}
+    frame = pd.DataFrame({name: rng.integers(*ends, 300) for name, ends in sizes.items()})
+    tree = Hierarchy.from_levels([[1, 2, 3, 4, 5, 6], ["a", "a", "a", "b", "b", "b"], ["*"] * 6])
+    table = Microdata.from_frame(
+        frame, {"q": Hierarchy.intervals(0, 16, [4]), "r": Hierarchy.flat(range(4))}, sensitive="grade"
+    )
+    for distance in ("ordered", [6, 5, 4, 3, 2, 1], tree):
+        problem = LocalRecodingProblem(
+            table, GOALS, [TCloseness("grade", distance) <= 0.15], method="top-down", structure="direct"
         )
-        if min(table.tuples.counts[members].sum() for members in members_of(at)) < k:
-            continue
-        trees = Trees.of(table.tuples, nodes, highest=levels)
-        for method in ("top-down", "bottom-up"):
-            cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
-            for own, level, cell in zip(nodes, levels, cells.T, strict=True):
-                assert np.all(own.level[cell] <= level)
+        assert problem.held == problem.constraints
+        F, G = problem.evaluate(problem.x_of(3)[np.newaxis], return_values_of=["F", "G"])
+        assert G.max() <= 0
+        assert F[0, 1] < 300 * 2
 
 
-def test_persons_are_counted_and_not_rows():
-    """Four rows of two persons are a class of two persons."""
-    frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.flat("abcd")}, person="who")
-    _, trees = setting(table)
-    tests = Requirements(1, [Requirement(Kind.DISTINCT, "who", 2)]).tests(table.tuples, trees)
-    for members in members_of(recode(trees, tests)):
-        assert len({who for q, who in zip(frame.q, frame.who, strict=True) if "abcd".index(q) in members}) >= 2
-    assert recode(trees, Requirements(1).tests(table.tuples, trees)).tolist() == [[1], [2], [3], [4]]
+def test_k_in_persons_is_held():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"q": rng.integers(0, 16, 200), "who": rng.integers(0, 60, 200)})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.intervals(0, 16, [2, 4, 8])}, person="who")
+    problem = LocalRecodingProblem(table, GOALS, [KAnonymity(person="who") >= 8], method="top-down")
+    _, G = problem.evaluate(problem.x_of(2)[np.newaxis], return_values_of=["F", "G"])
+    assert G.max() <= 0
+    made = problem.equivalence_classes(problem.x_of(2))
+    assert len(made.sizes) > 1
+    # Each person may have several rows.
+    assert made.sizes.min() >= 8
 
 
-def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
-    frame = pd.DataFrame({"q": ["v0"] * 4 + ["v6"] * 4 + ["v7"]})
-    table = Microdata.from_frame(frame, {"q": nested(8)})
-    _, trees = setting(table)
-    own = mend(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
-    assert own.tolist() == [0, 1, 1]
+def test_other_constraints_are_told_alone(census):
+    problem = LocalRecodingProblem(census, GOALS, [MarketerRisk() <= 0.02], method="top-down")
+    assert problem.held == ()
+    _, G = problem.evaluate(np.stack([problem.x_of(2), problem.x_of(200)]), return_values_of=["F", "G"])
+    assert G[0, 0] > 0 >= G[1, 0]
 
 
-def test_unknown_words_are_refused():
-    table = Microdata.from_frame(pd.DataFrame({"q": ["a"]}), {"q": Hierarchy.flat("a")})
-    _, trees = setting(table)
-    tests = Requirements(1).tests(table.tuples, trees)
-    with pytest.raises(ValueError, match="method must be one of .*, got 'sideways'"):
-        recode(trees, tests, method="sideways")
-    with pytest.raises(ValueError, match="structure must be one of .*, got 'none'"):
-        recode(trees, tests, structure="none")
+def test_what_the_whole_table_breaks_is_infeasible(census):
+    problem = LocalRecodingProblem(census, GOALS, [DistinctLDiversity("occupation") >= 99], method="top-down")
+    F, G = problem.evaluate(problem.x_of(2)[np.newaxis], return_values_of=["F", "G"])
+    assert G[0, 0] > 0
+    assert F[0].tolist() == [-600, 600 * 8]
+    res = minimize(problem, NSGA2(pop_size=4, sampling=LatticeSampling()), ("n_gen", 1), seed=1)
+    assert res.X is None
+
+
+def test_a_price_makes_classes_fewer(census):
+    problem = LocalRecodingProblem(census, [KAnonymity(), GeneralLossMetric(), MarketerRisk()], method="top-down")
+    risks = [problem.evaluate(problem.x_of(2, price)[np.newaxis])[0, 2] for price in (0, 4, 32)]
+    assert risks[0] > risks[1] > risks[2]
+
+
+def test_weights_move_the_loss_from_one_column_to_another(census):
+    age, others = GeneralLossMetric([1, 0, 0, 0, 0, 0, 0, 0]), GeneralLossMetric([0, 1, 1, 1, 1, 1, 1, 1])
+    problem = LocalRecodingProblem(census, [age, others], [KAnonymity() >= 10], method="top-down")
+    # Both objectives count alike, so that age weighs as much as the others together.
+    weights = problem.target(problem.x_of(10)).weights
+    assert weights[0] == pytest.approx(7 * weights[1])
+    light, heavy = problem.x_of(10), problem.x_of(10)
+    heavy[2], light[3:] = 5, 5
+    F = problem.compute(np.stack([light, heavy]))
+    assert F[1, 0] < F[0, 0]
+    assert F[1, 1] > F[0, 1]
+
+
+def test_a_column_that_no_objective_counts_keeps_what_costs_nothing(census):
+    problem = LocalRecodingProblem(census, [GeneralLossMetric([1, 0, 1, 1, 1, 1, 1, 1])], method="top-down")
+    weights = problem.target(problem.x_of(2)).weights
+    assert 0 < weights[1] < 0.01
+
+
+def test_searches_copies_and_pickles_agree(census):
+    problem = LocalRecodingProblem(census, GOALS, [DistinctLDiversity("occupation") >= 2], method="top-down")
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    res = minimize(problem, NSGA2(pop_size=10, **operators), ("n_gen", 3), seed=1)
+    again = minimize(problem.fresh_copy(), NSGA2(pop_size=10, **operators), ("n_gen", 3), seed=1)
+    np.testing.assert_array_equal(res.F, again.F)
+    unpickled = pickle.loads(pickle.dumps(problem))
+    assert unpickled.decode(res.X[0]) == problem.decode(res.X[0])
+    assert copy.deepcopy(problem).decode(res.X[0]) is problem.decode(res.X[0])
+    threads = problem.fresh_copy()
+    threads.n_threads = 2
+    X = LatticeSampling().do(problem, 40, random_state=np.random.default_rng(0)).get("X")
+    np.testing.assert_array_equal(threads.evaluate(X)[0], problem.evaluate(X)[0])
+
+
+def test_a_front_is_read_as_any_other(census):
+    problem = LocalRecodingProblem(census, GOALS, method="top-down")
+    front = problem.front(np.stack([problem.x_of(k) for k in (2, 5, 20)]))
+    choice = front.choose(require=[KAnonymity() >= 5])
+    assert choice.values["k"] >= 5
+    assert choice.n_suppressed == 0
+    assert front.values(MarketerRisk()).tolist() == sorted(front.values(MarketerRisk()), reverse=True)
+    frame = front.to_frame()
+    assert list(frame)[:8] == list(census.quasi_identifiers)
+    assert frame.loc[choice.row, "age"] == problem.decode(choice.x).n_groups[0]
+    assert "2" in repr(front)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "sideways"}, "method must be 'bottom-up' or 'top-down', got 'sideways'"),
+        ({"structure": "none"}, "structure must be 'sizes' or 'direct', got 'none'"),
+    ],
+)
+def test_unknown_ways_are_refused(census, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        LocalRecodingProblem(census, GOALS, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"), [([0] * 9, "10 whole numbers"), ([0.5] + [0] * 9, "whole numbers"), ([0] * 9 + [11], "from 0 to")]
+)
+def test_points_out_of_range_are_refused(census, x, words):
+    problem = LocalRecodingProblem(census, GOALS)
+    with pytest.raises(ValueError, match=words):
+        problem.decode(np.array(x))
+
+
+def test_a_table_without_roots_or_with_a_label_of_two_sets_is_refused():
+    frame = pd.DataFrame({"q": ["a", "b", "c"]})
+    rootless = Microdata.from_frame(frame, {"q": Hierarchy.from_levels([["a", "b", "c"]])})
+    with pytest.raises(ValueError, match=r"'q'.*with_root"):
+        LocalRecodingProblem(rootless, GOALS)
+    twice = Hierarchy.from_levels([["a", "b", "c"], ["o", "o", "c"], ["o", "o", "o"]])
+    with pytest.raises(ValueError, match=r"'q'.*label.*'o'"):
+        LocalRecodingProblem(Microdata.from_frame(frame, {"q": twice}), GOALS)
+
+
+def test_a_column_of_one_value_and_a_single_row_are_recoded():
+    frame = pd.DataFrame({"q": ["a"], "r": ["x"]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(["a"]), "r": Hierarchy.flat(["x", "y"])})
+    problem = LocalRecodingProblem(table, GOALS)
+    assert problem.evaluate(problem.x_of(1)[np.newaxis]).tolist() == [[-1, 0]]

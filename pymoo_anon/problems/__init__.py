@@ -11,6 +11,8 @@ from pymoo_anon.problems.tradeoffs import Step
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
+    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+    from pymoo_anon.problems.local_target import LocalTarget
     from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
 
 __all__ = [
@@ -21,6 +23,8 @@ __all__ = [
     "Front",
     "Journal",
     "LatticeProblem",
+    "LocalRecodingProblem",
+    "LocalTarget",
     "PreferenceProblem",
     "PreferredPoint",
     "Requirement",
@@ -34,6 +38,8 @@ __getattr__ = later(
     {
         "bitstrings": ("BitStringProblem",),
         "journal": ("Journal", "journaled"),
+        "local_recoding": ("LocalRecodingProblem",),
+        "local_target": ("LocalTarget",),
         "preference": ("Achievement", "PreferenceProblem", "PreferredPoint"),
     },
 )

@@ -19,7 +19,7 @@ from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, plain_array
+from pymoo_anon.problems.arguments import check_table, column_index, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -269,24 +269,11 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
         """
-        given = plain_array(X)
-        if given.ndim != 2 or given.shape[1] != self.n_var:
-            raise ValueError(
-                f"X must be nodes of {self.n_var} levels, an (n, {self.n_var}) array, got shape {given.shape}"
-            )
-        if (
-            given.dtype == bool
-            or not np.issubdtype(given.dtype, np.number)
-            or not np.array_equal(given, np.floor(given))
-        ):
-            raise ValueError(
-                "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and "
-                "SingleStepMutation keep them whole in any algorithm"
-            )
+        given = whole_numbers(X, f"nodes of {self.n_var} levels", "generalization levels", self.n_var)
         outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
         if len(outside):
             raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
-        return given.astype(np.int64)
+        return given
 
     def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
         return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)

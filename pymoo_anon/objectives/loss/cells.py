@@ -204,6 +204,8 @@ class NonUniformEntropy(Objective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the bits lost by each of n generalizations."""
         tuples = classes.tuples
+        if classes.maps is None:
+            return _bits_of_cells(classes)
         bits: Values = _lost_bits(
             classes.maps,
             tuples.offsets,
@@ -262,7 +264,8 @@ class Precision(Objective):
     """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
 
     An attribute has the lowest level of its hierarchy whose groups hold its groups, or the highest if none does; a
-    suppressed cell costs 1. From 0 to 1; higher is better.
+    suppressed cell costs 1. In a local recoding every cell has a level of its own, the lowest at which it is a group.
+    From 0 to 1; higher is better.
     """
 
     name = "precision"
@@ -275,7 +278,12 @@ class Precision(Objective):
         """(n,) float array, the precision of each of n generalizations."""
         tuples = classes.tuples
         lengths = self._lengths(tuples)
-        left = (lengths - self._levels(tuples, classes.maps)) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
+        if classes.maps is None:
+            forest, nodes = classes.cells()
+            left = classes.totals((lengths - forest.levels[nodes]) * _kept_rows(classes))
+        else:
+            levels = self._levels(tuples, classes.maps)
+            left = (lengths - levels) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
         return _over_one_denominator(left, *self._factors(tuples))
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
@@ -342,6 +350,10 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
 def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
     """(n, n_attributes) int64 array: the losses of attributes, times their domain sizes less one."""
     tuples = classes.tuples
+    if classes.maps is None:
+        (extents, *_), cells = classes.extents()
+        cost = np.where(classes.kept[:, np.newaxis], extents[cells], _divisors(tuples))
+        return classes.totals(cost * classes.sizes[:, np.newaxis])
     numerators: NDArray[np.int64] = _with_suppression(
         classes.maps,
         tuples.offsets,
@@ -353,6 +365,26 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
         classes.kept,
     )
     return numerators
+
+
+def _kept_rows(classes: EquivalenceClasses) -> NDArray[np.int64]:
+    """(n_classes, 1) int64 array: the rows of each class, 0 where it is suppressed."""
+    return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
+
+
+def _bits_of_cells(classes: EquivalenceClasses) -> Values:
+    """(n,) float array: the bits lost by each of n local recodings."""
+    tuples = classes.tuples
+    forest, nodes = classes.cells()
+    held, rows = forest.held(tuples.offsets, tuples.marginals), _kept_rows(classes)
+    logs, bits = logs_up_to(tuples.n_rows), np.empty(len(classes))
+    for i, (a, b) in enumerate(pairwise(classes.starts.tolist())):
+        # How many rows each node stands in, and how many cells are suppressed.
+        became = np.zeros(len(held), dtype=np.int64)
+        np.add.at(became, nodes[a:b], rows[a:b])
+        n_gone = len(tuples.domain_sizes) * int(classes.n_suppressed[i])
+        bits[i] = _lost_bits_of_nodes(held, became, n_gone, tuples.marginals, tuples.n_rows, logs)
+    return bits
 
 
 def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
@@ -532,6 +564,26 @@ def _lost_bits(  # type: ignore[no-untyped-def]
         # Where two values share a group at least one bit is lost: less is none.
         bits[i] = total if total > 0.5 else 0.0
     return bits
+
+
+@njit(cache=True, nogil=True)
+def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
+    """The bits lost by one local recoding.
+
+    As in `_lost_bits`, but that the rows which hold a node in the original need not be those that became it.
+    """
+    original, original_rest = own_logs(marginals, logs)
+    total, rest = log_of(n_rows, logs)
+    total, rest = multiply_pairs(np.float64(n_gone), 0.0, total, rest)
+    total, rest = add_pairs(total, rest, -original, -original_rest)
+    for node in range(len(held)):
+        if became[node] > 0:
+            high, low = log_of(held[node], logs)
+            high, low = multiply_pairs(np.float64(became[node]), 0.0, high, low)
+            total, rest = add_pairs(total, rest, high, low)
+    total, rest = divide_pairs(total, rest, LOG_2[0], LOG_2[1])
+    # Where a cell has lost its value at least one bit is lost: less is none.
+    return total if total > 0.5 else 0.0
 
 
 @njit(cache=True, nogil=True)

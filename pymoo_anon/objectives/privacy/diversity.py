@@ -304,9 +304,12 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
     diversity = np.empty(len(sizes))
     for c in range(len(sizes)):
         own = counts[value_starts[c] : value_starts[c + 1]]
+        least = most = own[0]
+        for count in own:
+            least, most = min(least, count), max(most, count)
         # Removal flattens most where it takes the most frequent values down to one level.
-        level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(own.max())
-        if own.min() >= level:
+        level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(most)
+        if least >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
             continue
         if removed[c] == 0:
@@ -333,7 +336,7 @@ def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
     mean, rest = divide_pairs(mean, rest, np.float64(size), 0.0)
     high, low = log_of(size, logs)
     high, low = add_pairs(high, low, -mean, -rest)
-    high, low = exp_pair(high, low)
+    high, low = exp_pair(high, low, logs)
     return high + low
 
 

@@ -198,7 +198,8 @@ class KMap(Objective):
     """k-map: smallest number of persons of a population whom the values of a released class fit.
 
     As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
-    fits; where every tuple is suppressed all do. Higher is better.
+    fits; where every tuple is suppressed all do. In a local recoding a person fits every class whose cells hold the
+    person's values. Higher is better.
 
     Args:
         population: A table with the same quasi-identifiers, in the same order and with the same domains.
@@ -250,6 +251,8 @@ class KMap(Objective):
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: how many persons of the population fit each class."""
+        if classes.maps is None:
+            return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
         own_cells = firsts + classes.tuples.codes[classes.representatives]
@@ -267,6 +270,14 @@ class KMap(Objective):
                 found.append(persons[ids[: len(mine)]])
                 done += 1
         return np.concatenate(found)
+
+    def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: the persons whose values are below the nodes of each class of local recodings."""
+        forest, nodes = classes.cells()
+        theirs = self.population.tuples
+        places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
+        persons: Values = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
+        return persons
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the rows of the population."""
@@ -308,6 +319,21 @@ class KMap(Objective):
 
     def __repr__(self) -> str:
         return f"KMap({self.population!r})"
+
+
+@njit(cache=True, nogil=True)
+def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
+    """(n_classes,) int64: the persons at places from `first` to before `stop` in every attribute of a class."""
+    n_classes, n_attributes = first.shape
+    persons = np.zeros(n_classes, dtype=np.int64)
+    for c in range(n_classes):
+        for t in range(len(counts)):
+            j = 0
+            while j < n_attributes and first[c, j] <= places[t, j] < stop[c, j]:
+                j += 1
+            if j == n_attributes:
+                persons[c] += counts[t]
+    return persons
 
 
 @njit(cache=True, nogil=True)
