@@ -315,7 +315,7 @@ def test_unknown_words_are_refused():
     table = Microdata.from_frame(pd.DataFrame({"q": ["a"]}), {"q": Hierarchy.flat("a")})
     _, trees = setting(table)
     tests = Requirements(1).tests(table.tuples, trees)
-    with pytest.raises(ValueError, match="method must be one of .*, got 'sideways'"):
+    with pytest.raises(ValueError, match=r"method must be one of .*, got 'sideways'"):
         recode(trees, tests, method="sideways")
-    with pytest.raises(ValueError, match="structure must be one of .*, got 'none'"):
+    with pytest.raises(ValueError, match=r"structure must be one of .*, got 'none'"):
         recode(trees, tests, structure="none")
