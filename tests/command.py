@@ -7,6 +7,7 @@ import pandas as pd
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
+from pymoo_anon.cli.console import COMPILING
 
 SMALL = ["--rows", "300", "--generations", "5"]
 
@@ -26,6 +27,11 @@ def refused(*arguments):
     assert result.stdout == ""
     assert not Path("front").exists()
     return result.stderr.removesuffix("\n")
+
+
+def without_compiling(stderr):
+    """What a process said on standard error, without the line that comes where loops are compiled."""
+    return stderr.removeprefix(f"{COMPILING}\n")
 
 
 def front(folder="front"):

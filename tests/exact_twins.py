@@ -140,10 +140,50 @@ class Release:
             for cell in dict.fromkeys(cells)
         ]
 
-    def extent(self, name: str, value: Any) -> int:
-        """How many values of the domain are in the group of a value."""
-        own = self.group_of[name][value]
-        return sum(group == own for group in self.group_of[name].values())
+    def group(self, name: str, row: dict[str, Any]) -> set[Any]:
+        """The values of the domain that the cell of a row stands for."""
+        own = self.group_of[name][row[name]]
+        return {value for value, group in self.group_of[name].items() if group == own}
+
+    def extent(self, name: str, row: dict[str, Any]) -> int:
+        """Of how many values of the domain the cell of a row stands."""
+        return len(self.group(name, row))
+
+    def level(self, name: str, row: dict[str, Any]) -> int:
+        """The lowest level whose groups hold all groups of a quasi-identifier, the highest where no other does."""
+        hierarchy = self.hierarchies[name]
+        groups = [self.group_of[name][value] for value in hierarchy.domain]
+        fits = [len(set(zip(groups, own, strict=True))) == len(set(groups)) for own in hierarchy.groups.tolist()]
+        return [*fits[:-1], True].index(True)
+
+
+@dataclass
+class LocalRelease(Release):
+    """A table under a local recoding, in which nothing is suppressed.
+
+    Attributes:
+        level_of: By tuple of original values the level of each of its cells.
+    """
+
+    level_of: dict[tuple[Any, ...], tuple[int, ...]]
+
+    def group(self, name: str, row: dict[str, Any]) -> set[Any]:
+        hierarchy, own = self.hierarchies[name], tuple(row[one] for one in self.hierarchies)
+        groups = hierarchy.groups[self.level_of[own][list(self.hierarchies).index(name)]]
+        mine = groups[hierarchy.domain.index(row[name])]
+        return {value for value, group in zip(hierarchy.domain, groups, strict=True) if group == mine}
+
+    def cell(self, row: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(frozenset(self.group(name, row)) for name in self.hierarchies)
+
+    def level(self, name: str, row: dict[str, Any]) -> int:
+        """The lowest level at which the values of the cell are a group."""
+        hierarchy, own = self.hierarchies[name], self.group(name, row)
+        at = [hierarchy.domain.index(value) for value in own]
+        return [
+            {i for i, group in enumerate(groups) if group == groups[at[0]]} == set(at)
+            for groups in hierarchy.groups.tolist()
+        ].index(True)
 
 
 def counts(rows: list[dict[str, Any]], column: str) -> Counter[Any]:
@@ -190,11 +230,16 @@ def k_map(release: Release, objective: KMap) -> Exact:
     if not any(release.kept):
         return Exact(Fraction(objective.population.n_rows))
     tuples, names = objective.population.tuples, list(release.hierarchies)
-    persons: Counter[Any] = Counter()
-    for code, count in zip(tuples.codes, tuples.counts, strict=True):
-        row = {name: release.hierarchies[name].domain[value] for name, value in zip(names, code, strict=True)}
-        persons[release.cell(row)] += int(count)
-    return Exact(Fraction(min(persons[release.cell(own[0])] for own in release.classes())))
+    people = [
+        ([release.hierarchies[name].domain[value] for name, value in zip(names, code, strict=True)], int(count))
+        for code, count in zip(tuples.codes, tuples.counts, strict=True)
+    ]
+
+    def fitting(row: dict[str, Any]) -> int:
+        groups = [release.group(name, row) for name in names]
+        return sum(n for values, n in people if all(v in own for v, own in zip(values, groups, strict=True)))
+
+    return Exact(Fraction(min(fitting(own[0]) for own in release.classes())))
 
 
 def alpha(release: Release, objective: Any) -> Exact:
@@ -290,7 +335,7 @@ def _loss(release: Release, weights: Any, weight: Fraction) -> Fraction:
     for i, (name, hierarchy) in enumerate(release.hierarchies.items()):
         own = weight if weights is None else Fraction(str(float(weights[i])))
         for row, kept in zip(release.rows, release.kept, strict=True):
-            cost = Fraction(release.extent(name, row[name]) - 1, max(hierarchy.n_values - 1, 1))
+            cost = Fraction(release.extent(name, row) - 1, max(hierarchy.n_values - 1, 1))
             total += own * (cost if kept else 1)
     return total
 
@@ -298,12 +343,8 @@ def _loss(release: Release, weights: Any, weight: Fraction) -> Fraction:
 def precision(release: Release, _: Any) -> Exact:
     cost = Fraction(0)
     for name, hierarchy in release.hierarchies.items():
-        groups = [release.group_of[name][value] for value in hierarchy.domain]
-        fits = [len(set(zip(groups, own, strict=True))) == len(set(groups)) for own in hierarchy.groups.tolist()]
-        # The highest level serves where no other does.
-        level = [*fits[:-1], True].index(True)
-        own = Fraction(level, max(hierarchy.length, 1))
-        cost += own * sum(release.kept) + release.n_suppressed
+        for row, kept in zip(release.rows, release.kept, strict=True):
+            cost += Fraction(release.level(name, row), max(hierarchy.length, 1)) if kept else 1
     return Exact(1 - cost / (release.n * len(release.hierarchies)))
 
 
@@ -311,9 +352,8 @@ def non_uniform_entropy(release: Release, _: Any) -> Exact:
     product = Fraction(1)
     for name in release.hierarchies:
         of_value = counts(release.rows, name)
-        of_group = Counter(release.group_of[name][row[name]] for row in release.rows)
         for row, kept in zip(release.rows, release.kept, strict=True):
-            became = of_group[release.group_of[name][row[name]]] if kept else release.n
+            became = sum(of_value[value] for value in release.group(name, row)) if kept else release.n
             product *= Fraction(became, of_value[row[name]])
     return Exact(product, 1, "log2")
 
@@ -326,7 +366,7 @@ def divergence(release: Release, _: Any) -> Exact:
     for row, kept in zip(release.rows, release.kept, strict=True):
         density = everywhere
         if kept:
-            cells = prod(release.extent(name, row[name]) for name in release.hierarchies)
+            cells = prod(release.extent(name, row) for name in release.hierarchies)
             density += Fraction(sizes[release.cell(row)], cells)
         product *= own[tuple(row[name] for name in release.hierarchies)] / density
     return Exact(product, release.n, "log2")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -20,6 +21,15 @@ from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata
 def more(times: int) -> settings:
     """So many times the examples that the profile draws, for what has many cases."""
     return settings(max_examples=times * settings.default.max_examples)
+
+
+@contextmanager
+def unchanged(*arrays: np.ndarray) -> Iterator[None]:
+    """Arrays hold afterwards what they held before. None is frozen, for which loops would be compiled once more."""
+    before = [array.copy() for array in arrays]
+    yield
+    for array, earlier in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, earlier)
 
 
 @dataclass

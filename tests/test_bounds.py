@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import more
-from tasks import BOUNDED, KINDS, Task, found, invented, minimal, sorted_rows, tasks, values_of
+from tasks import BOUNDED, KINDS, Task, found, invented, values_of
 
-from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
+from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.stored import proof as stored
-from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
@@ -23,32 +19,6 @@ from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
-
-
-@more(5)
-@given(tasks(of=BOUNDED), st.integers(0, 3))
-def test_the_certified_front_is_exact(task, seed):
-    problem = task.problem
-    res = minimize(problem, BranchAndBound(), seed=seed)
-    algorithm = res.algorithm
-    assert algorithm.certified
-    assert algorithm.n_undecided == 0
-    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
-    assert algorithm.n_evaluated == problem.n_unique
-    np.testing.assert_array_equal(found(res, problem), task.front)
-    np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
-
-
-@given(tasks(of=BOUNDED), st.sampled_from([1.0, 3.0, 10.0]))
-def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(task, epsilon):
-    problem = task.problem
-    res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
-    assert res.algorithm.certified
-    maximize = [objective.maximize for objective in task.objectives]
-    expected = minimal(boxes(task.front, epsilon, maximize))
-    np.testing.assert_array_equal(sorted_rows(boxes(found(res, problem), epsilon, maximize)), expected)
-    for f in found(res, problem):
-        assert (task.F[(task.G <= 0).all(axis=1)] == f).all(axis=1).any()
 
 
 #: What a proof asks of the families of each kind.

@@ -108,11 +108,17 @@ def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
     message = "hierarchies/sex.csv is there already; --force replaces it, --output names another place"
-    assert error("draft", "mine.csv") == message
+    assert error("draft", "mine.csv", "--column", "sex") == message
+    more = f"{message}, --column zip --column diagnosis --column paid --column note drafts what is not there"
+    assert error("draft", "mine.csv") == more
+    assert error("draft", "mine.csv", "--column", "zip", "--column", "sex") == (
+        f"{message}, --column zip drafts what is not there"
+    )
     assert files("hierarchies") == ["sex.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "edited"
     assert hierarchy("draft", "mine.csv", "--force").exit_code == 0
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
+    assert error("draft", "mine.csv").endswith("another place, --force --column NAME replaces one alone")
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

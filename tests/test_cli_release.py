@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from command import search
+from command import search, without_compiling
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
@@ -266,7 +266,7 @@ def test_other_evidence_does_not_hold():
     EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
     done = command("verify", "mine.toml")
     assert done.exit_code == 1
-    assert "out.csv.evidence.json promises something else than the search of mine.toml found." in done.stdout
+    assert "out.csv.evidence.json says something else than the search of mine.toml and the recount." in done.stdout
     assert done.stdout.endswith("Not all holds.\n")
 
 
@@ -296,7 +296,7 @@ def test_a_release_runs_through_few_files():
     call = [sys.executable, "-c", COUNTED, "release", "mine.toml"]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stderr) <= 70
+    assert int(without_compiling(done.stderr)) <= 70
 
 
 def test_any_table_is_counted():
@@ -317,6 +317,12 @@ def test_evidence_for_outsiders_is_written_and_verified_without_the_original(tmp
     text = EXTERNAL.read_text(encoding="utf-8")
     for word in ("49", "mine.csv", "certified", "seed", "GLM", "trees", "constraint"):
         assert word not in text
+    # A person has two rows here: the evidence inside speaks of persons, the released table does not know them.
+    told = {one["measure"]: one["value"] for one in json.loads(text)["measures"]}
+    assert next(iter(told)) == "k in rows"
+    inside = {one["measure"].split(" >= ")[0]: one["recounted"] for one in read_evidence(EVIDENCE)["claims"]}
+    assert told["k in rows"] == pd.read_csv(RELEASE).groupby(["zip", "sex"]).size().min()
+    assert inside["k in persons of patient"] < told["k in rows"], (inside, told)
     for path in (RELEASE, EXTERNAL):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     checked = command("verify", str(tmp_path / EXTERNAL))
@@ -474,7 +480,7 @@ finally:
 def test_a_release_runs_through_few_files_of_the_package():
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     assert "What was promised holds." in " ".join(done.stdout.split())
-    assert 30 < int(done.stderr) <= 70
+    assert 30 < int(without_compiling(done.stderr)) <= 70
 
 
 KILLED = """

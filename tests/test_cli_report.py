@@ -146,3 +146,17 @@ def test_nothing_is_left_behind_where_nothing_can_be_written(folder, monkeypatch
     before = sorted(folder.rglob("*"))
     assert "No space left on device" in refused("mine.toml")
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("key", "value"), [("promised", 7), ("recounted", 40), ("holds", None), ("measure", "GLM")])
+def test_claims_that_were_changed_by_hand_are_no_report(folder, key, value):
+    content = json.loads(EVIDENCE.read_text(encoding="utf-8"))
+    assert content["claims"][0][key] != value
+    content["claims"][0][key] = value
+    EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
+    assert "says something else than the search and a recount of out.csv: it was changed since" in refused("mine.toml")
+
+
+def test_a_release_that_is_gone_is_no_report(folder):
+    RELEASE.unlink()
+    assert "out.csv.evidence.json speaks of out.csv, which is missing" in refused("mine.toml")

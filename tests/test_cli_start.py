@@ -1,13 +1,16 @@
 """Starting: what answers without loading what only a search needs, and Ctrl-C while modules load."""
 
+import json
 import os
 import subprocess
 import sys
 
 import pytest
-from command import FILES
+from command import FILES, without_compiling
 
-HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy"}
+from pymoo_anon.cli.console import COMPILING
+
+HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy", "scipy.spatial"}
 
 
 @pytest.fixture(autouse=True)
@@ -16,64 +19,115 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def modules_after(code, *arguments):
-    """What a process has loaded that ran some code: exit code, names among HEAVY, standard error."""
-    tail = f"import sys\nfound = {HEAVY!r} & set(sys.modules)\nprint('LOADED', *found)\n"
-    whole = f"import atexit\natexit.register(lambda: exec({tail!r}))\n{code}"
-    done = subprocess.run([sys.executable, "-c", whole, *arguments], capture_output=True, text=True, check=False)
-    return done.returncode, set(done.stdout.split("LOADED")[-1].split()), done.stderr
-
+#: Command lines that need no search, and their exit codes.
+QUICK = [
+    ([], 2),
+    (["--help"], 0),
+    (["--version"], 0),
+    (["search", "--help"], 0),
+    (["search", "--wrong"], 2),
+    (["search", "--rows", "many"], 2),
+    (["search", "--algorithm", "wrong"], 2),
+    (["search", "--data", "nowhere.csv"], 2),
+    (["search", "nowhere.toml"], 2),
+    (["init", "--help"], 0),
+    (["init"], 2),
+    (["init", "mine.csv", "--engine", "wrong"], 2),
+    (["search", "--algorithm", "bnb", "--epsilon", "1"], 2),
+    (["pick", "--help"], 0),
+    (["release", "--help"], 0),
+    (["release", "nowhere.toml"], 2),
+    (["release", "nowhere.toml", "--suppressed", "wrong"], 2),
+    (["verify", "nowhere.toml"], 2),
+    (["verify", "nowhere.csv"], 2),
+    (["report", "--help"], 0),
+    (["report", "nowhere.toml"], 2),
+    (["hierarchy"], 2),
+    (["hierarchy", "draft", "--help"], 0),
+    (["hierarchy", "draft", "nowhere.csv"], 2),
+    (["hierarchy", "draft", sys.executable, "--kind", "wrong"], 2),
+    (["hierarchy", "check", "nowhere"], 2),
+    (["hierarchy", "show", "nowhere.csv"], 2),
+]
 
 MAIN = "from pymoo_anon.cli import main\nmain()"
 
+# One process for all of them, for it takes half a second to begin: it says after each what was loaded meanwhile.
+IN_TURN = f"""
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+before = set()
+for line in sys.stdin:
+    sys.argv[1:], code = json.loads(line), 0
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as error:
+        try:
+            from pymoo_anon.cli import main
+            main()
+        except SystemExit as end:
+            code = end.code
+    loaded = {HEAVY!r} & set(sys.modules) - before
+    before |= loaded
+    print(json.dumps([code, sorted(loaded), error.getvalue()]))
+"""
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ([], 2),
-        (["--help"], 0),
-        (["--version"], 0),
-        (["search", "--help"], 0),
-        (["search", "--wrong"], 2),
-        (["search", "--rows", "many"], 2),
-        (["search", "--algorithm", "wrong"], 2),
-        (["search", "--data", "nowhere.csv"], 2),
-        (["search", "nowhere.toml"], 2),
-        (["init", "--help"], 0),
-        (["init"], 2),
-        (["init", "mine.csv", "--engine", "wrong"], 2),
-        (["search", "--algorithm", "bnb", "--epsilon", "1"], 2),
-        (["pick", "--help"], 0),
-        (["release", "--help"], 0),
-        (["release", "nowhere.toml"], 2),
-        (["release", "nowhere.toml", "--suppressed", "wrong"], 2),
-        (["verify", "nowhere.toml"], 2),
-        (["verify", "nowhere.csv"], 2),
-        (["report", "--help"], 0),
-        (["report", "nowhere.toml"], 2),
-        (["hierarchy"], 2),
-        (["hierarchy", "draft", "--help"], 0),
-        (["hierarchy", "draft", "nowhere.csv"], 2),
-        (["hierarchy", "draft", sys.executable, "--kind", "wrong"], 2),
-        (["hierarchy", "check", "nowhere"], 2),
-        (["hierarchy", "show", "nowhere.csv"], 2),
-    ],
-)
-def test_what_needs_no_search_loads_nothing_for_one(arguments, code):
-    got, loaded, error = modules_after(MAIN, *arguments)
-    assert (got, loaded) == (code, set()), error
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Per command line, of `QUICK` and at last of a search: exit code, modules among HEAVY, standard error."""
+    lines = [*(arguments for arguments, _ in QUICK), SEARCH]
+    asked = "".join(f"{json.dumps(arguments)}\n" for arguments in lines)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TURN],
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path_factory.mktemp("quick"),
+    )
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    return {tuple(arguments): answer for arguments, answer in zip(lines, told, strict=True)}
+
+
+SEARCH = ["search", "--rows", "50", "--generations", "2"]
+
+
+@pytest.mark.parametrize(("arguments", "code"), QUICK)
+def test_what_needs_no_search_loads_nothing_for_one(arguments, code, answers):
+    got, loaded, error = answers[tuple(arguments)]
+    assert (got, loaded) == (code, []), error
     assert "Traceback" not in error
 
 
-def test_a_search_does():
-    code, loaded, _ = modules_after(MAIN, "search", "--rows", "50", "--generations", "2")
+def test_a_search_does(answers):
+    code, loaded, _ = answers[tuple(SEARCH)]
     assert code == 0
-    assert {"numpy", "pandas", "numba", "pymoo", "matplotlib"} <= loaded
+    assert {"numpy", "pandas", "numba", "pymoo", "matplotlib"} <= set(loaded)
+    # numba asks for scipy's version alone. All of it takes longer than all of this package.
+    assert "scipy.spatial" not in loaded
+
+
+def test_what_was_loaded_is_never_looked_through():
+    tail = "import atexit, gc\natexit.register(lambda: print('GC', gc.isenabled(), gc.get_freeze_count() > 10**5))"
+    command = [sys.executable, "-c", f"{tail}\n{MAIN}", "search", "--rows", "100", "--generations", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("GC True True\n")
+
+
+@pytest.mark.slow
+def test_a_line_says_that_loops_are_compiled_where_some_are(tmp_path):
+    command = [sys.executable, "-c", MAIN, "search", "--rows", "100", "--generations", "3", "--algorithm", "pbgea"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first, second = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)
+    )
+    assert (first.stderr, second.stderr) == (f"{COMPILING}\n", "")
 
 
 @pytest.mark.parametrize("module", ["pymoo_anon", "pymoo_anon.cli", "pymoo_anon.cli.app", "pymoo_anon.cli.names"])
 def test_importing_the_command_line_loads_nothing_either(module):
-    assert modules_after(f"import {module}")[:2] == (0, set())
+    code = f"import sys, {module}; print(*{HEAVY!r} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 # Ctrl-C at the moment in which a module is asked for.
@@ -105,5 +159,5 @@ def test_ctrl_c_while_modules_load(module, number):
 def test_as_a_module():
     command = [sys.executable, "-m", "pymoo_anon", "search", "--rows", "100", "--generations", "3"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stderr == ""
+    assert without_compiling(done.stderr) == ""
     assert sorted(os.listdir("front")) == FILES

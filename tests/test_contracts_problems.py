@@ -10,7 +10,13 @@ from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.problems import get_problem
 
 from pymoo_anon import problems
-from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, PreferenceProblem
+from pymoo_anon.problems import (
+    AnonymizationProblem,
+    BitStringProblem,
+    LatticeProblem,
+    LocalRecodingProblem,
+    PreferenceProblem,
+)
 from pymoo_anon.testing import check_problem, small_problems
 
 
@@ -25,6 +31,7 @@ def preferences():
 PROBLEMS = {
     **{f"LatticeProblem, {name}": own for name, own in small_problems(LatticeProblem).items()},
     **{f"BitStringProblem, {name}": own for name, own in small_problems(BitStringProblem).items()},
+    **{f"LocalRecodingProblem, {name}": own for name, own in small_problems(LocalRecodingProblem).items()},
     "PreferenceProblem": preferences(),
     # Not ours, but such as users have.
     "ZDT1": get_problem("zdt1"),
@@ -57,7 +64,8 @@ def test_problems_in_threads_and_one_by_one_keep_the_contract():
 def test_small_problems_are_new_at_every_call():
     first, second = small_problems(), small_problems()
     assert all(first[name] is not second[name] for name in first)
-    with pytest.raises(ValueError, match=r"^space must be LatticeProblem or BitStringProblem, got 'lattice'$"):
+    spaces = "LatticeProblem, BitStringProblem or LocalRecodingProblem"
+    with pytest.raises(ValueError, match=f"^space must be {spaces}, got 'lattice'$"):
         small_problems("lattice")
 
 

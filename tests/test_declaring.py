@@ -1,10 +1,12 @@
 """Options declared once: what one line adds to the command line, to the project file and to the record of a run."""
 
+import json
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -24,9 +26,10 @@ from pymoo_anon.cli.declaring import (
 )
 from pymoo_anon.cli.requests import VerifyRequest
 
-# A command line in which the options of a search have one more.
+# A command line in which the options of a search have one more. It takes arguments line by line, and answers them so.
 ONE_MORE = """
-import sys, types
+import io, json, sys, types
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 spec = find_spec("pymoo_anon.cli.settings")
 source = open(spec.origin, encoding="utf-8").read()
@@ -37,7 +40,14 @@ module = types.ModuleType("pymoo_anon.cli.settings")
 sys.modules[module.__name__] = module
 exec(compile(head + line + chr(10) + found + tail, spec.origin, "exec"), module.__dict__)
 from pymoo_anon.cli import main
-main()
+for line in sys.stdin:
+    sys.argv[1:], code = json.loads(line), 0
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as error:
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps({"code": code, "out": out.getvalue(), "error": error.getvalue()}), flush=True)
 """
 
 
@@ -48,29 +58,39 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def with_one_more(*arguments):
-    command = [sys.executable, "-c", ONE_MORE, *arguments]
+@pytest.fixture
+def with_one_more(folder):
+    """Gives what a command with one more option answers: its exit code, and what it prints."""
     environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", ONE_MORE], text=True, env=environment, **pipes) as process:
+
+        def answer(*arguments):
+            process.stdin.write(json.dumps(arguments) + "\n")
+            process.stdin.flush()
+            return SimpleNamespace(**json.loads(process.stdout.readline()))
+
+        yield answer
+        process.stdin.close()
 
 
-def test_a_line_declares_an_option_everywhere():
-    assert "--patience" in with_one_more("search", "--help").stdout
+def test_a_line_declares_an_option_everywhere(with_one_more):
+    assert "--patience" in with_one_more("search", "--help").out
     small = ["search", "--rows", "100", "--generations", "3"]
-    assert with_one_more(*small).returncode == 0
+    assert with_one_more(*small).code == 0
     assert record()["options"]["patience"] == 3
-    assert with_one_more(*small, "--patience", "7").returncode == 0
+    assert with_one_more(*small, "--patience", "7").code == 0
     assert record()["options"]["patience"] == 7
-    assert "2" in with_one_more(*small, "--patience", "1").stderr
+    assert "2" in with_one_more(*small, "--patience", "1").error
     done = with_one_more("search", "--algorithm", "bnb", "--patience", "7")
-    assert done.stderr == "Error: --patience means nothing with bnb\n"
+    assert done.error == "Error: --patience means nothing with bnb\n"
     Path("my.toml").write_text(RIGHT.replace("seed = 1", "patience = 5"))
-    assert with_one_more("search", "my.toml").returncode == 0
+    assert with_one_more("search", "my.toml").code == 0
     assert record("out")["options"]["patience"] == 5
-    assert with_one_more("search", "my.toml", "--patience", "6").returncode == 0
+    assert with_one_more("search", "my.toml", "--patience", "6").code == 0
     assert record("out")["options"]["patience"] == 6
     Path("my.toml").write_text(RIGHT.replace("seed = 1", "patience = 1"))
-    said = with_one_more("search", "my.toml").stderr
+    said = with_one_more("search", "my.toml").error
     assert said == "Error: my.toml: [search] patience must be a whole number from 2, got 1\n"
     assert "seed, output, got 'patience'" in search("my.toml").stderr
 

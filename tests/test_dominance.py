@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from strategies import unchanged
 
 from pymoo_anon.fronts.dominance import dominance_fitness, update_boxes
 
@@ -33,8 +34,8 @@ def test_update_boxes_is_algorithm_1(F, data):
         in_the_box = any(tuple(boxes[m]) == tuple(boxes[t]) for m in archive)
         if not dominated and not in_the_box:
             archive.append(t)
-    F.flags.writeable = boxes.flags.writeable = False
-    assert update_boxes(F, boxes, n_members).tolist() == archive
+    with unchanged(F, boxes):
+        assert update_boxes(F, boxes, n_members).tolist() == archive
 
 
 @given(points)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from loops import leave_uncompiled
 from plain import assert_same_classes
-from strategies import nodes, policies, tables
+from strategies import nodes, policies, tables, unchanged
 
 from pymoo_anon.engine import (
     DistinctTuples,
@@ -151,9 +151,9 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     leave_uncompiled(monkeypatch, numbering, grouping, grouper)
     numbered, make_classes = [], grouping._make_classes
 
-    def watched(a, layer, tree, layers, *others):
+    def watched(a, n_classes, layer, ids, layers, output):
         numbered.append(layers.starts[layer + 1] - layers.starts[layer])
-        return make_classes(a, layer, tree, layers, *others)
+        make_classes(a, n_classes, layer, ids, layers, output)
 
     monkeypatch.setattr(grouper, "_KEPT_LAYERS", room)
     monkeypatch.setattr(grouping, "_make_classes", watched)
@@ -205,7 +205,7 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
         monkeypatch.setattr(grouper, tiny, 1)
     leave_uncompiled(monkeypatch, numbering, grouping, grouper)
     direct = lambda pairs, slots, *_: pairs.n_left * pairs.n_right <= len(slots.marks)  # noqa: E731
-    watch(grouping, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
+    watch(numbering, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
     watch(grouping, "add_values", lambda *a: "dense")
     watch(grouping, "merge_values", lambda *a: "sorted by class")
     # Keys are multiplied modulo 2^64, which compiled loops do without a word.
@@ -305,15 +305,11 @@ def test_nothing_changes_its_input():
     column = ValueCounts(np.array([0, 2, 3, 4]), np.array([0, 1, 1, 0]), np.array([1, 1, 1, 3]), 2)
     maps, n_groups = np.array([[0, 1, 0, 1], [0, 0, 0, 0]]), np.array([[2, 2], [1, 1]])
     inputs = [codes, counts, column.starts, column.values, column.counts, maps, n_groups]
-    for array in inputs:
-        array.flags.writeable = False
-    before = [array.copy() for array in inputs]
-    table = DistinctTuples(codes, counts, (2, 2), {"s": column})
-    copies(table, maps, n_groups, columns=("s",), limit=1, class_of=True)
-    row_ids(codes, (2, 2))
-    group_extents(maps, table.offsets)
-    for array, earlier in zip(inputs, before, strict=True):
-        np.testing.assert_array_equal(array, earlier)
+    with unchanged(*inputs):
+        table = DistinctTuples(codes, counts, (2, 2), {"s": column})
+        copies(table, maps, n_groups, columns=("s",), limit=1, class_of=True)
+        row_ids(codes, (2, 2))
+        group_extents(maps, table.offsets)
 
 
 def test_a_table_keeps_no_array_of_its_caller():

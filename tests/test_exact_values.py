@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,8 @@ from pymoo.optimize import minimize
 
 from pymoo_anon import objectives as measures
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
-from pymoo_anon.engine.sums import logs_up_to
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.sums import exp_pair, log_of_one_and, log_pair, logs_up_to, own_logs
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.archive import boxes, evaluated
 from pymoo_anon.objectives import (
@@ -155,6 +157,61 @@ def test_certified_fronts_hold_no_dominated_twins(seed):
             assert sorted(map(tuple, (res.F * signs).tolist())) == sorted(expected)
 
 
+@njit()
+def in_pairs(high, low, small, less, counts, logs):
+    """Logarithms and an exponential, which only loops may ask for."""
+    return log_pair(high, low, logs), log_of_one_and(small, less), exp_pair(high, low, logs), own_logs(counts, logs)
+
+
+def assert_26_digits(pair, expected):
+    """The pair is the number, but for one in 10^26 of it."""
+    assert abs(sum(map(Decimal, pair)) - expected) <= abs(expected) * Decimal("1e-26")
+
+
+def test_logarithms_and_exponentials_are_right_to_26_digits():
+    logs, rng = logs_up_to(1 << 16), np.random.default_rng(0)
+    assert logs.shape == (1 << 16, 4)
+    with localcontext() as context:
+        context.prec = 50
+        for whole in [
+            1,
+            2,
+            3,
+            5,
+            7,
+            1023,
+            1024,
+            1025,
+            2047,
+            2048,
+            2049,
+            65_535,
+            *rng.integers(2, 1 << 16, 300).tolist(),
+        ]:
+            assert_26_digits(logs[whole, :2], Decimal(whole).ln())
+            assert_26_digits(logs[whole, 2:], Decimal(whole).ln() * whole)
+        for exponent in rng.uniform(-60, 5, 300).tolist():
+            high = 2.0**exponent * (1 + rng.uniform())
+            # The second part is below the last digit of the first.
+            low = high * rng.uniform(-1, 1) * 2.0**-54
+            small, less = high / 2.0**16, low / 2.0**16
+            log, log_of_one, power, _ = in_pairs(high, low, small, less, np.array([1]), logs)
+            number = Decimal(high) + Decimal(low)
+            if abs(number.ln()) > 0.01:
+                assert_26_digits(log, number.ln())
+            assert_26_digits(log_of_one, (1 + Decimal(small) + Decimal(less)).ln())
+            # What is lost of a product with log 2 is lost of the power.
+            assert abs(sum(map(Decimal, power)) - number.exp()) <= number.exp() * Decimal("4e-25")
+
+
+def test_own_logarithms_of_many_counts_and_of_large_ones():
+    logs, counts = logs_up_to(100), np.array([0, 1, 5_000, 10**6, 10**9, *range(1, 3_000)])
+    with localcontext() as context:
+        context.prec = 50
+        expected = sum(Decimal(c) * Decimal(c).ln() for c in counts.tolist() if c > 0)
+        assert_26_digits(in_pairs(1.0, 0.0, 0.0, 0.0, counts, logs)[3], expected)
+
+
 def counts_up_to(total, most):
     """All lists of counts of at most `most` in descending order, of at most so many rows."""
     yield []
@@ -272,6 +329,23 @@ def test_values_over_a_large_denominator_are_rounded_once():
             loss += sum(Fraction(groups.count(groups[i % s]) - 1, s - 1) for i in range(300))
         expected = [float(loss), float(loss / (300 * len(sizes)))]
         assert problem.compute(x[np.newaxis]).tolist() == [expected]
+
+
+def test_divergence_over_a_domain_beyond_all_whole_floats_is_that_of_its_definition():
+    """The domain has 10^18 cells: rows over rows and cells over cells are no longer whole floats."""
+    sizes = [102, 104, 108, 110, 114, 128, 132, 138, 140]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"q{s}": [f"{i}" for i in rng.integers(0, 6, 60)] for s in sizes})
+    halves = {s: Hierarchy([[f"{i}" for i in range(s)], [f"h{i % 2}" for i in range(s)], ["*"] * s]) for s in sizes}
+    table = Microdata.from_frame(frame, {f"q{s}": halves[s] for s in sizes})
+    problem = LatticeProblem(table, [KLDivergence()], AtMost(30))
+    n_suppressed = set()
+    for _ in range(12):
+        x = np.array([*rng.integers(1, 3, len(sizes) - 2), 2, 2])
+        n_suppressed.add(int(problem.equivalence_classes(x).n_suppressed[0]))
+        made = release(frame, problem, x, suppressed="drop", k_of_one=True)
+        assert made.claims.recounted.tolist() == made.claims.promised.tolist()
+    assert len(n_suppressed) > 3
 
 
 def test_the_untouched_table_has_no_divergence_and_loses_no_bits():

@@ -1,79 +1,261 @@
-"""Local recodings: every class holds what is required, every cell holds its value, and no order of rows matters."""
+"""Local recodings as a problem: what a point asks for, and that its recoding holds it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
 
-from pymoo_anon.engine.local import Requirements, Trees, recode
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    MarketerRisk,
+    ProsecutorRisk,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
-
-def nested(n_values):
-    """A hierarchy of so many values by pairs, fours and so on."""
-    columns, width = [[f"v{i}" for i in range(n_values)]], 2
-    while width < n_values:
-        columns.append([f"{width}:{i // width}" for i in range(n_values)])
-        width *= 2
-    return Hierarchy.from_levels([*columns, ["*"] * n_values])
+GOALS = [KAnonymity(), GeneralLossMetric()]
 
 
-@st.composite
-def microdata(draw, max_rows=24, max_attributes=3):
-    """Small tables with two sensitive columns, and a second one with the same rows in another order."""
-    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=max_attributes))
-    n_rows = draw(st.integers(1, max_rows))
-    codes = [draw(st.lists(st.integers(0, n - 1), min_size=n_rows, max_size=n_rows)) for n in sizes]
-    values = [draw(st.lists(st.sampled_from("abcd"), min_size=n_rows, max_size=n_rows)) for _ in range(2)]
-    order = draw(st.permutations(range(n_rows)))
-
-    def table(rows):
-        columns = {f"q{j}": [f"v{own[i]}" for i in rows] for j, own in enumerate(codes)}
-        columns |= {f"s{j}": [own[i] for i in rows] for j, own in enumerate(values)}
-        hierarchies = {f"q{j}": nested(n) for j, n in enumerate(sizes)}
-        return Microdata.from_frame(pd.DataFrame(columns), hierarchies, sensitive=["s0", "s1"])
-
-    return table(range(n_rows)), table(order)
+@pytest.fixture(scope="module")
+def census():
+    return make_census(600)
 
 
-def nodes_of(table):
-    return [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
+def loss_share(problem, x):
+    (values,) = problem.measure(np.asarray(x)[np.newaxis])
+    column = problem.measured.index(GeneralLossMetric())
+    return values[column] / (problem.table.n_rows * len(problem.table.quasi_identifiers))
 
 
-def cells_by_tuple(table, cells):
-    return {tuple(codes): tuple(own) for codes, own in zip(table.tuples.codes.tolist(), cells.tolist(), strict=True)}
+def test_targets_go_from_the_least_k_to_the_rows_on_a_log_scale(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    assert problem.targets[:6] == (1, 2, 3, 4, 5, 6)
+    assert problem.targets[-1] == 600
+    ratios = np.diff(np.log(problem.targets))
+    assert ratios[20:].max() < 0.15
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
+    assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 10**6]).targets == (600,)
 
 
-def classes_of(table, cells):
-    """Per class its rows and, per sensitive column, how often each value occurs."""
-    found = {}
-    for i, own in enumerate(map(tuple, cells.tolist())):
-        n, counts = found.setdefault(own, [0, {}])
-        found[own][0] = n + int(table.tuples.counts[i])
-        for name in ("s0", "s1"):
-            column = table.tuples.columns[name]
-            for e in range(column.starts[i], column.starts[i + 1]):
-                key = name, int(column.values[e])
-                counts[key] = counts.get(key, 0) + int(column.counts[e])
-    return list(found.values())
+def test_a_point_asks_for_k_a_price_and_weights(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    assert problem.prices[:4] == (0, 1, 2, 4)
+    x = problem.x_of(10, price=3)
+    target = problem.target(x)
+    assert (target.k, target.price, target.weights) == (10, 4, (1.0,) * 8)
+    # Only ratios of weights count.
+    x[2:] = 7
+    assert problem.target(x) == target
+    x[2] = 9
+    weights = np.array(problem.target(x).weights)
+    np.testing.assert_allclose(weights / weights[1], [4, 1, 1, 1, 1, 1, 1, 1])
+    assert weights.mean() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
-@given(tables=microdata(), k=st.integers(1, 6))
-def test_every_class_has_k_rows_and_every_cell_holds_its_value(method, tables, k):
-    table, other = tables
-    nodes = nodes_of(table)
-    trees = Trees.of(table.tuples, nodes)
-    cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
-    assert cells.dtype == np.int32
-    assert cells.shape == table.tuples.codes.shape
-    for j, own in enumerate(nodes):
-        position = own.order[table.tuples.codes[:, j]]
-        assert np.all((own.first[cells[:, j]] <= position) & (position < own.stop[cells[:, j]]))
-    sizes = [n for n, _ in classes_of(table, cells)]
-    assert min(sizes) >= k or len(sizes) == 1
-    # Rows in another order.
-    trees = Trees.of(other.tuples, nodes)
-    again = recode(trees, Requirements(k).tests(other.tuples, trees), method=method)
-    assert cells_by_tuple(other, again) == cells_by_tuple(table, cells)
+def test_points_that_ask_for_the_same_have_one_recoding(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    x = problem.x_of(10)
+    heavier = x + np.array([0, 0, *[3] * 8])
+    assert problem.decode(x) is problem.decode(heavier)
+    F = problem.evaluate(np.stack([x, heavier]))
+    np.testing.assert_array_equal(F[0], F[1])
+
+
+@pytest.mark.parametrize("method", ["bottom-up", "top-down"])
+@pytest.mark.parametrize("k", [2, 5, 40, 600])
+def test_every_class_has_k_rows_by_a_plain_recount(census, method, k):
+    problem = LocalRecodingProblem(census, GOALS, method=method)
+    made = problem.decode(problem.x_of(k))
+    tuples = census.tuples
+    labels = pd.DataFrame(made.labels_of(tuples.codes, np.arange(len(tuples))), dtype=object)
+    rows = labels.assign(n=tuples.counts).groupby(list(labels)).n.sum()
+    assert rows.min() >= k
+    F = problem.evaluate(problem.x_of(k)[np.newaxis])
+    assert -F[0, 0] == rows.min()
+
+
+def test_a_recoding_loses_far_less_than_the_best_node(census):
+    from pymoo_anon.problems import LatticeProblem
+
+    local = LocalRecodingProblem(census, GOALS, method="top-down")
+    lattice = LatticeProblem(census, GOALS, 0.01)
+    best = lattice.front(lattice.pareto_set()).choose(require=[KAnonymity() >= 5])
+    assert loss_share(local, local.x_of(5)) < 0.5 * best.values["GLM"] / (600 * 8)
+
+
+@pytest.mark.parametrize("structure", ["sizes", "direct"])
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        DistinctLDiversity("occupation") >= 3,
+        EntropyLDiversity("occupation") >= 2.5,
+        RecursiveCLDiversity("occupation", 2) >= 2,
+        AlphaDeassociation("occupation") <= 0.5,
+        TCloseness("occupation") <= 0.4,
+        BasicBetaLikeness("occupation") <= 3,
+        EnhancedBetaLikeness("occupation") <= 4,
+    ],
+    ids=repr,
+)
+def test_constraints_on_classes_are_held_and_told(census, constraint, structure):
+    asked = [KAnonymity() >= 5, constraint]
+    problem = LocalRecodingProblem(census, GOALS, asked, method="top-down", structure=structure)
+    assert problem.held == problem.constraints
+    F, G = problem.evaluate(problem.x_of(5)[np.newaxis], return_values_of=["F", "G"])
+    assert (G <= 0).all()
+    assert F[0, 1] < 0.9 * census.n_rows * 8
+
+
+def test_an_order_and_a_tree_of_values_are_held():
+    rng = np.random.default_rng(3)
+    sizes = {"q": (0, 16), "r": (0, 4), "grade": (1, 7)}
+    frame = pd.DataFrame({name: rng.integers(*ends, 300) for name, ends in sizes.items()})
+    tree = Hierarchy.from_levels([[1, 2, 3, 4, 5, 6], ["a", "a", "a", "b", "b", "b"], ["*"] * 6])
+    table = Microdata.from_frame(
+        frame, {"q": Hierarchy.intervals(0, 16, [4]), "r": Hierarchy.flat(range(4))}, sensitive="grade"
+    )
+    for distance in ("ordered", [6, 5, 4, 3, 2, 1], tree):
+        problem = LocalRecodingProblem(
+            table, GOALS, [TCloseness("grade", distance) <= 0.15], method="top-down", structure="direct"
+        )
+        assert problem.held == problem.constraints
+        F, G = problem.evaluate(problem.x_of(3)[np.newaxis], return_values_of=["F", "G"])
+        assert G.max() <= 0
+        assert F[0, 1] < 300 * 2
+
+
+def test_k_in_persons_is_held():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"q": rng.integers(0, 16, 200), "who": rng.integers(0, 60, 200)})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.intervals(0, 16, [2, 4, 8])}, person="who")
+    problem = LocalRecodingProblem(table, GOALS, [KAnonymity(person="who") >= 8], method="top-down")
+    _, G = problem.evaluate(problem.x_of(2)[np.newaxis], return_values_of=["F", "G"])
+    assert G.max() <= 0
+    made = problem.equivalence_classes(problem.x_of(2))
+    assert len(made.sizes) > 1
+    # Each person may have several rows.
+    assert made.sizes.min() >= 8
+
+
+def test_other_constraints_are_told_alone(census):
+    problem = LocalRecodingProblem(census, GOALS, [MarketerRisk() <= 0.02], method="top-down")
+    assert problem.held == ()
+    _, G = problem.evaluate(np.stack([problem.x_of(2), problem.x_of(200)]), return_values_of=["F", "G"])
+    assert G[0, 0] > 0 >= G[1, 0]
+
+
+def test_what_the_whole_table_breaks_is_infeasible(census):
+    problem = LocalRecodingProblem(census, GOALS, [DistinctLDiversity("occupation") >= 99], method="top-down")
+    F, G = problem.evaluate(problem.x_of(2)[np.newaxis], return_values_of=["F", "G"])
+    assert G[0, 0] > 0
+    assert F[0].tolist() == [-600, 600 * 8]
+    res = minimize(problem, NSGA2(pop_size=4, sampling=LatticeSampling()), ("n_gen", 1), seed=1)
+    assert res.X is None
+
+
+def test_a_price_makes_classes_fewer(census):
+    problem = LocalRecodingProblem(census, [KAnonymity(), GeneralLossMetric(), MarketerRisk()], method="top-down")
+    risks = [problem.evaluate(problem.x_of(2, price)[np.newaxis])[0, 2] for price in (0, 4, 32)]
+    assert risks[0] > risks[1] > risks[2]
+
+
+def test_weights_move_the_loss_from_one_column_to_another(census):
+    age, others = GeneralLossMetric([1, 0, 0, 0, 0, 0, 0, 0]), GeneralLossMetric([0, 1, 1, 1, 1, 1, 1, 1])
+    problem = LocalRecodingProblem(census, [age, others], [KAnonymity() >= 10], method="top-down")
+    # Both objectives count alike, so that age weighs as much as the others together.
+    weights = problem.target(problem.x_of(10)).weights
+    assert weights[0] == pytest.approx(7 * weights[1])
+    light, heavy = problem.x_of(10), problem.x_of(10)
+    heavy[2], light[3:] = 5, 5
+    F = problem.compute(np.stack([light, heavy]))
+    assert F[1, 0] < F[0, 0]
+    assert F[1, 1] > F[0, 1]
+
+
+def test_a_column_that_no_objective_counts_keeps_what_costs_nothing(census):
+    problem = LocalRecodingProblem(census, [GeneralLossMetric([1, 0, 1, 1, 1, 1, 1, 1])], method="top-down")
+    weights = problem.target(problem.x_of(2)).weights
+    assert 0 < weights[1] < 0.01
+
+
+def test_searches_copies_and_pickles_agree(census):
+    problem = LocalRecodingProblem(census, GOALS, [DistinctLDiversity("occupation") >= 2], method="top-down")
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    res = minimize(problem, NSGA2(pop_size=10, **operators), ("n_gen", 3), seed=1)
+    again = minimize(problem.fresh_copy(), NSGA2(pop_size=10, **operators), ("n_gen", 3), seed=1)
+    np.testing.assert_array_equal(res.F, again.F)
+    unpickled = pickle.loads(pickle.dumps(problem))
+    assert unpickled.decode(res.X[0]) == problem.decode(res.X[0])
+    assert copy.deepcopy(problem).decode(res.X[0]) is problem.decode(res.X[0])
+    threads = problem.fresh_copy()
+    threads.n_threads = 2
+    X = LatticeSampling().do(problem, 40, random_state=np.random.default_rng(0)).get("X")
+    np.testing.assert_array_equal(threads.evaluate(X)[0], problem.evaluate(X)[0])
+
+
+def test_a_front_is_read_as_any_other(census):
+    problem = LocalRecodingProblem(census, GOALS, method="top-down")
+    front = problem.front(np.stack([problem.x_of(k) for k in (2, 5, 20)]))
+    choice = front.choose(require=[KAnonymity() >= 5])
+    assert choice.values["k"] >= 5
+    assert choice.n_suppressed == 0
+    assert front.values(MarketerRisk()).tolist() == sorted(front.values(MarketerRisk()), reverse=True)
+    frame = front.to_frame()
+    assert list(frame)[:8] == list(census.quasi_identifiers)
+    assert frame.loc[choice.row, "age"] == problem.decode(choice.x).n_groups[0]
+    assert "2" in repr(front)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "sideways"}, "method must be 'bottom-up' or 'top-down', got 'sideways'"),
+        ({"structure": "none"}, "structure must be 'sizes' or 'direct', got 'none'"),
+    ],
+)
+def test_unknown_ways_are_refused(census, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        LocalRecodingProblem(census, GOALS, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"), [([0] * 9, "10 whole numbers"), ([0.5] + [0] * 9, "whole numbers"), ([0] * 9 + [11], "from 0 to")]
+)
+def test_points_out_of_range_are_refused(census, x, words):
+    problem = LocalRecodingProblem(census, GOALS)
+    with pytest.raises(ValueError, match=words):
+        problem.decode(np.array(x))
+
+
+def test_a_table_without_roots_or_with_a_label_of_two_sets_is_refused():
+    frame = pd.DataFrame({"q": ["a", "b", "c"]})
+    rootless = Microdata.from_frame(frame, {"q": Hierarchy.from_levels([["a", "b", "c"]])})
+    with pytest.raises(ValueError, match=r"'q'.*with_root"):
+        LocalRecodingProblem(rootless, GOALS)
+    twice = Hierarchy.from_levels([["a", "b", "c"], ["o", "o", "c"], ["o", "o", "o"]])
+    with pytest.raises(ValueError, match=r"'q'.*label.*'o'"):
+        LocalRecodingProblem(Microdata.from_frame(frame, {"q": twice}), GOALS)
+
+
+def test_a_column_of_one_value_and_a_single_row_are_recoded():
+    frame = pd.DataFrame({"q": ["a"], "r": ["x"]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(["a"]), "r": Hierarchy.flat(["x", "y"])})
+    problem = LocalRecodingProblem(table, GOALS)
+    assert problem.evaluate(problem.x_of(1)[np.newaxis]).tolist() == [[-1, 0]]

@@ -152,6 +152,8 @@ def raw_and_general(table):
     return batch
 
 
+# Loops are compiled once more for them.
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_frozen_arrays_will_do(case):
     table = two_tables()[0]

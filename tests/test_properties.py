@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import nodes, policies, rule_of, tables
+from strategies import nodes, policies, rule_of, tables, unchanged
 from vectors import groups, table_of
 
 from benchmarks.papers import dewri2009_tables as paper
@@ -121,9 +121,8 @@ def test_the_contract_of_every_property(prop, data, table):
     columns = [classes.tuples.columns[name] for name in ("s0", "q0")]
     holders = [classes, classes.tuples, *columns]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
-    for array in arrays:
-        array.flags.writeable = False
-    vector = prop.measure(classes)
+    with unchanged(*arrays):
+        vector = prop.measure(classes)
     assert (repr(prop), prop.label, vector.words, prop.maximize) == PROPERTIES[prop]
     assert (vector.name, vector.maximize, vector.unit) == (prop.label, prop.maximize, prop.unit)
     assert vector.tuples is table.microdata.tuples

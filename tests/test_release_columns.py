@@ -9,7 +9,9 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import RecountError, choose, release
+from pymoo_anon.publishing import RecountError, choose, evidence, external_evidence, release
+from pymoo_anon.publishing.report.subject import checked_subject
+from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 
@@ -190,3 +192,26 @@ def test_a_requirement_that_marked_rows_break_is_refused():
     choice = choose(problem, [[1, 1]], require=[K >= 3])
     with pytest.raises(RecountError, match="counted again, k >= 3 is 1 where 3 was promised; the 1 rows marked"):
         release(HOSPITAL, problem, choice, **ROLES)
+
+
+def test_a_sensitive_column_that_is_nearly_unique_is_said():
+    """It is released as it is, as a kept column is; one whose values repeat is not spoken of."""
+    frame = pd.DataFrame({"age": [30 + i % 3 for i in range(30)], "salary": [1000 + min(i, 27) for i in range(30)]})
+    frame["illness"] = ["flu", "cold"] * 15
+    age = {"age": Hierarchy.flat([30, 31, 32])}
+    problem = LatticeProblem(Microdata.from_frame(frame, age, ["salary", "illness"]), [KAnonymity()])
+    made = release(frame, problem, [0])
+    assert made.uniqueness.iloc[2:].values.tolist() == [["sensitive column salary", 27, 30]]
+    assert made.verdict == (
+        "What was promised holds. By the sensitive column salary alone 27 of 30 rows (90.0 %) are unique: who knows a "
+        "person's value there finds the row."
+    )
+    outside = external_evidence(made.frame, made.columns, name="out.csv", sha256="0" * 64)
+    assert outside["uniqueness"][2] == {"columns": "sensitive column salary", "unique": 27, "rows": 30}
+    front = problem.front([[0]])
+    inside = evidence(problem, front, front.choose(row=0), made, checksums={}, search={})
+    assert inside["uniqueness"] == outside["uniqueness"]
+    subject = checked_subject(
+        front, front.choose(row=0), evidence=inside, suppressed="mark", threshold=0.1, population=None, external=False
+    )
+    assert columns_view(subject).sentences[-1] == "By sensitive column salary, 27 of 30 rows (90.0 %) are unique."

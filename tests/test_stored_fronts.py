@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import more
-from tasks import BOUNDED, Task, found, invented, tasks
+from tasks import Task, found, invented
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -23,14 +20,6 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below, Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
-
-
-@more(3)
-@given(tasks(of=BOUNDED, below=True), st.integers(0, 3))
-def test_the_certified_front_is_exact_where_nothing_limits_suppression(task, seed):
-    res = minimize(task.problem, BranchAndBound(), seed=seed)
-    assert res.algorithm.certified
-    np.testing.assert_array_equal(found(res, task.problem), task.front)
 
 
 GOALS = {

@@ -29,7 +29,7 @@ def test_fewest_are_the_least_values_that_too_many_rows_have(data):
     limit = data.draw(st.integers(0, int(sizes.sum())))
     gone = np.minimum(data.draw(st.lists(st.sampled_from([0, 0, 1, 5]), min_size=n, max_size=n)), sizes)
     fewest = np.empty(len(lengths))
-    _write_fewest(values, starts, sizes, gone, limit, fewest)
+    _write_fewest(values, starts, sizes, gone, limit, np.empty(_SMALL, dtype=np.int64), fewest)
     for own, (a, b) in zip(fewest, pairwise(starts.tolist()), strict=True):
         left, out = (sizes - gone)[a:b], int(gone[a:b].sum())
         too_many = [v for v in [-np.inf, *values[a:b]] if out + left[values[a:b] <= v].sum() > limit]

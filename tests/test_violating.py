@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import more, nodes, tables
-from tasks import BOUNDED, KINDS, Task, found, invented, tasks, values_of
+from strategies import nodes, tables
+from tasks import KINDS, Task, found, invented, values_of
 
-from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
+from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -140,17 +140,6 @@ def test_every_kind_of_constraint_is_kept_by_what_is_left(measure, bound, data, 
     if classes.kept.any():
         kept = worth[classes.kept]
         assert measure.evaluate(classes) == [kept.min() if measure.maximize else kept.max()]
-
-
-@more(3)
-@given(tasks(of=BOUNDED, violating=True), st.integers(0, 3))
-def test_the_certified_front_is_exact(task, seed):
-    problem = task.problem
-    res = minimize(problem, BranchAndBound(), seed=seed)
-    assert res.algorithm.certified
-    assert res.algorithm.n_evaluated == problem.n_unique
-    np.testing.assert_array_equal(found(res, problem), task.front)
-    np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
 
 
 @pytest.mark.parametrize(("measure", "bound"), KINDS_OF_CLASSES, ids=str)

@@ -1,12 +1,18 @@
 """Algorithms for generalizations, under `pymoo.optimize.minimize`."""
 
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
 from pymoo_anon.algorithms.bit_string_local_search import BitStringLocalSearch
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.genitor import GENITOR
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
-from pymoo_anon.algorithms.preference import PreferenceNSGA2
+
+if TYPE_CHECKING:
+    from pymoo_anon.algorithms.preference import PreferenceNSGA2
+    from pymoo_anon.algorithms.target_sweep import TargetSweep
 
 __all__ = [
     "GENITOR",
@@ -16,4 +22,8 @@ __all__ = [
     "ExhaustiveSearch",
     "ParetoLocalSearch",
     "PreferenceNSGA2",
+    "TargetSweep",
 ]
+
+# pymoo's NSGA-II loads scipy, which takes longer than all of this room.
+__getattr__ = later(__name__, {"preference": ["PreferenceNSGA2"], "target_sweep": ["TargetSweep"]})

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Columns of a line where standard output is no terminal.
 WIDTH = 160
 
+#: What is said as soon as something is compiled.
+COMPILING = "Loops are being compiled, which takes some seconds; later runs load them from disk."
+
 
 class Outlet:
     """A stream that may be closed by its reader, as by `| head -1`: what comes afterwards is dropped."""
@@ -99,14 +102,17 @@ def loading() -> Iterator[None]:
     """Load the modules of a command in a block: warnings are said, and from then on Ctrl-C clears up what was begun."""
     with said_warnings():
         yield
-    modules_are_loaded()
+    if modules_are_loaded():
+        from pymoo_anon.engine.compiled import before_compiling
+
+        before_compiling(lambda: typer.echo(COMPILING, err=True))
 
 
-def check_free(targets: Sequence[Path], force: bool) -> None:
-    """Refuse to replace what is there unasked."""
+def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
+    """Refuse to replace what is there unasked; a hint says what else can be done."""
     held = [str(target) for target in targets if os.path.lexists(target)]
     if held and not force:
-        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place")
+        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place{hint}")
 
 
 def count(number: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def write_drafts(request: DraftRequest) -> None:
             )
         _check_names(written)
         with tried(folder, list(written), [request.data, *inputs.paths]) as temporary:
-            check_free([folder / name for name in written], request.force)
+            check_free([folder / name for name in written], request.force, _others(folder, written))
             for name, draft in written.items():
                 draft.hierarchy.to_csv(temporary / name)
             paths = put_in_place(temporary, folder, list(written))
@@ -70,6 +71,14 @@ def write_drafts(request: DraftRequest) -> None:
         console.print(plain("Written: " + ", ".join(map(str, paths))))
         more = f", and name them in {request.data}" if is_project(request.data) else f" --data {request.data}"
         console.print(plain(f"Read and edit them; then: pymoo-anon hierarchy check {folder}{more}"))
+
+
+def _others(folder: Path, written: Collection[str]) -> str:
+    """What else can be done where some of the drafts are there: those of single columns."""
+    lacking = [name.removesuffix(".csv") for name in written if not os.path.lexists(folder / name)]
+    if not lacking:
+        return ", --force --column NAME replaces one alone" if len(written) > 1 else ""
+    return f", {shlex.join(part for name in lacking for part in ('--column', name))} drafts what is not there"
 
 
 def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:

@@ -31,7 +31,6 @@ from pymoo_anon.cli.engines import (
     kind_of,
     line_end_of,
     open_frame,
-    rewritten,
     write_table,
 )
 from pymoo_anon.cli.interrupt import ExitCode
@@ -40,9 +39,11 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.cli.tables import constraint, objective
+from pymoo_anon.cli.writing import write_recoded
+from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 
@@ -162,10 +163,8 @@ def _written(
         k_of_one=request.k_of_one,
         below_requirements=request.below_requirements,
     )
-    write_table(made.frame, path)
-    if request.like_input:
-        assert project.data.path is not None
-        rewritten(path, *line_end_of(project.data.path))
+    like = project.data.path if request.like_input else None
+    write_recoded(made, path, None if like is None else line_end_of(like))
     say("Counting again")
     return made.counted_again(read_back(project, path))
 
@@ -302,18 +301,33 @@ def verify_project(project: Project) -> None:
             _end(f"{path} is not the file that was released: its checksum is another one")
         with said_warnings():
             front, _ = read_front(project)
-            again = _recoded_again(project, front, content, known, kind_of(path))
-            written = read_back(project, path)
             try:
-                claims = again.claims(written)
+                found = counted_as_told(project, front, path, content)
             except RecountError as error:
                 _end(str(error))
-            unique = uniqueness_of(written, again.columns)
-        console.print(_table(claims), soft_wrap=False)
-        agree = _agree(claims, content) and unique.to_dict("records") == content["uniqueness"]
-        if not agree:
-            console.print(plain(f"{known} promises something else than the search of {project.path} found."))
-        _finish(console, claims, agree, said_of(again.columns, unique))
+        console.print(_table(found.claims), soft_wrap=False)
+        if not found.agrees:
+            console.print(plain(f"{known} says something else than the search of {project.path} and the recount."))
+        _finish(console, found.claims, found.agrees, found.said)
+
+
+class Told(NamedTuple):
+    """A release that was counted again, beside its evidence."""
+
+    claims: pd.DataFrame  # What was promised and is counted now
+    said: str  # Whom the columns give away that are released as they are, in words
+    agrees: bool  # Whether the evidence says the same
+
+
+def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> Told:
+    """Count a release again, and hold what its evidence says against it."""
+    again = _recoded_again(project, front, content, evidence_of(path), kind_of(path))
+    written = again.grouped(read_back(project, path))
+    claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    names = list(measure_names(front.problem.measured).values())
+    names += [plain(words) for words in claims.measure[len(names) :]]
+    agrees = _agree(claims.assign(measure=names), content) and unique.to_dict("records") == content["uniqueness"]
+    return Told(claims, said_of(again.columns, unique), agrees)
 
 
 def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], known: Path, kind: str) -> Recoded:
@@ -385,16 +399,18 @@ def _opened(table: str, engine: str) -> Any:
 
 
 def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
-    """Whether evidence promises what the search found."""
-    promised = [row["promised"] for row in content["claims"]]
-    return len(promised) == len(claims) and all(
-        isinstance(one, str) or _same(one, other) for one, other in zip(promised, claims.promised, strict=True)
+    """Whether evidence says what the search found and the recount finds."""
+    told = content["claims"]
+    return len(told) == len(claims) and all(
+        _same(one[key], as_json(other[key]))
+        for one, other in zip(told, claims.to_dict("records"), strict=True)
+        for key in ("measure", "promised", "recounted", "holds")
     )
 
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two values are one, but for the rounding of floats; None is no value."""
-    if isinstance(one, str) or isinstance(other, str) or one is None:
+    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
         return bool(one == other)
     return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))
 

@@ -10,7 +10,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES, checksum, source_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.releasing import evidence_of, released_last
+from pymoo_anon.cli.releasing import counted_as_told, evidence_of, released_last
 from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.tables import table_of
@@ -31,7 +31,7 @@ def run(project: Project, request: ReportRequest) -> None:
             front, _ = read_front(project)
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
-        evidence = _evidence(project, released, choice)
+            evidence = _evidence(project, front, released, choice)
         read = [project.path, released, evidence_of(released), *project.inputs.paths]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
@@ -62,8 +62,8 @@ def _target(released: Path, request: ReportRequest) -> Path:
     return target
 
 
-def _evidence(project: Project, released: Path, choice: Choice) -> dict[str, Any] | None:
-    """The evidence of a release, where it is of the chosen point and of the file that is there; None without any."""
+def _evidence(project: Project, front: Front, released: Path, choice: Choice) -> dict[str, Any] | None:
+    """The evidence of a release, where it is of the chosen point and of the file, and counts as that; None without."""
     path = evidence_of(released)
     if not path.is_file():
         return None
@@ -74,9 +74,15 @@ def _evidence(project: Project, released: Path, choice: Choice) -> dict[str, Any
             f"{path} is the evidence of another point than the one that is chosen; pymoo-anon release {project.path} "
             "--force writes that of the chosen one"
         )
-    known = content["checksums"]["output"].get(released.name)
-    if released.is_file() and known is not None and checksum(released) != known:
+    if not released.is_file():
+        raise ValueError(f"{path} speaks of {released}, which is missing; pymoo-anon release {project.path} writes it")
+    if checksum(released) != content["checksums"]["output"].get(released.name):
         raise ValueError(f"{released} is not the release that {path} speaks of: it was changed since")
+    if not counted_as_told(project, front, released, content).agrees:
+        raise ValueError(
+            f"{path} says something else than the search and a recount of {released}: it was changed since; "
+            f"pymoo-anon release {project.path} --force writes it again"
+        )
     return content
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import typer
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import TerminateIfAny, Termination
 from pymoo.termination.max_eval import MaximumFunctionCallTermination
@@ -165,6 +164,9 @@ def _made(name: str, settings: Settings) -> Algorithm:
     if name == "pbgea":
         return PBGEA(settings.pop_size, settings.sides())
     if name == "nsga2":
+        # Here, because it loads scipy, which no other search needs.
+        from pymoo.algorithms.moo.nsga2 import NSGA2
+
         # pymoo's own output of NSGA-II would compute the exact front first.
         output = Output()
         output.columns.append(NumberOfNondominatedSolutions())

@@ -17,7 +17,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.comparison.properties import Property, released
 from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, Vector, align, finite_values, quantiles
 from pymoo_anon.table.domain_values import ROOT, is_whole
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.local import Recoding
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
@@ -108,7 +108,7 @@ def distribution(vectors: Mapping[Hashable, Vector]) -> pd.DataFrame:
 
 def worst_off(
     table: Microdata,
-    generalization: Generalization,
+    generalization: Recoding,
     measured: Property,
     suppression: float | Suppression = 0,
     constraints: Sequence[ClassConstraint] = (),
@@ -142,12 +142,10 @@ def worst_off(
     chosen = np.flatnonzero(members)
     chosen = chosen[np.argsort(sizes[chosen], kind="stable")]
     kept = classes.representatives[classes.kept]
-    labels = []
-    for j, (name, groups) in enumerate(generalization.groups.items()):
-        own = [generalization.labels[name][group] for group in groups[table.tuples.codes[kept, j]]]
-        # The class after all that are kept is that of the suppressed tuples.
-        labels.append([own[c] if c < len(kept) else ROOT for c in chosen])
-    index = pd.MultiIndex.from_arrays(labels, names=list(generalization.groups))
+    cells = generalization.labels_of(table.tuples.codes, kept)
+    # The class after all that are kept is that of the suppressed tuples.
+    labels = [[own[c] if c < len(kept) else ROOT for c in chosen] for own in cells.values()]
+    index = pd.MultiIndex.from_arrays(labels, names=list(cells))
     value = vector.values[worst][0]
     return pd.DataFrame({"size": sizes[chosen], "tuples": members[chosen], vector.name: value}, index=index)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import UnionType
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.comparison.comparators import VERDICTS, Comparator, Tournament
 from pymoo_anon.comparison.properties import Property
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.local import Recoding
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
@@ -112,7 +113,7 @@ class Comparison:
 
 def compare(
     table: Microdata,
-    generalizations: Mapping[Hashable, Generalization] | Sequence[Generalization],
+    generalizations: Mapping[Hashable, Recoding] | Sequence[Recoding],
     properties: Sequence[Property],
     comparators: Sequence[Comparator],
     suppression: float | Suppression = 0,
@@ -157,14 +158,16 @@ def compare(
 
 
 def _named(
-    generalizations: Mapping[Hashable, Generalization] | Sequence[Generalization],
-) -> dict[Hashable, Generalization]:
+    generalizations: Mapping[Hashable, Recoding] | Sequence[Recoding],
+) -> dict[Hashable, Recoding]:
     """The generalizations by name; those of a sequence are numbered from 0."""
-    if isinstance(generalizations, Generalization):
-        raise TypeError("generalizations must be a dict or a list of them, got a single Generalization")
-    named: dict[Hashable, Generalization] = {}
+    if isinstance(generalizations, Recoding):
+        raise TypeError(
+            f"generalizations must be a dict or a list of them, got a single {type(generalizations).__name__}"
+        )
+    named: dict[Hashable, Recoding] = {}
     named.update(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
-    _check(list(named.values()), Generalization, "generalizations")
+    _check(list(named.values()), Recoding, "generalizations")
     return named
 
 
@@ -209,12 +212,17 @@ def _tournaments(
     return played
 
 
-def _check(given: Sequence[object], kind: type, name: str) -> None:
+def _check(given: Sequence[object], kind: type | UnionType, name: str) -> None:
     """Refuse anything but a list of at least one object of a kind."""
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:
-        raise ValueError(f"{name} must hold at least one {kind.__name__}, got none")
+        raise ValueError(f"{name} must hold at least one {_words(kind)}, got none")
     for one in given:
         if not isinstance(one, kind):
-            raise TypeError(f"{name} must hold objects of {kind.__name__}, got {one!r}")
+            raise TypeError(f"{name} must hold objects of {_words(kind)}, got {one!r}")
+
+
+def _words(kind: type | UnionType) -> str:
+    """The name of a class, or of the first of several."""
+    return (kind if isinstance(kind, type) else kind.__args__[0]).__name__

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values
-from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
@@ -278,10 +278,9 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
 
 def _extents(classes: EquivalenceClasses) -> Ints:
     """(n_classes, n_attributes) int64 array: the number of domain values in each cell's group, less one."""
-    tuples = classes.tuples
-    extents = group_extents(classes.maps, tuples.offsets)[0]
-    cells: Ints = extents[tuples.offsets[:-1] + tuples.codes[classes.representatives]]
-    return cells
+    (extents,), cells = classes.extents()
+    own: Ints = extents[cells]
+    return own
 
 
 def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:

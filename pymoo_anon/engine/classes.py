@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.forest import Forest
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
 Ints = NDArray[np.int64]
@@ -18,12 +19,16 @@ Ints = NDArray[np.int64]
 class EquivalenceClasses:
     """The equivalence classes of one or several generalizations of one table, laid end to end.
 
+    A generalization has a group map for every quasi-identifier, or it is a local recoding, in which every class has a
+    node of each hierarchy of its own: then there are no maps, but nodes.
+
     The classes of generalization i are `starts[i]:starts[i + 1]` of every per-class array. Classes have no order: they
     are numbered as they first appear among the distinct tuples.
 
     Attributes:
         tuples: The distinct tuples that were grouped.
-        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute.
+        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute; None for local
+            recodings.
         starts: (n + 1,) int64 array.
         sizes: (n_classes,) int64 array, number of tuples (rows of the table) in each class.
         representatives: (n_classes,) int64 array, one distinct tuple of each class.
@@ -31,17 +36,22 @@ class EquivalenceClasses:
         columns: Per sensitive or label column the value counts of the classes.
         class_of: (n, n_distinct) int64 array, the class of each distinct tuple, counted from 0 in each
             generalization; None where nobody asked for it.
+        forest: The hierarchies of local recodings as trees, or None.
+        nodes: (n_classes, n_attributes) int64 array, of local recodings the node that each cell of a class is, counted
+            from 0 in each attribute; or None.
         lease: What keeps the arrays from being written again while this object lives; None where they are its own.
     """
 
     tuples: DistinctTuples
-    maps: Ints
+    maps: Ints | None
     starts: Ints
     sizes: Ints
     representatives: Ints
     kept: NDArray[np.bool_]
     columns: Mapping[Hashable, ValueCounts] = field(default_factory=dict)
     class_of: Ints | None = None
+    forest: Forest | None = None
+    nodes: Ints | None = None
     lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -63,13 +73,15 @@ class EquivalenceClasses:
         }
         return EquivalenceClasses(
             self.tuples,
-            self.maps[i : i + 1],
+            None if self.maps is None else self.maps[i : i + 1],
             self.starts[i : i + 2] - a,
             self.sizes[a:b],
             self.representatives[a:b],
             self.kept[a:b],
             columns,
             None if self.class_of is None else self.class_of[i : i + 1],
+            self.forest,
+            None if self.nodes is None else self.nodes[a:b],
             self.lease,
         )
 
@@ -90,13 +102,15 @@ class EquivalenceClasses:
         }
         return EquivalenceClasses(
             self.tuples,
-            self.maps.copy(),
+            None if self.maps is None else self.maps.copy(),
             self.starts.copy(),
             self.sizes.copy(),
             self.representatives.copy(),
             self.kept.copy(),
             columns,
             None if self.class_of is None else self.class_of.copy(),
+            self.forest,
+            None if self.nodes is None else self.nodes.copy(),
         )
 
     @property
@@ -109,10 +123,39 @@ class EquivalenceClasses:
         """(n_classes,) Boolean array: the classes whose tuples are suppressed."""
         return ~self.kept
 
+    def extents(self) -> tuple[Ints, Ints]:
+        """How many domain values share the group of each cell, where a cell may have several.
+
+        Returns:
+            (n, m) int64 array, for each generalization the size of every group less one, and (n_classes, n_attributes)
+            int64 array, which of its m columns is that of each cell of a class.
+        """
+        if self.maps is not None:
+            offsets = self.tuples.offsets
+            return group_extents(self.maps, offsets), offsets[:-1] + self.tuples.codes[self.representatives]
+        forest, places = self.cells()
+        return np.tile(forest.extents, (len(self), 1)), places
+
+    def cells(self) -> tuple[Forest, Ints]:
+        """Of local recodings their forest, and (n_classes, n_attributes) int64 array: where the node of each cell is.
+
+        Raises:
+            ValueError: The generalizations have group maps, and no nodes.
+        """
+        if self.forest is None or self.nodes is None:
+            raise ValueError("classes must be of local recodings, got those of group maps")
+        return self.forest, self.forest.starts[:-1] + self.nodes
+
+    def totals(self, of_classes: Ints) -> Ints:
+        """(n, m) int64 array: sums over the classes of each generalization, of an (n_classes, m) int64 array."""
+        sums: Ints = np.add.reduceat(of_classes, self.starts[:-1], axis=0)
+        return sums
+
     @property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        suppressed: Ints = _suppressed_tuples(self.starts, self.sizes, self.kept)
+        suppressed = np.empty(len(self), dtype=np.int64)
+        _add_suppressed(self.starts, self.sizes, self.kept, suppressed)
         return suppressed
 
     @property
@@ -127,21 +170,18 @@ class EquivalenceClasses:
         return totals[self.starts[1:]] - totals[self.starts[:-1]]
 
 
-@njit(cache=True, nogil=True)
-def _suppressed_tuples(starts, sizes, kept):  # type: ignore[no-untyped-def]
-    """(n,) int64: the tuples in classes that are not kept, of each of n generalizations."""
-    totals = np.zeros(len(starts) - 1, dtype=np.int64)
+@njit(cache=True, nogil=True, allocates=False)
+def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
+    """Write to `totals`, (n,) int64, the tuples in classes that are not kept, of each of n generalizations."""
     for i in range(len(totals)):
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         total = np.int64(0)
         for c in range(len(own)):
             total += 0 if stays[c] else own[c]
         totals[i] = total
-    return totals
 
 
-@njit(cache=True, nogil=True)
-def group_extents(maps, offsets):  # type: ignore[no-untyped-def]
+def group_extents(maps: Ints, offsets: Ints) -> Ints:
     """How many other domain values share the group of each domain value, the numerator of most losses.
 
     Args:
@@ -151,15 +191,21 @@ def group_extents(maps, offsets):  # type: ignore[no-untyped-def]
     Returns:
         (n, n_codes) int64 array, the size of each value's group less one.
     """
-    extents = np.empty_like(maps)
-    sizes = np.empty(maps.shape[1], dtype=np.int64)
+    extents = np.empty(maps.shape, dtype=np.int64)
+    _write_extents(np.require(maps, requirements=["C", "W"]), offsets, np.empty(maps.shape[1], dtype=np.int64), extents)
+    return extents
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-def]
+    """Write what `group_extents` returns; `sizes` is scratch."""
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
             a, b = offsets[j], offsets[j + 1]
             # An attribute has no more groups than values. From -1 on, so that a value does not count itself.
-            sizes[: b - a] = -1
+            for g in range(b - a):
+                sizes[g] = -1
             for v in range(a, b):
                 sizes[maps[i, v]] += 1
             for v in range(a, b):
                 extents[i, v] = sizes[maps[i, v]]
-    return extents

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.registry import CPUDispatcher
 
 _hinted = False
@@ -64,3 +65,20 @@ def _hint(error: RuntimeError) -> None:
             RuntimeWarning,
             stacklevel=4,
         )
+
+
+def before_compiling(say: Callable[[], None]) -> None:
+    """Call a function once, as soon as this process compiles something that no cache holds."""
+
+    class Once(event.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                say()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Once())  # type: ignore[no-untyped-call]

@@ -275,7 +275,7 @@ class Grouper:
             for c, name in enumerate(columns)
         }
         classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
-        return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease)
+        return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease=lease)
 
     def _workspace(self) -> Workspace:
         """A workspace that nobody else uses."""

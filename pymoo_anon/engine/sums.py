@@ -7,6 +7,7 @@ middle between two floats.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -82,9 +83,13 @@ def total(values, counts):  # type: ignore[no-untyped-def]
 #: log 2 as a pair.
 LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)
 
-# 1/6 as a pair, and how often the argument of exp is halved before its series.
+# 1/3 and 1/6 as pairs.
+_THIRD = (0.3333333333333333, 1.850371707708594e-17)
 _SIXTH = (0.16666666666666666, 9.25185853854297e-18)
-_HALVED = 9
+
+# A pair is held against the nearest of the whole numbers from 1,024 to 2,048 times a power of two. Their quotient is
+# less than 2^-10 from 1, so that few terms of a series say its logarithm.
+_NEAR, _NEAR_TWOS = 1 << 10, 11
 
 # Logarithms are kept of so many whole numbers; counts of classes are seldom larger.
 _MOST_KEPT = 1 << 16
@@ -128,12 +133,19 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def exp_pair(high, low):  # type: ignore[no-untyped-def]
-    """The exponential of a pair, as a pair."""
-    twos = np.rint(high / LOG_2[0])
+def _near(number):  # type: ignore[no-untyped-def]
+    """The whole number and the power of two whose product is nearest a number above 0."""
+    share, twos = math.frexp(number)
+    return np.rint(share * (2 * _NEAR)), np.float64(twos - _NEAR_TWOS)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
+    """The exponential of a pair, as a pair: a whole number near it, and a series for the rest."""
+    near, twos = _near(np.exp(high))
     more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
+    more, less = add_pairs(more, less, logs[np.int64(near), 0], logs[np.int64(near), 1])
     high, low = add_pairs(high, low, -more, -less)
-    high, low = high / 2.0**_HALVED, low / 2.0**_HALVED
     # 1 + x + x^2/2 + x^3/6 in pairs; the rest is so small that a float says it.
     square, less_of_square = multiply_pairs(high, low, high, low)
     cube, less_of_cube = multiply_pairs(square, less_of_square, high, low)
@@ -143,21 +155,36 @@ def exp_pair(high, low):  # type: ignore[no-untyped-def]
     found, rest = add_pairs(square / 2, less_of_square / 2, found, rest)
     found, rest = add_pairs(high, low, found, rest)
     found, rest = add_pairs(1.0, 0.0, found, rest)
-    for _ in range(_HALVED):
-        found, rest = multiply_pairs(found, rest, found, rest)
+    found, rest = multiply_pairs(found, rest, near, 0.0)
     factor = 2.0**twos
     return found * factor, rest * factor
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def log_pair(high, low):  # type: ignore[no-untyped-def]
-    """The natural logarithm of a pair above 0, as a pair: one step of Newton's method from that of the float."""
-    first = np.log(high)
-    power, rest = exp_pair(-first, 0.0)
-    power, rest = multiply_pairs(high, low, power, rest)
-    # The logarithm of this is what is left. It is so small that two terms of its series say all.
-    power, rest = add_pairs(power, rest, -1.0, 0.0)
-    return add_pairs(first, 0.0, power, rest - power * power / 2)
+def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
+    """The natural logarithm of a pair above 0, as a pair: that of a whole number near it, and a series for the rest."""
+    near, twos = _near(high)
+    factor = 2.0**twos
+    # The difference is exact, as both are within one in a thousand of one another.
+    high, low = add_pairs(high / factor - near, 0.0, low / factor, 0.0)
+    high, low = divide_pairs(high, low, near, 0.0)
+    more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
+    more, less = add_pairs(more, less, logs[np.int64(near), 0], logs[np.int64(near), 1])
+    high, low = log_of_one_and(high, low)
+    return add_pairs(more, less, high, low)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
+    """The natural logarithm of 1 and a pair that is at most 2^-10 from 0, as a pair."""
+    # x - x^2/2 + x^3/3 in pairs; the rest is so small that a float says it.
+    square, less_of_square = multiply_pairs(high, low, high, low)
+    cube, less_of_cube = multiply_pairs(square, less_of_square, high, low)
+    cube, less_of_cube = multiply_pairs(cube, less_of_cube, _THIRD[0], _THIRD[1])
+    tail = -1 / 4 + high * (1 / 5 + high * (-1 / 6 + high * (1 / 7 + high * (-1 / 8 + high / 9))))
+    found, rest = add_pairs(cube, less_of_cube, square * square * tail, 0.0)
+    found, rest = add_pairs(-square / 2, -less_of_square / 2, found, rest)
+    return add_pairs(high, low, found, rest)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -165,7 +192,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
     """The natural logarithm of a positive whole number, as a pair; `logs` are those that `logs_up_to` keeps."""
     if whole < len(logs):
         return logs[whole, 0], logs[whole, 1]
-    return log_pair(np.float64(whole), 0.0)
+    return log_pair(np.float64(whole), 0.0, logs)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -173,27 +200,56 @@ def own_logs(counts, logs):  # type: ignore[no-untyped-def]
     """The sum of all counts times their logarithms, as a pair."""
     total, rest = 0.0, 0.0
     for count in counts:
-        if count == 0:
-            continue
-        high, low = log_of(count, logs)
-        high, low = multiply_pairs(np.float64(count), 0.0, high, low)
-        total, rest = add_pairs(total, rest, high, low)
-    return total, rest
+        if count < len(logs):
+            high, low = logs[count, 2], logs[count, 3]
+        else:
+            high, low = log_of(count, logs)
+            high, low = multiply_pairs(np.float64(count), 0.0, high, low)
+        # What the low parts of many terms lose to rounding is as small beside them as they are beside the high ones.
+        total, rest = add(total, rest, high)
+        rest += low
+    return add_pairs(total, rest, 0.0, 0.0)
 
 
 def logs_up_to(most: int) -> NDArray[np.float64]:
-    """(m, 2) float array: the natural logarithm of 0 to m - 1 as pairs, 0 for 0."""
-    return _logs(min(1 << max(int(most).bit_length(), 6), _MOST_KEPT))
+    """(m, 4) float array: the natural logarithms of 0 to m - 1, 0 for 0, and the numbers times them, as pairs."""
+    return _logs(min(1 << max(int(most).bit_length(), 12), _MOST_KEPT))
 
 
 @lru_cache(maxsize=16)
 def _logs(m: int) -> NDArray[np.float64]:
-    logs: NDArray[np.float64] = _fill_logs(np.zeros((m, 2)))
+    """The table of so many logarithms."""
+    logs: NDArray[np.float64] = _fill_logs(np.zeros((m, 4)))
     return logs
 
 
 @njit(cache=True, nogil=True)
 def _fill_logs(logs):  # type: ignore[no-untyped-def]
+    """The logarithms of all whole numbers, each from those of smaller ones."""
     for whole in range(2, len(logs)):
-        logs[whole, 0], logs[whole, 1] = log_pair(np.float64(whole), 0.0)
+        if whole % 2 == 0:
+            high, low = add_pairs(logs[whole // 2, 0], logs[whole // 2, 1], LOG_2[0], LOG_2[1])
+        elif whole > 2 * _NEAR:
+            high, low = log_pair(np.float64(whole), 0.0, logs)
+        else:
+            high, low = _log_of_next(np.float64(whole), logs[whole - 1, 0], logs[whole - 1, 1])
+        logs[whole, 0], logs[whole, 1] = high, low
+        logs[whole, 2], logs[whole, 3] = multiply_pairs(np.float64(whole), 0.0, high, low)
     return logs
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _log_of_next(whole, high, low):  # type: ignore[no-untyped-def]
+    """The logarithm of a whole number from that of the one before, as pairs.
+
+    They differ by 2 (z + z^3/3 + z^5/5 + ...) with z = 1 / (2 whole - 1), at most 1/5.
+    """
+    z, less = divide_pairs(1.0, 0.0, 2 * whole - 1, 0.0)
+    square, less_of_square = multiply_pairs(z, less, z, less)
+    power, less, odd = 2 * z, 2 * less, 1.0
+    while power > 1e-34:
+        more, rest = divide_pairs(power, less, odd, 0.0)
+        high, low = add_pairs(high, low, more, rest)
+        power, less = multiply_pairs(power, less, square, less_of_square)
+        odd += 2
+    return high, low

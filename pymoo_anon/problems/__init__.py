@@ -11,7 +11,10 @@ from pymoo_anon.problems.tradeoffs import Step
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
+    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+    from pymoo_anon.problems.local_target import LocalTarget
     from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
+    from pymoo_anon.problems.refining import refine
 
 __all__ = [
     "Achievement",
@@ -21,11 +24,14 @@ __all__ = [
     "Front",
     "Journal",
     "LatticeProblem",
+    "LocalRecodingProblem",
+    "LocalTarget",
     "PreferenceProblem",
     "PreferredPoint",
     "Requirement",
     "Step",
     "journaled",
+    "refine",
     "risk_at_most",
 ]
 
@@ -34,6 +40,9 @@ __getattr__ = later(
     {
         "bitstrings": ("BitStringProblem",),
         "journal": ("Journal", "journaled"),
+        "local_recoding": ("LocalRecodingProblem",),
+        "local_target": ("LocalTarget",),
+        "refining": ("refine",),
         "preference": ("Achievement", "PreferenceProblem", "PreferredPoint"),
     },
 )

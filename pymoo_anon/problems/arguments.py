@@ -44,6 +44,19 @@ def plain_array(X: ArrayLike) -> NDArray[Any]:
     return given
 
 
+def whole_numbers(X: ArrayLike, points: str, numbers: str, n_var: int) -> NDArray[np.int64]:
+    """Points of whole numbers as an (n, n_var) int64 array; what these are called is said where they are others."""
+    given = plain_array(X)
+    if given.ndim != 2 or given.shape[1] != n_var:
+        raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
+    if given.dtype == bool or not np.issubdtype(given.dtype, np.number) or not np.array_equal(given, np.floor(given)):
+        raise ValueError(
+            f"X must hold whole {numbers}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
+            "them whole in any algorithm"
+        )
+    return given.astype(np.int64)
+
+
 def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
     """The objectives as a tuple."""
     if isinstance(objectives, Objective):

@@ -8,7 +8,7 @@ reads these. `minimised` turns measured values into F and G.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any, NoReturn, TypeVar
@@ -394,8 +394,26 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             list(pool.map(measure, np.array_split(np.arange(len(X)), n_parts)))
         return values
 
-    def _grouped(self, X: NDArray[Any]) -> Iterator[tuple[Rows, EquivalenceClasses]]:
-        """Rows of X and their equivalence classes, some at a time and in an order of their own."""
+    def values_of(self, X: NDArray[Any], measure: Objective) -> Matrix:
+        """(n,) float array: what any measure says of valid points, natural sign; not remembered.
+
+        Args:
+            X: (n, n_var) array.
+            measure: The measure.
+        """
+        read = dict.fromkeys([measure.column, *(constraint.column for constraint in self.constraints)])
+        values = np.empty(len(X))
+        for rows, classes in self._grouped(X, tuple(column for column in read if column is not None)):
+            values[rows] = measure.evaluate(classes)
+        return values
+
+    def _grouped(
+        self, X: NDArray[Any], columns: tuple[Hashable, ...] | None = None
+    ) -> Iterator[tuple[Rows, EquivalenceClasses]]:
+        """Rows of X and their equivalence classes, some at a time and in an order of their own.
+
+        Columns are those whose values are to be counted, None those that are measured.
+        """
         points, sources, given = self._roll_up(X)
         asked = None if sources is None else given >= 0
         rows = given if asked is None else given[asked]
@@ -403,7 +421,13 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         limit, below = self._grouping
         done = 0
         for grouped in self.table.grouper.classes(
-            maps, n_groups, sources=sources, asked=asked, columns=self._columns, limit=limit, below=below
+            maps,
+            n_groups,
+            sources=sources,
+            asked=asked,
+            columns=self._columns if columns is None else columns,
+            limit=limit,
+            below=below,
         ):
             yield rows[done : done + len(grouped)], self.suppression.applied(grouped, self.constraints)
             done += len(grouped)

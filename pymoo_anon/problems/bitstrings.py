@@ -197,7 +197,8 @@ class BitStringProblem(AnonymizationProblem):
             )
         if given.ndim != 2 or given.shape[1] != self.n_var:
             raise ValueError(f"X must be strings of {self.n_var} bits, an (n, {self.n_var}) array, got {given.shape}")
-        return given
+        # In one layout, so that loops are compiled for no other.
+        return np.require(given, requirements=["C", "W"])
 
     def checked(self, X: ArrayLike) -> Bits:
         """Strings as an (n, n_var) Boolean array.

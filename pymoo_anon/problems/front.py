@@ -200,7 +200,7 @@ class Front:
         """
         if measure not in self._values:
             measure.check(self.table)
-            self._values[measure] = _measured(self.problem, self.X, measure)
+            self._values[measure] = self.problem.values_of(self.X, measure)
         return self._values[measure]
 
     def place_of(self, chosen: int | Choice) -> int:
@@ -462,16 +462,6 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     KAnonymity() >= 12
     """
     return KAnonymity(person=table.person) >= smallest_k(risk)
-
-
-def _measured(problem: Any, X: NDArray[Any], measure: Objective) -> Matrix:
-    """(n,) float array: what a measure says of valid points, suppressed as the problem says."""
-    limit, below = problem.suppression.grouping(problem.table.n_rows)
-    read = dict.fromkeys([measure.column, *(constraint.column for constraint in problem.constraints)])
-    columns = tuple(column for column in read if column is not None)
-    batches = problem.table.grouper.classes(*problem.group_maps(X), columns=columns, limit=limit, below=below)
-    values = [measure.evaluate(problem.suppression.applied(grouped, problem.constraints)) for grouped in batches]
-    return np.concatenate([np.empty(0), *values])
 
 
 def _check_ways(**given: Any) -> None:

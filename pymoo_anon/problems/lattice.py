@@ -19,7 +19,7 @@ from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, plain_array
+from pymoo_anon.problems.arguments import check_table, column_index, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -269,24 +269,11 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
         """
-        given = plain_array(X)
-        if given.ndim != 2 or given.shape[1] != self.n_var:
-            raise ValueError(
-                f"X must be nodes of {self.n_var} levels, an (n, {self.n_var}) array, got shape {given.shape}"
-            )
-        if (
-            given.dtype == bool
-            or not np.issubdtype(given.dtype, np.number)
-            or not np.array_equal(given, np.floor(given))
-        ):
-            raise ValueError(
-                "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and "
-                "SingleStepMutation keep them whole in any algorithm"
-            )
+        given = whole_numbers(X, f"nodes of {self.n_var} levels", "generalization levels", self.n_var)
         outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
         if len(outside):
             raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
-        return given.astype(np.int64)
+        return given
 
     def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
         return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)
@@ -306,7 +293,9 @@ class LatticeProblem(AnonymizationProblem):
 
     def group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The group maps of valid nodes, as `AnonymizationProblem.group_maps`."""
-        maps, numbers = _level_maps(np.ascontiguousarray(X), self.groups, self.n_groups, self.table.tuples.offsets)
+        X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
+        maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
+        _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
         return maps, numbers
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
@@ -335,15 +324,11 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
         )
 
 
-@njit(cache=True, nogil=True)
-def _level_maps(X, groups, n_groups, offsets):  # type: ignore[no-untyped-def]
-    """The group maps of nodes, looked up level by level."""
-    n, n_attributes = X.shape
-    maps = np.empty((n, groups.shape[1]), dtype=np.int64)
-    numbers = np.empty((n, n_attributes), dtype=np.int64)
-    for i in range(n):
-        for j in range(n_attributes):
+@njit(cache=True, nogil=True, allocates=False)
+def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
+    """Write the group maps of nodes and their numbers of groups, looked up level by level."""
+    for i in range(len(X)):
+        for j in range(X.shape[1]):
             numbers[i, j] = n_groups[X[i, j], j]
             for v in range(offsets[j], offsets[j + 1]):
                 maps[i, v] = groups[X[i, j], v]
-    return maps, numbers

@@ -23,6 +23,7 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity, EntropyLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -103,8 +104,8 @@ def evidence(
 def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: str) -> dict[str, Any]:
     """What outsiders may read of a release: nothing but what the released table itself tells, and what was said of it.
 
-    It says what every column is, how many rows are unique, and k, l, entropy l and t of the released rows. Which
-    measures these are does not depend on the search.
+    It says what every column is, how many rows are unique, and k in rows, l, entropy l and t of the released rows. A
+    person may have several of these rows. Which measures these are does not depend on the search.
 
     Args:
         frame: The released table, of any kind.
@@ -121,7 +122,9 @@ def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: s
     named = list(zip(columns.column.tolist(), columns.role.tolist(), strict=True))
     quasi, sensitive = ([name for name, role in named if counted in role] for counted in _COUNTED)
     recount = Recount(frame, quasi, sensitive)
-    measures = [KAnonymity(), *(kind(column) for column in sensitive for kind in _OF_SENSITIVE)]
+    # The released table does not say whose rows are one person's.
+    measures: dict[str, Objective] = {"k in rows": KAnonymity()}
+    measures |= {plain(own.full_name): own for column in sensitive for own in (kind(column) for kind in _OF_SENSITIVE)}
     content = {
         "audience": EXTERNAL,
         "format": EXTERNAL_FORMAT,
@@ -131,7 +134,7 @@ def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: s
         "columns": _columns(columns),
         "uniqueness": uniqueness_of(frame, columns).to_dict("records"),
         "measures": [
-            {"measure": plain(measure.full_name), "value": as_json(recounted(recount, measure))} for measure in measures
+            {"measure": name, "value": as_json(recounted(recount, measure))} for name, measure in measures.items()
         ],
     }
     check_content(content, "evidence", external=True)

@@ -75,6 +75,18 @@ class Generalization:
         """Number of groups of every quasi-identifier."""
         return tuple(len(labels) for labels in self.labels.values())
 
+    def labels_of(self, codes: NDArray[np.int64], places: NDArray[np.int64]) -> dict[Name, list[Hashable]]:
+        """Per quasi-identifier the labels of some distinct tuples of a table.
+
+        Args:
+            codes: (n_distinct, n_attributes) int64 array, the domain positions of all of them.
+            places: (n,) int64 array, which of them.
+        """
+        return {
+            name: [labels[group] for group in groups[codes[places, j]]]
+            for j, (groups, (name, labels)) in enumerate(zip(self.groups.values(), self.labels.items(), strict=True))
+        }
+
     def __eq__(self, other: object) -> bool:
         """Whether both recode every value alike, with the same labels."""
         if not isinstance(other, Generalization):

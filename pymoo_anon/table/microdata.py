@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -13,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.cells import classes_of
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.forest import Forest
 from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.frames import coded, combinations_of
-from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
+from pymoo_anon.table.local import LocalGeneralization, Recoding, checked_nodes, forest_of
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
 # The square is below 2^63, so that sums of squared class sizes are exact.
@@ -258,14 +261,14 @@ class Microdata:
 
     def equivalence_classes(
         self,
-        generalization: Generalization,
+        generalization: Recoding,
         suppression: float | Suppression = 0,
         constraints: Sequence[ClassConstraint] = (),
     ) -> EquivalenceClasses:
         """Group the table by one generalization.
 
         Args:
-            generalization: A group map per quasi-identifier of this table.
+            generalization: A group map per quasi-identifier of this table, or a local recoding of it.
             suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
             constraints: What must hold of the release, such as `KAnonymity() >= 5`; only `Violating` reads them.
 
@@ -275,32 +278,71 @@ class Microdata:
 
         Raises:
             TypeError: The suppression is no number and no rule.
-            ValueError: The generalization is not of this table's quasi-identifiers, or the rule does not fit the table.
+            ValueError: The generalization is not of this table's quasi-identifiers, or the rule does not fit the table
+                or the generalization.
         """
-        expected = {name: hierarchy.n_values for name, hierarchy in self.quasi_identifiers.items()}
-        got = {name: len(groups) for name, groups in generalization.groups.items()}
-        if list(expected.items()) != list(got.items()):
-            raise ValueError(f"generalization must map the table's domains {expected}, got {got}")
         rule = suppression_rule(suppression)
         limit, below = rule.grouping(self.n_rows)
         roles = [*self.sensitive, *(name for name in (self.label, self.person) if name is not None)]
         read = [constraint.column for constraint in constraints if constraint.column is not None]
+        columns = tuple(dict.fromkeys([*roles, *read]))
+        if isinstance(generalization, LocalGeneralization):
+            if limit or below:
+                raise ValueError(f"suppression must be 0 for a local recoding, which suppresses nothing, got {rule!r}")
+            return rule.applied(self.local_classes(generalization, columns), constraints)
+        expected = {name: hierarchy.n_values for name, hierarchy in self.quasi_identifiers.items()}
+        got = {name: len(groups) for name, groups in generalization.groups.items()}
+        if list(expected.items()) != list(got.items()):
+            raise ValueError(f"generalization must map the table's domains {expected}, got {got}")
         (classes,) = self.grouper.classes(
             np.concatenate(list(generalization.groups.values()))[None, :],
             np.array([generalization.n_groups], dtype=np.int64),
-            columns=tuple(dict.fromkeys([*roles, *read])),
+            columns=columns,
             class_of=True,
             limit=limit,
             below=below,
         )
         return rule.applied(classes, constraints).copy()
 
+    @cached_property
+    def forest(self) -> Forest:
+        """The hierarchies of all quasi-identifiers as trees, for local recodings.
+
+        Raises:
+            ValueError: A hierarchy does not end in one group, or has a label for two sets of values.
+        """
+        return forest_of(list(checked_nodes(self.quasi_identifiers).values()))
+
+    def local_classes(self, generalization: LocalGeneralization, columns: tuple[Name, ...]) -> EquivalenceClasses:
+        """Group the table by one local recoding.
+
+        Args:
+            generalization: The local recoding.
+            columns: The columns whose values are to be counted in every class.
+
+        Returns:
+            The classes, with the class of each distinct tuple.
+
+        Raises:
+            ValueError: The generalization is not of this table.
+            KeyError: The table does not count the values of a column.
+        """
+        if dict(generalization.quasi_identifiers) != dict(self.quasi_identifiers):
+            raise ValueError(
+                f"generalization must be under the table's hierarchies of {examples(list(self.quasi_identifiers))}, "
+                f"got others of {examples(list(generalization.quasi_identifiers))}"
+            )
+        generalization.check(self.tuples, self.forest)
+        classes = classes_of(self.tuples, self.forest, generalization.grouping, columns)
+        return replace(classes, kept=generalization.kept)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Microdata:
         """Itself: nothing in it changes."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "quasi_identifiers": dict(self.quasi_identifiers)}
+        own = {name: value for name, value in vars(self).items() if name != "forest"}
+        return {**own, "quasi_identifiers": dict(self.quasi_identifiers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, quasi_identifiers=MappingProxyType(state["quasi_identifiers"]))

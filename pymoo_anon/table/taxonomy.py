@@ -254,7 +254,8 @@ class Taxonomy:
             raise ValueError(
                 f"bits must be one string of {self.n_bits} bits or an (n, {self.n_bits}) array, got shape {given.shape}"
             )
-        return np.atleast_2d(given)
+        # In one layout, so that loops are compiled for no other.
+        return np.require(np.atleast_2d(given), requirements=["C", "W"])
 
     def __repr__(self) -> str:
         cuts = str(self.n_cuts) if self.n_cuts < 10**15 else f"about 2^{self.n_cuts.bit_length() - 1}"

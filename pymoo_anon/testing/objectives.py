@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from numbers import Real
 from typing import Any
@@ -313,6 +314,11 @@ def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> Equivalence
         name: taken(column, [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order])
         for name, column in one.columns.items()
     }
-    return EquivalenceClasses(
-        one.tuples, one.maps, one.starts, one.sizes[order], one.representatives[order], one.kept[order], columns
+    return replace(
+        one,
+        sizes=one.sizes[order],
+        representatives=one.representatives[order],
+        kept=one.kept[order],
+        columns=columns,
+        class_of=None,
     )

@@ -24,6 +24,7 @@ from pymoo_anon.operators.sampling import BitStringSampling, LatticeSampling
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
@@ -173,7 +174,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     suppression of what breaks them; with one variable.
 
     Args:
-        space: `LatticeProblem` or `BitStringProblem`.
+        space: `LatticeProblem`, `BitStringProblem` or `LocalRecodingProblem`, which suppresses nothing.
 
     Returns:
         The problems by name, new ones at every call.
@@ -184,13 +185,12 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     >>> list(small_problems())[:3]
     ['two objectives', 'one objective', 'four objectives']
     """
-    if space not in (LatticeProblem, BitStringProblem):
-        raise ValueError(f"space must be LatticeProblem or BitStringProblem, got {space!r}")
+    if space not in (LatticeProblem, BitStringProblem, LocalRecodingProblem):
+        raise ValueError(f"space must be LatticeProblem, BitStringProblem or LocalRecodingProblem, got {space!r}")
     table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
     two, diverse = [k, loss], DistinctLDiversity("s")
-    # Both spaces take these arguments.
-    make: Any = partial(BitStringProblem, taxonomies={"c": _TREE}) if space is BitStringProblem else space
-    single: Any = space
+    single: Any = _unsuppressed if space is LocalRecodingProblem else space
+    make: Any = partial(BitStringProblem, taxonomies={"c": _TREE}) if space is BitStringProblem else single
     return {
         "two objectives": make(table, two, 0.05),
         "one objective": make(table, [loss], Below(3)),
@@ -203,6 +203,13 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     }
 
 
+def _unsuppressed(
+    table: Microdata, objectives: list[Objective], suppression: object = 0, constraints: Sequence[Constraint] = ()
+) -> LocalRecodingProblem:
+    """A `LocalRecodingProblem` in the place of one that suppresses."""
+    return LocalRecodingProblem(table, objectives, constraints)
+
+
 _TREE = Taxonomy.from_nested(
     {"name": "*", "children": [{"name": "v-w", "children": [{"name": "v"}, {"name": "w"}]}, {"name": "x"}]}
 )
@@ -211,7 +218,7 @@ _TREE = Taxonomy.from_nested(
 def _invented(names: list[str]) -> Microdata:
     """40 rows: with "a", "b" and "c" a lattice of 48 nodes or 16 bits, with "d" one of 2 nodes or 1 bit."""
     rng = np.random.default_rng(5)
-    eight = Hierarchy([[value >> level for value in range(8)] for level in range(4)])
+    eight = Hierarchy.intervals(0, 8, widths=[2, 4])
     hierarchies = {"a": eight, "b": eight, "c": Hierarchy.from_taxonomy(_TREE), "d": Hierarchy.flat([0, 1])}
     columns = {name: rng.choice(np.array(own.domain), 40) for name, own in hierarchies.items()}
     columns["s"], columns["t"] = rng.choice(list("pqrs"), 40, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 2, 40)

@@ -129,11 +129,11 @@ def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below
     is kept, and its number is at most t. Tuples that are surely suppressed have used up their share of the limit.
     Infinity where all can be suppressed; -inf where more than the limit surely are.
     """
-    fewest = np.empty((len(below), len(classes)))
+    fewest, tally = np.empty((len(below), len(classes))), np.empty(_SMALL, dtype=np.int64)
     for own, amounts in zip(fewest, below.gone, strict=True):
         gone = np.zeros(len(classes.sizes), dtype=np.int64)
         gone[below.small] = amounts
-        _write_fewest(numbers.astype(float), classes.starts, classes.sizes, gone, below.limit, own)
+        _write_fewest(numbers.astype(float), classes.starts, classes.sizes, gone, below.limit, tally, own)
     return fewest.ravel()
 
 
@@ -200,8 +200,8 @@ def _one(value: int) -> Ints:
     return np.array([value], dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
-def _write_fewest(numbers, starts, sizes, gone, limit, fewest):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False)
+def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: ignore[no-untyped-def]
     """Write what `fewest_unavoidable` gives for n nodes in one case.
 
     Args:
@@ -210,9 +210,9 @@ def _write_fewest(numbers, starts, sizes, gone, limit, fewest):  # type: ignore[
         sizes: (n_classes,) int64.
         gone: (n_classes,) int64, how many tuples of each class every specialization suppresses.
         limit: Number of tuples that may be suppressed.
+        tally: int64, scratch; whole numbers below its length are counted one by one.
         fewest: (n,) float, written.
     """
-    tally = np.empty(_SMALL, dtype=np.int64)
     for i in range(len(fewest)):
         fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
 

@@ -204,6 +204,8 @@ class NonUniformEntropy(Objective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the bits lost by each of n generalizations."""
         tuples = classes.tuples
+        if classes.maps is None:
+            return _bits_of_cells(classes)
         bits: Values = _lost_bits(
             classes.maps,
             tuples.offsets,
@@ -262,7 +264,8 @@ class Precision(Objective):
     """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
 
     An attribute has the lowest level of its hierarchy whose groups hold its groups, or the highest if none does; a
-    suppressed cell costs 1. From 0 to 1; higher is better.
+    suppressed cell costs 1. In a local recoding every cell has a level of its own, the lowest at which it is a group.
+    From 0 to 1; higher is better.
     """
 
     name = "precision"
@@ -275,7 +278,12 @@ class Precision(Objective):
         """(n,) float array, the precision of each of n generalizations."""
         tuples = classes.tuples
         lengths = self._lengths(tuples)
-        left = (lengths - self._levels(tuples, classes.maps)) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
+        if classes.maps is None:
+            forest, nodes = classes.cells()
+            left = classes.totals((lengths - forest.levels[nodes]) * _kept_rows(classes))
+        else:
+            levels = self._levels(tuples, classes.maps)
+            left = (lengths - levels) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
         return _over_one_denominator(left, *self._factors(tuples))
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
@@ -342,10 +350,16 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
 def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
     """(n, n_attributes) int64 array: the losses of attributes, times their domain sizes less one."""
     tuples = classes.tuples
-    numerators: NDArray[np.int64] = _with_suppression(
-        classes.maps,
+    if classes.maps is None:
+        (extents, *_), cells = classes.extents()
+        cost = np.where(classes.kept[:, np.newaxis], extents[cells], _divisors(tuples))
+        return classes.totals(cost * classes.sizes[:, np.newaxis])
+    extents = group_extents(classes.maps, tuples.offsets)
+    numerators = _unsuppressed(tuples, extents)
+    _add_suppressed(
+        numerators,
+        extents,
         tuples.offsets,
-        tuples.marginals,
         tuples.codes,
         classes.starts,
         classes.sizes,
@@ -353,6 +367,26 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
         classes.kept,
     )
     return numerators
+
+
+def _kept_rows(classes: EquivalenceClasses) -> NDArray[np.int64]:
+    """(n_classes, 1) int64 array: the rows of each class, 0 where it is suppressed."""
+    return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
+
+
+def _bits_of_cells(classes: EquivalenceClasses) -> Values:
+    """(n,) float array: the bits lost by each of n local recodings."""
+    tuples = classes.tuples
+    forest, nodes = classes.cells()
+    held, rows = forest.held(tuples.offsets, tuples.marginals), _kept_rows(classes)
+    logs, bits = logs_up_to(tuples.n_rows), np.empty(len(classes))
+    for i, (a, b) in enumerate(pairwise(classes.starts.tolist())):
+        # How many rows each node stands in, and how many cells are suppressed.
+        became = np.zeros(len(held), dtype=np.int64)
+        np.add.at(became, nodes[a:b], rows[a:b])
+        n_gone = len(tuples.domain_sizes) * int(classes.n_suppressed[i])
+        bits[i] = _lost_bits_of_nodes(held, became, n_gone, tuples.marginals, tuples.n_rows, logs)
+    return bits
 
 
 def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
@@ -407,48 +441,32 @@ def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
 
 def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
-    losses: Values = _unsuppressed_losses(maps, tuples.offsets, tuples.marginals)
+    losses: Values = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
     return losses
 
 
-@njit(cache=True, nogil=True)
-def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """(n, n_attributes) float array: the loss of each attribute where nothing is suppressed."""
-    numerators, _, denominators = _numerators(maps, offsets, marginals)
-    return numerators / denominators
-
-
-@njit(cache=True, nogil=True)
-def _with_suppression(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, kept
-):
-    """(n, n_attributes) int64 array: the loss of each attribute before it is divided.
-
-    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
-    """
-    numerators, extents, denominators = _numerators(maps, offsets, marginals)
-    for i in range(len(numerators)):
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                for j in range(len(denominators)):
-                    extent = extents[i, offsets[j] + codes[representatives[c], j]]
-                    numerators[i, j] += sizes[c] * (denominators[j] - extent)
+def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
+    numerators: NDArray[np.int64] = np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
     return numerators
 
 
-@njit(cache=True, nogil=True)
-def _numerators(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """Unsuppressed losses before they are divided, the extents of groups, and what to divide by."""
-    extents = group_extents(maps, offsets)
-    numerators = np.empty((len(maps), len(offsets) - 1), dtype=np.int64)
-    for i in range(len(maps)):
-        for j in range(len(offsets) - 1):
-            numerator = np.int64(0)
-            for v in range(offsets[j], offsets[j + 1]):
-                numerator += marginals[v] * extents[i, v]
-            numerators[i, j] = numerator
-    # A domain of one value loses nothing by generalization and 1 by suppression.
-    return numerators, extents, np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
+@njit(cache=True, nogil=True, allocates=False)
+def _add_suppressed(  # type: ignore[no-untyped-def]
+    numerators, extents, offsets, codes, starts, sizes, representatives, kept
+):
+    """Add what suppression costs to losses before they are divided.
+
+    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
+    """
+    for i in range(len(numerators)):
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for j in range(len(offsets) - 1):
+                    a, b = offsets[j], offsets[j + 1]
+                    # A domain of one value loses nothing by generalization and 1 by suppression.
+                    most = max(b - a - 1, 1)
+                    numerators[i, j] += sizes[c] * (most - extents[i, a + codes[representatives[c], j]])
 
 
 @njit(cache=True, nogil=True)
@@ -532,6 +550,26 @@ def _lost_bits(  # type: ignore[no-untyped-def]
         # Where two values share a group at least one bit is lost: less is none.
         bits[i] = total if total > 0.5 else 0.0
     return bits
+
+
+@njit(cache=True, nogil=True)
+def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
+    """The bits lost by one local recoding.
+
+    As in `_lost_bits`, but that the rows which hold a node in the original need not be those that became it.
+    """
+    original, original_rest = own_logs(marginals, logs)
+    total, rest = log_of(n_rows, logs)
+    total, rest = multiply_pairs(np.float64(n_gone), 0.0, total, rest)
+    total, rest = add_pairs(total, rest, -original, -original_rest)
+    for node in range(len(held)):
+        if became[node] > 0:
+            high, low = log_of(held[node], logs)
+            high, low = multiply_pairs(np.float64(became[node]), 0.0, high, low)
+            total, rest = add_pairs(total, rest, high, low)
+    total, rest = divide_pairs(total, rest, LOG_2[0], LOG_2[1])
+    # Where a cell has lost its value at least one bit is lost: less is none.
+    return total if total > 0.5 else 0.0
 
 
 @njit(cache=True, nogil=True)

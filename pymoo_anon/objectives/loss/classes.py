@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import (
     LOG_2,
+    add,
     add_pairs,
     divide_pairs,
     log_of,
+    log_of_one_and,
     log_pair,
     logs_up_to,
     multiply_pairs,
@@ -185,10 +187,11 @@ class KLDivergence(Objective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
+        extents, cells = classes.extents()
         divergence: Values = _divergence(
-            group_extents(classes.maps, tuples.offsets) + 1,
+            extents + 1,
             tuples.offsets,
-            tuples.offsets[:-1] + tuples.codes[classes.representatives],
+            cells,
             tuples.counts,
             classes.starts,
             classes.sizes,
@@ -284,22 +287,25 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
     """
     divergence = np.empty(len(starts) - 1)
     original, n_rows = own_logs(counts, logs), counts.sum()
+    in_classes = np.empty(len(sizes), dtype=np.int64)
+    for c in range(len(sizes)):
+        in_classes[c] = sizes[c] if kept[c] else 0
+    held = np.empty(extents.shape[1], dtype=np.int64)
     for i in range(len(divergence)):
-        n_suppressed = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                n_suppressed += sizes[c]
+        first, last = starts[i], starts[i + 1]
+        n_suppressed = _kept_rows(cells[first:last], sizes[first:last], kept[first:last], held)
         total, rest = original
+        high, low = own_logs(in_classes[first:last], logs)
+        total, rest = add_pairs(total, rest, -high, -low)
+        # A kept row is spread over as many cells as the groups of its class have values.
+        for v in range(len(held)):
+            if held[v] > 0:
+                high, low = log_of(extents[i, v], logs)
+                high, low = multiply_pairs(np.float64(held[v]), 0.0, high, low)
+                total, rest = add_pairs(total, rest, high, low)
         if n_suppressed > 0:
-            # Of no class, but the density of those that are everywhere.
-            high, low = _log_density(offsets[1:] - offsets[:-1], offsets, n_suppressed, 0, logs)
-            high, low = multiply_pairs(np.float64(n_suppressed), 0.0, high, low)
+            high, low = _everywhere(extents[i], offsets, cells[first:last], in_classes[first:last], n_suppressed, logs)
             total, rest = add_pairs(total, rest, -high, -low)
-        for c in range(starts[i], starts[i + 1]):
-            if kept[c]:
-                high, low = _log_density(extents[i][cells[c]], offsets, sizes[c], n_suppressed, logs)
-                high, low = multiply_pairs(np.float64(sizes[c]), 0.0, high, low)
-                total, rest = add_pairs(total, rest, -high, -low)
         high, low = multiply_pairs(np.float64(n_rows), 0.0, LOG_2[0], LOG_2[1])
         high, low = divide_pairs(total, rest, high, low)
         # Two different distributions differ by 1 / rows or more in sum, as rows are whole. By Pinsker's inequality the
@@ -308,21 +314,62 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
     return divergence
 
 
-@njit(cache=True, nogil=True)
-def _log_density(extents, offsets, size, n_suppressed, logs):  # type: ignore[no-untyped-def]
-    """The logarithm of the density of a class, as a pair; `extents` are the values in its group of each attribute."""
-    total, rest = log_of(size, logs)
-    # What the suppressed tuples add to the density, as a share of it.
-    more, less = divide_pairs(np.float64(n_suppressed), 0.0, np.float64(size), 0.0)
-    for j in range(len(extents)):
-        high, low = log_of(extents[j], logs)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
+    """Count the kept rows of each group into `held`, at any of its values, and return the number of the others."""
+    n_suppressed = np.int64(0)
+    for v in range(len(held)):
+        held[v] = 0
+    for c in range(len(sizes)):
+        if kept[c]:
+            for j in range(cells.shape[1]):
+                held[cells[c, j]] += sizes[c]
+        else:
+            n_suppressed += sizes[c]
+    return n_suppressed
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
+    """What suppressed rows add to the sum of the logarithms of densities, as a pair: their own, and their shares."""
+    # Of no class, but the density of those that are everywhere.
+    total, rest = log_of(n_suppressed, logs)
+    for j in range(len(offsets) - 1):
+        high, low = log_of(offsets[j + 1] - offsets[j], logs)
         total, rest = add_pairs(total, rest, -high, -low)
-        # So small that it counts for nothing, and that smaller ones could not be multiplied.
-        if more > 1e-40:
-            high, low = divide_pairs(np.float64(extents[j]), 0.0, np.float64(offsets[j + 1] - offsets[j]), 0.0)
-            more, less = multiply_pairs(more, less, high, low)
-    if more > 1e-40:
-        high, low = add_pairs(1.0, 0.0, more, less)
-        high, low = log_pair(high, low)
-        total, rest = add_pairs(total, rest, high, low)
-    return total, rest
+    total, rest = multiply_pairs(np.float64(n_suppressed), 0.0, total, rest)
+    for c in range(len(sizes)):
+        if sizes[c] > 0:
+            high, low = _share(extents, offsets, cells[c], n_suppressed, sizes[c])
+            if high > 2.0**-10:
+                high, low = add_pairs(1.0, 0.0, high, low)
+                high, low = log_pair(high, low, logs)
+            else:
+                high, low = log_of_one_and(high, low)
+            high, low = multiply_pairs(np.float64(sizes[c]), 0.0, high, low)
+            total, rest = add(total, rest, high)
+            rest += low
+    return add_pairs(total, rest, 0.0, 0.0)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _share(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
+    """What the suppressed rows add to the density of a class, as a share of it and a pair.
+
+    They over the rows of the class, times the part of the domain that the class may stand for. Invariant: the pair
+    times `above` over `below` is the share of the columns so far. Both are exact, being whole and below 2^53.
+    """
+    high, low = 1.0, 0.0
+    above, below = np.float64(n_suppressed), np.float64(size)
+    for j in range(len(cells)):
+        own, all_values = np.float64(extents[cells[j]]), np.float64(offsets[j + 1] - offsets[j])
+        if max(above * own, below * all_values) > 2.0**53:
+            more, less = divide_pairs(above, 0.0, below, 0.0)
+            high, low = multiply_pairs(high, low, more, less)
+            above, below = np.float64(1.0), np.float64(1.0)
+            # So small that it counts for nothing, and that smaller ones could not be multiplied.
+            if high < 1e-40:
+                return 0.0, 0.0
+        above, below = above * own, below * all_values
+    more, less = divide_pairs(above, 0.0, below, 0.0)
+    return multiply_pairs(high, low, more, less)

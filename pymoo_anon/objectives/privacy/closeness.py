@@ -104,26 +104,37 @@ class TCloseness(WorstClassObjective):
         """(n_classes,) float array: the distance of each class."""
         counts, tuples = self._counts(classes), classes.tuples
         own, totals = (classes.sizes, counts.starts, counts.values, counts.counts), tuples.totals(self.column)
-        n_values = len(totals)
-        if self.distance == "equal":
-            t = _distances_in_tree(*own, totals, np.arange(n_values)[np.newaxis], tuples.n_rows)
-        elif isinstance(self.distance, Hierarchy):
-            # Up to the one below the root; a hierarchy of the root alone has that.
-            below_root = max(self.distance.length, 1)
-            levels = self.distance.groups[:below_root, _places(self.distance, tuples.domains[self.column])]
-            # In the same order in memory as above: numba would compile the loop once more for another.
-            t = _distances_in_tree(*own, totals, np.ascontiguousarray(levels), tuples.n_rows)
-        elif isinstance(self.distance, tuple):
-            places = _places(self.distance, tuples.domains[self.column])
-            t = _distances_in_order(*own, totals, places, len(self.distance), tuples.n_rows)
+        levels, n_places = self.scale(tuples)
+        distances: Values
+        if n_places:
+            distances = _distances_in_order(*own, totals, levels[0], n_places, tuples.n_rows)
         else:
-            # A quasi-identifier's domain stands in any order, and has values that nobody has.
-            ascending = np.argsort(_places(self.distance, tuples.domains[self.column]))
-            places = np.zeros(n_values, dtype=np.int64)
-            places[ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
-            t = _distances_in_order(*own, totals, places, np.count_nonzero(totals), tuples.n_rows)
-        distances: Values = t
+            distances = _distances_in_tree(*own, totals, levels, tuples.n_rows)
         return distances
+
+    def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
+        """Where the values stand in a tree, or in an order.
+
+        Args:
+            tuples: The distinct tuples of the table.
+
+        Returns:
+            (n_levels, n_values) int64 array, the group of every value at each level of the tree below its root, and 0;
+            or (1, n_values) int64 array, the place of every value in the order, and the number of its places.
+        """
+        totals = tuples.totals(self.column)
+        if self.distance == "equal":
+            return np.arange(len(totals))[np.newaxis], 0
+        places = _places(self.distance, tuples.domains[self.column])
+        if isinstance(self.distance, Hierarchy):
+            # Up to the level below the root; a hierarchy of the root alone has that.
+            return np.ascontiguousarray(self.distance.groups[: max(self.distance.length, 1), places]), 0
+        if isinstance(self.distance, tuple):
+            return places[np.newaxis], len(self.distance)
+        # A quasi-identifier's domain stands in any order, and has values that nobody has.
+        ascending, held = np.argsort(places), np.zeros((1, len(totals)), dtype=np.int64)
+        held[0, ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
+        return held, int(np.count_nonzero(totals))
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """The surplus of a class, as a share of it, is to be no larger than t."""

@@ -42,7 +42,8 @@ class DistinctLDiversity(ColumnObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""
         counts = self._counts(classes)
-        fewest: Values = _fewest_values(classes.starts, classes.kept, counts.starts)
+        fewest = np.empty(len(classes))
+        _write_fewest(classes.starts, classes.kept, counts.starts, fewest)
         none_kept = fewest == np.inf
         if none_kept.any():
             fewest[none_kept] = np.count_nonzero(classes.tuples.totals(self.column))
@@ -254,10 +255,9 @@ class AlphaDeassociation(WorstClassObjective):
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
 
 
-@njit(cache=True, nogil=True)
-def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
-    """(n,) float array: fewest distinct values of a kept class of each generalization; infinity without one."""
-    fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
+@njit(cache=True, nogil=True, allocates=False)
+def _write_fewest(starts, kept, value_starts, fewest):  # type: ignore[no-untyped-def]
+    """Write the fewest distinct values of a kept class of each generalization to `fewest`; infinity without one."""
     for i in range(len(fewest)):
         most = np.iinfo(np.int64).max
         first, last = starts[i], starts[i + 1]
@@ -265,9 +265,7 @@ def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
         distinct = most
         for c in range(len(stays)):
             distinct = min(distinct, begins[c + 1] - begins[c] if stays[c] else most)
-        if distinct < most:
-            fewest[i] = distinct
-    return fewest
+        fewest[i] = distinct if distinct < most else np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -304,9 +302,12 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
     diversity = np.empty(len(sizes))
     for c in range(len(sizes)):
         own = counts[value_starts[c] : value_starts[c + 1]]
+        least = most = own[0]
+        for count in own:
+            least, most = min(least, count), max(most, count)
         # Removal flattens most where it takes the most frequent values down to one level.
-        level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(own.max())
-        if own.min() >= level:
+        level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(most)
+        if least >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
             continue
         if removed[c] == 0:
@@ -333,7 +334,7 @@ def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
     mean, rest = divide_pairs(mean, rest, np.float64(size), 0.0)
     high, low = log_of(size, logs)
     high, low = add_pairs(high, low, -mean, -rest)
-    high, low = exp_pair(high, low)
+    high, low = exp_pair(high, low, logs)
     return high + low
 
 

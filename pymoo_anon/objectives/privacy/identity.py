@@ -65,8 +65,7 @@ class KAnonymity(Objective):
         """(n,) float array, k of each of n generalizations."""
         if self.column is not None:
             return DistinctLDiversity(self.column).evaluate(classes)
-        k: Values = _smallest_size(classes.starts, classes.sizes, classes.kept, classes.n_rows)
-        return k
+        return _smallest_sizes(classes, classes.sizes, classes.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: the rows or persons of each class."""
@@ -198,7 +197,8 @@ class KMap(Objective):
     """k-map: smallest number of persons of a population whom the values of a released class fit.
 
     As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
-    fits; where every tuple is suppressed all do. Higher is better.
+    fits; where every tuple is suppressed all do. In a local recoding a person fits every class whose cells hold the
+    person's values. Higher is better.
 
     Args:
         population: A table with the same quasi-identifiers, in the same order and with the same domains.
@@ -240,16 +240,12 @@ class KMap(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k in the population of each of n generalizations."""
-        k: Values = _smallest_size(
-            classes.starts,
-            self.of_classes(classes),
-            classes.kept,
-            self.population.n_rows,
-        )
-        return k
+        return _smallest_sizes(classes, self.of_classes(classes), self.population.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: how many persons of the population fit each class."""
+        if classes.maps is None:
+            return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
         own_cells = firsts + classes.tuples.codes[classes.representatives]
@@ -267,6 +263,14 @@ class KMap(Objective):
                 found.append(persons[ids[: len(mine)]])
                 done += 1
         return np.concatenate(found)
+
+    def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: the persons whose values are below the nodes of each class of local recodings."""
+        forest, nodes = classes.cells()
+        theirs = self.population.tuples
+        places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
+        persons: Values = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
+        return persons
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the rows of the population."""
@@ -311,16 +315,36 @@ class KMap(Objective):
 
 
 @njit(cache=True, nogil=True)
-def _smallest_size(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
-    """(n,) float array: the smallest kept class of each generalization, or the number of rows without one."""
-    k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
+def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
+    """(n_classes,) int64: the persons at places from `first` to before `stop` in every attribute of a class."""
+    n_classes, n_attributes = first.shape
+    persons = np.zeros(n_classes, dtype=np.int64)
+    for c in range(n_classes):
+        for t in range(len(counts)):
+            j = 0
+            while j < n_attributes and first[c, j] <= places[t, j] < stop[c, j]:
+                j += 1
+            if j == n_attributes:
+                persons[c] += counts[t]
+    return persons
+
+
+def _smallest_sizes(classes: EquivalenceClasses, sizes: NDArray[np.generic], n_rows: int) -> Values:
+    """(n,) float array: the smallest size of a kept class of each generalization, or a number of rows without one."""
+    k = np.empty(len(classes))
+    _write_smallest(classes.starts, sizes, classes.kept, n_rows, k)
+    return k
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_smallest(starts, sizes, kept, n_rows, k):  # type: ignore[no-untyped-def]
+    """Write what `_smallest_sizes` returns."""
     for i in range(len(k)):
         smallest = n_rows
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         for c in range(len(own)):
             smallest = min(smallest, own[c] if stays[c] else n_rows)
         k[i] = smallest
-    return k
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,149 @@
+"""A sweep of targets: one local recoding for every k on a log scale, and for prices of classes where these matter."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
+from pymoo.util.display.output import Output
+
+from pymoo_anon._messages import positive_whole
+from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.fronts.archive import in_order
+from pymoo_anon.objectives.loss import AverageClassSize
+from pymoo_anon.objectives.privacy import MarketerRisk
+from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+
+# So many targets have prices. k is only a floor where a price binds: more of them would find the same.
+_PRICED_TARGETS = 8
+
+# A price that is a smaller share of k than this makes no class larger than k does.
+_BINDING = 0.25
+
+# What an iteration evaluates: few enough that a termination is looked at often.
+_BATCH = 4
+
+
+class TargetSweep(Algorithm):  # type: ignore[misc]
+    """Makes the local recoding of every target of k with equal weights, and ends by itself with their front.
+
+    Where all objectives count the loss of all columns alike there is nothing to search: a target has one recoding that
+    is good, whatever else the weights find. An objective that tells columns apart wants a search, `NSGA2` for one.
+
+    Where the number of classes counts, as in `MarketerRisk` and `AverageClassSize`, some of the targets are combined
+    with all prices of a class: at equal mean risk a price loses less than a larger k. A termination is looked at after
+    every few points. Stopped early, the result is the front of what was made.
+
+    Args:
+        n_targets: At most so many targets, evenly spread over those of the problem.
+        output: Columns of the verbose output; None is `SweepOutput()`.
+        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
+            return_least_infeasible, ...
+
+    Attributes:
+        n_points: Number of points of the whole sweep.
+
+    Raises:
+        ValueError: `n_targets` is no positive whole number.
+        TypeError: An argument is not known. At setup: the problem is no `LocalRecodingProblem`.
+
+    >>> from pymoo.optimize import minimize
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    >>> problem = LocalRecodingProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+    >>> res = minimize(problem, TargetSweep(n_targets=5), seed=1)
+    >>> len(res.X) <= 5, float(-res.F[:, 0].min())
+    (True, 200.0)
+    """
+
+    opt: Any
+
+    def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
+        check_arguments(self, kwargs)
+        super().__init__(output=SweepOutput() if output is None else output, **kwargs)
+        self.n_targets = positive_whole("n_targets", n_targets)
+
+    def setup(self, problem: Problem, **kwargs: Any) -> TargetSweep:
+        """Set the algorithm up; without a termination it runs until the sweep is done.
+
+        Raises:
+            TypeError: The problem is no `LocalRecodingProblem`.
+        """
+        if not isinstance(problem, LocalRecodingProblem):
+            raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
+        self._points = sweep_of(problem, self.n_targets)
+        if self.termination is None and kwargs.get("termination") is None:
+            kwargs["termination"] = MaximumGenerationTermination(-(-len(self._points) // _BATCH))
+        super().setup(problem, **kwargs)
+        self._n_done = 0
+        return self
+
+    @property
+    def n_points(self) -> int:
+        """Number of points of the whole sweep."""
+        return len(self._points)
+
+    def _initialize_infill(self) -> Population:
+        return self._infill()
+
+    def _infill(self) -> Population:
+        return Population.new(X=self._points[self._n_done : self._n_done + _BATCH])
+
+    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        self.pop = Population()
+        self._advance(infills)
+
+    def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        if infills is not None:
+            self._n_done += len(infills)
+            self.pop = Population.merge(self.pop, infills)
+        if self._n_done >= len(self._points):
+            self.termination.terminate()
+
+    def _set_optimum(self) -> None:
+        super()._set_optimum()
+        # Two targets may have one recoding: of equal values the first is kept.
+        found: Population = self.opt
+        _, first = np.unique(found.get("F"), axis=0, return_index=True)
+        self.opt = in_order(found[np.sort(first)])
+
+
+def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]:
+    """(n, n_var) int64 array: the points of a sweep, from the least target to the greatest, then those with prices."""
+    n = len(problem.targets)
+    pairs = [(target, 0) for target in _spread(n, n_targets)]
+    if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
+        pairs += [
+            (target, price)
+            for target, price in product(_spread(n, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices)))
+            if problem.prices[price] >= _BINDING * problem.targets[target]
+        ]
+    points = np.zeros((len(pairs), problem.n_var), dtype=np.int64)
+    points[:, :2] = pairs
+    return points
+
+
+def _spread(n: int, most: int) -> list[int]:
+    """At most so many of the places 0..n - 1, evenly spread, both ends among them; one alone is the first."""
+    places: list[int] = np.unique(np.rint(np.linspace(0, n - 1, min(most, n))).astype(np.int64)).tolist()
+    return places
+
+
+class SweepOutput(Output):  # type: ignore[misc]
+    """Columns of a sweep: the share of the points that were evaluated, and the size of the front."""
+
+    def initialize(self, algorithm: Algorithm) -> None:
+        """Add the columns."""
+        self.columns.append(Column("done", width=8, func=_done))
+        self.columns.append(Column("front", width=6, func=front_size))
+
+
+def _done(algorithm: TargetSweep) -> str:
+    return f"{algorithm._n_done / algorithm.n_points:.1%}"

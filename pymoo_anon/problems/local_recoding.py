@@ -1,0 +1,273 @@
+"""Local recodings as a search space: a target of k, a price of classes, and a weight for each quasi-identifier."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.local import Requirements, Tests, Trees, recode
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.arguments import check_table, column_index, whole_numbers
+from pymoo_anon.problems.base import AnonymizationProblem, Memory, Rows
+from pymoo_anon.problems.local_target import (
+    LocalTarget,
+    base_weights,
+    holds_by_construction,
+    least_k,
+    prices_of,
+    requirement_of,
+    targets_of,
+)
+from pymoo_anon.table.local import LocalGeneralization, checked_nodes
+from pymoo_anon.table.microdata import Microdata
+
+Points = NDArray[np.int64]
+
+# A weight of x = w is 2^w times that of x = 0.
+_GREATEST_WEIGHT = 10
+
+# Recodings of so many bytes are kept. One that is gone is made again, and is the same.
+_KEPT_BYTES = 1 << 28
+
+
+class LocalRecodingProblem(AnonymizationProblem):
+    """Local recoding: every class of tuples has levels of its own, under the same hierarchies.
+
+    A point says what a recoding is made for, and a deterministic method makes it: multidimensional recoding (LeFevre et
+    al. 2006), with hierarchies, which loses a fraction of what full-domain generalization does. Nothing is suppressed.
+    Variables are whole numbers from 0:
+
+    - the first is the place of k in `targets`, on a log scale from what the constraints ask for to the number of rows;
+    - the second is the place of a class's price in `prices`, from none on a log scale. k bounds the worst class, a
+      price makes classes fewer, and so rules the mean risk;
+    - each other is the weight of a quasi-identifier's loss as a power of 2. Only ratios count: all equal weigh as the
+      objectives do. Weights are worth a search where objectives tell quasi-identifiers apart.
+
+    `LatticeSampling`, `LevelCrossover` and `SingleStepMutation` fit. `TargetSweep` needs no operators and ends by
+    itself.
+
+    k, in rows or persons, distinct, entropy and recursive l, alpha, t and beta as constraints are held by construction,
+    wherever the whole table holds them. All constraints are in G.
+
+    At equal k a local recoding has far more classes than a full-domain generalization, and so a greater mean risk:
+    measure `MarketerRisk` beside k, and ask for l or t.
+
+    Args:
+        table: The table. Every hierarchy has to end in one group, and no label may stand for two sets of values.
+        objectives: One or more objectives, in the order of the columns of F.
+        constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
+        method: "bottom-up" releases the cheapest cells that enough tuples share, again and again; "top-down" splits
+            classes as Mondrian does, which loses more and takes a fraction of the time.
+        structure: What decides which tuples are one class. "sizes": numbers of rows and persons; classes that break
+            another constraint are merged afterwards. "direct": all constraints, which may lose less. But then a class
+            that sizes would have split tells that its parts break a constraint, and so of their sensitive values
+            (minimality, Wong et al. 2007).
+        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
+            them together, which is quicker.
+
+    Attributes:
+        targets: Tuple of the targets of k, ascending.
+        prices: Tuple of the prices of a class in cells, ascending from 0.
+        held: Tuple of the constraints that are held by construction.
+        method: As given.
+        structure: As given.
+
+    Raises:
+        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
+        ValueError: As for other problems; or a hierarchy does not end in one group, or has a label for two sets of
+            values; or `method` or `structure` is none of these.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    >>> problem = LocalRecodingProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+    >>> x = np.array([problem.targets.index(10), 0] + [0] * 8)  # k of 10, no price, equal weights
+    >>> problem.target(x).k, bool(problem.equivalence_classes(x).sizes.min() >= 10)
+    (10, True)
+    """
+
+    def __init__(
+        self,
+        table: Microdata,
+        objectives: Sequence[Objective],
+        constraints: Sequence[Constraint] = (),
+        *,
+        method: str = "bottom-up",
+        structure: str = "sizes",
+        elementwise_runner: Callable[..., Any] | None = None,
+    ) -> None:
+        check_table(table)
+        if method not in ("bottom-up", "top-down"):
+            raise ValueError(f"method must be 'bottom-up' or 'top-down', got {method!r}")
+        if structure not in ("sizes", "direct"):
+            raise ValueError(f"structure must be 'sizes' or 'direct', got {structure!r}")
+        checked_nodes(table.quasi_identifiers)
+        constraints = tuple(constraints) if isinstance(constraints, list | tuple) else constraints
+        n = len(table.quasi_identifiers)
+        self.method, self.structure = method, structure
+        self.targets = targets_of(table, least_k(constraints))
+        self.prices = prices_of(table)
+        super().__init__(
+            table,
+            objectives,
+            n_var=2 + n,
+            xu=[len(self.targets) - 1, len(self.prices) - 1, *[_GREATEST_WEIGHT] * n],
+            vtype=int,
+            constraints=constraints,
+            elementwise_runner=elementwise_runner,
+        )
+        self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
+        self._base = base_weights(self.objectives, n)
+        found = (requirement_of(one, table.tuples) for one in self.held)
+        self._requirements = tuple(one for one in found if one is not None)
+        self._recodings = _Recodings()
+
+    def fresh_copy(self) -> LocalRecodingProblem:
+        """A copy that has evaluated nothing yet; it shares the table."""
+        made = copy.copy(self)
+        made._memory, made._recodings = Memory(len(self.measured) + 1), _Recodings()
+        return made
+
+    def target(self, x: ArrayLike) -> LocalTarget:
+        """What one point asks for.
+
+        Args:
+            x: (n_var,) array, one row of `res.X`.
+
+        Raises:
+            ValueError: x has the wrong length or a value that is out of range.
+        """
+        (point,) = self.checked(np.asarray(x)[np.newaxis])
+        # The least weight is that of x = 0, so that points which differ by the same in all ask for the same.
+        powers = point[2:] - point[2:].min()
+        weights = self._base * np.exp2(powers)
+        return LocalTarget(
+            k=self.targets[point[0]],
+            price=self.prices[point[1]],
+            weights=tuple((weights / weights.mean()).tolist()),
+            requirements=self._requirements,
+        )
+
+    def x_of(self, k: int, price: float = 0.0) -> Points:
+        """(n_var,) int64 array: the point of a target and a price, or the next greater ones, with equal weights.
+
+        Args:
+            k: The least number of rows of a class.
+            price: What a class costs, in cells.
+
+        Raises:
+            ValueError: k is above the number of rows, or the price above the greatest.
+        """
+        x = np.zeros(self.n_var, dtype=np.int64)
+        for place, (name, value, scale) in enumerate((("k", k, self.targets), ("price", price, self.prices))):
+            if not value <= scale[-1]:
+                raise ValueError(f"{name} must be at most {scale[-1]}, got {value!r}")
+            x[place] = np.searchsorted(scale, value)
+        return x
+
+    def decode(self, x: ArrayLike) -> LocalGeneralization:  # type: ignore[override]
+        """The local recoding of one point; the same for all points that ask for the same.
+
+        Args:
+            x: (n_var,) array, one row of `res.X`.
+
+        Raises:
+            ValueError: x has the wrong length or a value that is out of range.
+        """
+        target = self.target(x)
+        key = target.k, target.price, target.weights
+        known = self._recodings.find(key)
+        if known is None:
+            known = self._recode(target)
+            self._recodings.keep(key, known)
+        return known
+
+    def _recode(self, target: LocalTarget) -> LocalGeneralization:
+        """Make a recoding."""
+        trees = Trees.of(self.table.tuples, self._nodes, target.weights)
+        tests = self._tests._replace(k=target.k)
+        structure = "sizes" if self.structure == "sizes" else "all"
+        cells = recode(trees, tests, target.price, self.method, structure)
+        return LocalGeneralization(self.table.quasi_identifiers, cells)
+
+    @property
+    def _nodes(self) -> list[Any]:
+        return [hierarchy.nodes for hierarchy in self.table.quasi_identifiers.values()]
+
+    @cached_property
+    def _tests(self) -> Tests:
+        """The requirements as the kernels read them; the order of tuples is the same whatever the weights."""
+        trees = Trees.of(self.table.tuples, self._nodes)
+        return Requirements(1, self._requirements).tests(self.table.tuples, trees)
+
+    def _grouped(
+        self, X: NDArray[Any], columns: tuple[Any, ...] | None = None
+    ) -> Iterator[tuple[Rows, EquivalenceClasses]]:
+        """Rows of X and their equivalence classes, one at a time."""
+        read = self._columns if columns is None else columns
+        for row, x in enumerate(X):
+            yield np.array([row]), self.table.local_classes(self.decode(x), read)
+
+    def checked(self, X: ArrayLike) -> Points:
+        """Points as an (n, n_var) int64 array.
+
+        Args:
+            X: (n, n_var) array of whole numbers.
+
+        Raises:
+            ValueError: X has another shape, or a value that is not whole or out of range.
+        """
+        points = whole_numbers(X, f"points of {self.n_var} whole numbers", "numbers", self.n_var)
+        outside = points[((points < 0) | (points > self.xu)).any(axis=1)]
+        if len(outside):
+            raise ValueError(
+                f"X must hold whole numbers from 0 to {self.xu.astype(int).tolist()}, got {examples(outside.tolist())}"
+            )
+        return points
+
+    def _variables_frame(self, X: Points) -> pd.DataFrame:
+        n_labels = [self.decode(x).n_groups for x in X]
+        shape = len(X), len(self.table.quasi_identifiers)
+        return pd.DataFrame(np.array(n_labels, dtype=np.int64).reshape(shape), columns=column_index(self.table))
+
+
+class _Recodings:
+    """The recodings that were made last, shared by all copies of a problem and by threads; a pickle holds none."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Any, LocalGeneralization] = OrderedDict()
+        self._n_bytes = 0
+        self._lock = Lock()
+
+    def __copy__(self) -> _Recodings:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Recodings, ()
+
+    def find(self, key: Any) -> LocalGeneralization | None:
+        """A recoding that was kept, which then is the last one; or None."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+            return self._known.get(key)
+
+    def keep(self, key: Any, made: LocalGeneralization) -> None:
+        """Keep a recoding, and forget the oldest ones where there are too many bytes; the last one always stays."""
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = made
+                self._n_bytes += made.nbytes
+            while self._n_bytes > _KEPT_BYTES and len(self._known) > 1:
+                _, gone = self._known.popitem(last=False)
+                self._n_bytes -= gone.nbytes

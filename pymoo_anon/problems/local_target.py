@@ -1,0 +1,138 @@
+"""What a point of a local search space asks for: k, a price of classes, weights, and what every class has to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.local import Kind, Requirement
+from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    ProsecutorRisk,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.problems.tradeoffs import smallest_k
+from pymoo_anon.table.microdata import Microdata
+
+# So many targets on a log scale; small ones, between which there is no whole number, are one.
+_TARGETS = 64
+
+# The least weight of an attribute whose loss no objective counts, as a share of the greatest: its cells stay as fine as
+# they can at no cost to others.
+_LEAST_WEIGHT = 1e-3
+
+
+@dataclass(frozen=True)
+class LocalTarget:
+    """What a local recoding is made for.
+
+    Attributes:
+        k: The least number of rows of a class.
+        price: What a class costs beside the loss of its cells, in cells; 0 is nothing. Larger prices make fewer and
+            larger classes.
+        weights: Per quasi-identifier how much the loss of a cell counts; their mean is 1.
+        requirements: What every class has to hold beside k, as the kernels take it.
+    """
+
+    k: int
+    price: float
+    weights: tuple[float, ...]
+    requirements: tuple[Requirement, ...] = ()
+
+
+def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
+    """The targets of k on a log scale, from the least that constraints allow to the number of rows, ascending."""
+    low = min(least, table.n_rows)
+    scale = np.rint(np.geomspace(low, table.n_rows, _TARGETS)).astype(np.int64)
+    return tuple(np.unique(scale).tolist())
+
+
+def prices_of(table: Microdata) -> tuple[float, ...]:
+    """The prices of a class, ascending: none, then powers of 2, up to a cell for every row."""
+    return 0.0, *(float(2**i) for i in range(max(table.n_rows.bit_length() - 1, 1)))
+
+
+def base_weights(objectives: Sequence[Objective], n: int) -> NDArray[np.float64]:
+    """(n,) float array: how much the loss of each attribute counts in the objectives together; their mean is 1.
+
+    Each objective that is a general loss with weights of its own counts as much as any other.
+    """
+    given = [
+        np.ones(n) if objective.weights is None else np.asarray(objective.weights, dtype=float)
+        for objective in objectives
+        if isinstance(objective, GeneralLossMetric | NormalizedWeightedPenalty)
+    ]
+    total = sum((own / own.sum() for own in given), np.zeros(n)) if given else np.ones(n)
+    total = np.maximum(total, _LEAST_WEIGHT * total.max())
+    weights: NDArray[np.float64] = total / total.mean()
+    return weights
+
+
+def least_k(constraints: Sequence[Constraint]) -> int:
+    """The least k in rows that the constraints allow."""
+    found = [1]
+    for one in constraints:
+        if isinstance(one.objective, KAnonymity) and one.objective.column is None and one.at_least:
+            found.append(ceil(one.bound))
+        if isinstance(one.objective, ProsecutorRisk) and not one.at_least and 0 < one.bound <= 1:
+            found.append(smallest_k(one.bound))
+    return max(found)
+
+
+def requirement_of(constraint: Constraint, tuples: DistinctTuples) -> Requirement | None:
+    """What a constraint asks of every class, or None where the kernels know no test of it."""
+    measure = constraint.objective
+    if not constraint.speaks_of_classes or measure.column is None:
+        return None
+    make = _TESTS.get(type(measure))
+    return None if make is None else make(measure, constraint.bound, tuples)
+
+
+def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
+    """Whether every recoding that the kernels make holds a constraint, if any does."""
+    risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
+    return (risk_or_k and constraint.speaks_of_classes) or requirement_of(constraint, tuples) is not None
+
+
+def _simple(kind: Kind) -> Callable[[Objective, float, DistinctTuples], Requirement]:
+    return lambda measure, bound, tuples: Requirement(kind, measure.column, bound)
+
+
+def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> Requirement:
+    # As the measure reads its c.
+    c = min(Fraction(str(measure.c)).limit_denominator(10**6), Fraction(tuples.n_rows + 1))
+    return Requirement(Kind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
+
+
+def _closeness(measure: TCloseness, bound: float, tuples: DistinctTuples) -> Requirement:
+    levels, n_places = measure.scale(tuples)
+    kind = Kind.ORDER if n_places else Kind.TREE
+    return Requirement(kind, measure.column, bound, groups=levels, n_places=n_places)
+
+
+# By measure, and for no class that is made from one: another may mean something else.
+_TESTS: dict[type, Callable[..., Requirement]] = {
+    AlphaDeassociation: _simple(Kind.ALPHA),
+    BasicBetaLikeness: _simple(Kind.BETA),
+    DistinctLDiversity: _simple(Kind.DISTINCT),
+    EnhancedBetaLikeness: _simple(Kind.ENHANCED_BETA),
+    EntropyLDiversity: _simple(Kind.ENTROPY),
+    KAnonymity: _simple(Kind.DISTINCT),
+    RecursiveCLDiversity: _recursive,
+    TCloseness: _closeness,
+}

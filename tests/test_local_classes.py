@@ -1,0 +1,267 @@
+"""Local recodings: classes whose cells have levels of their own, and what every measure makes of them."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from exact_twins import LocalRelease, case, exact
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.comparison import (
+    BreachProbability,
+    ClassSize,
+    Coverage,
+    DistinctValues,
+    SensitiveCount,
+    TupleLoss,
+    TupleUtility,
+    compare,
+    worst_off,
+)
+from pymoo_anon.datasets import make_census
+from pymoo_anon.engine import EquivalenceClasses
+from pymoo_anon.objectives import Precision
+from pymoo_anon.table import Generalization, Hierarchy, LocalGeneralization, Microdata
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def rooted(own):
+    """The case under hierarchies that all end in one group."""
+    hierarchies = {name: hierarchy.with_root() for name, hierarchy in own.hierarchies.items()}
+    tables = own.table.recoded(hierarchies), own.population.recoded(hierarchies)
+    return replace(own, hierarchies=hierarchies, table=tables[0], population=tables[1])
+
+
+def some_levels(rng, table):
+    """A level for each cell of each distinct tuple; many have those of another tuple, so that classes are large."""
+    lengths = [hierarchy.length for hierarchy in table.quasi_identifiers.values()]
+    drawn = np.column_stack([rng.integers(0, length + 1, table.n_distinct) for length in lengths])
+    return drawn[rng.integers(0, 1 + rng.integers(0, table.n_distinct), table.n_distinct)]
+
+
+def recoded(table, levels):
+    """The local generalization in which cells have these levels."""
+    nodes = [
+        hierarchy.nodes.ancestors[levels[:, j], table.tuples.codes[:, j]]
+        for j, hierarchy in enumerate(table.quasi_identifiers.values())
+    ]
+    return LocalGeneralization(table.quasi_identifiers, np.column_stack(nodes))
+
+
+def released(own, levels):
+    """The same as rows."""
+    domains = [hierarchy.domain for hierarchy in own.hierarchies.values()]
+    tuples = [tuple(d[c] for d, c in zip(domains, code, strict=True)) for code in own.table.tuples.codes.tolist()]
+    level_of = dict(zip(tuples, map(tuple, levels.tolist()), strict=True))
+    return LocalRelease(own.rows, own.hierarchies, {}, [True] * len(own.rows), level_of)
+
+
+@given(SEEDS)
+def test_every_measure_is_the_float_next_to_what_the_rows_say(seed):
+    own, rng = rooted(case(seed)), np.random.default_rng(seed)
+    levels = some_levels(rng, own.table)
+    release, asked = released(own, levels), own.objectives()
+    columns = ("ill", "who", *own.hierarchies)
+    classes = own.table.local_classes(recoded(own.table, levels), columns)
+    found = {repr(one): float(one.evaluate(classes)[0]) for one in asked}
+    assert found == {repr(one): float(exact(release, one)) for one in asked}
+    assert len(asked) == 29
+
+
+@given(SEEDS)
+def test_suppressed_classes_cost_what_the_rows_say(seed):
+    own, rng = rooted(case(seed)), np.random.default_rng(seed)
+    levels = some_levels(rng, own.table)
+    classes = own.table.local_classes(recoded(own.table, levels), ("ill", "who", *own.hierarchies))
+    classes = replace(classes, kept=rng.random(len(classes.sizes)) < 0.6)
+    release = released(own, levels)
+    kept_of = dict(zip(map(release.cell, map(own_row(own), classes.representatives)), classes.kept, strict=True))
+    release.kept = [bool(kept_of[release.cell(row)]) for row in own.rows]
+    for one in own.objectives():
+        assert float(one.evaluate(classes)[0]) == float(exact(release, one)), one
+
+
+def own_row(own):
+    """The original values of a distinct tuple."""
+    codes = own.table.tuples.codes
+
+    def row_of(place):
+        return {
+            name: hierarchy.domain[code]
+            for (name, hierarchy), code in zip(own.hierarchies.items(), codes[place].tolist(), strict=True)
+        }
+
+    return row_of
+
+
+def as_cells(table, generalization):
+    """A generalization of the lattice as cells: each cell the node with the values of its group."""
+    columns = []
+    for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
+        groups = generalization.groups[name]
+        level = next(i for i, own in enumerate(hierarchy.groups) if np.array_equal(own, groups))
+        columns.append(hierarchy.nodes.ancestors[level, table.tuples.codes[:, j]])
+    return LocalGeneralization(table.quasi_identifiers, np.column_stack(columns))
+
+
+def node_of(table, levels):
+    chosen = list(zip(table.quasi_identifiers.items(), levels, strict=True))
+    return Generalization(
+        {name: h.groups[level] for (name, h), level in chosen}, {name: h.labels[level] for (name, h), level in chosen}
+    )
+
+
+@given(SEEDS)
+def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
+    """But for precision where a group is one at several levels: each of its cells counts at the lowest of them."""
+    own, rng = rooted(case(seed)), np.random.default_rng(seed)
+    table = own.table
+    levels = [int(rng.integers(0, hierarchy.length + 1)) for hierarchy in table.quasi_identifiers.values()]
+    plain = node_of(table, levels)
+    uniform = all(
+        hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].min()
+        == hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].max()
+        for hierarchy, level in zip(table.quasi_identifiers.values(), levels, strict=True)
+    )
+    one, other = table.equivalence_classes(plain), table.equivalence_classes(as_cells(table, plain))
+    np.testing.assert_array_equal(one.class_of, other.class_of)
+    for measure in own.objectives():
+        if uniform or not isinstance(measure, Precision):
+            assert measure.evaluate(one).tolist() == measure.evaluate(other).tolist(), measure
+    asked = [
+        ClassSize(),
+        BreachProbability(),
+        SensitiveCount("ill"),
+        DistinctValues("ill"),
+        TupleLoss(),
+        TupleUtility(),
+    ]
+    for measure in asked:
+        np.testing.assert_array_equal(measure.measure(one).values, measure.measure(other).values)
+
+
+@given(SEEDS)
+def test_losses_of_tuples_are_those_of_their_own_cells(seed):
+    own, rng = rooted(case(seed)), np.random.default_rng(seed)
+    levels = some_levels(rng, own.table)
+    release, classes = released(own, levels), own.table.equivalence_classes(recoded(own.table, levels))
+    row_of = own_row(own)
+    for place in range(own.table.n_distinct):
+        row, loss, utility = row_of(place), 0.0, 0.0
+        for name, hierarchy in own.hierarchies.items():
+            loss += (release.extent(name, row) - 1) / max(hierarchy.n_values - 1, 1)
+            utility += 1 - release.extent(name, row) / hierarchy.n_values
+        assert TupleLoss().of_tuples(classes)[place] == pytest.approx(loss, abs=1e-12)
+        assert TupleUtility().of_tuples(classes)[place] == pytest.approx(utility, abs=1e-12)
+
+
+@given(SEEDS)
+def test_several_recodings_end_to_end_have_the_values_of_each(seed):
+    own, rng = rooted(case(seed)), np.random.default_rng(seed)
+    columns = ("ill", "who", *own.hierarchies)
+    parts = [own.table.local_classes(recoded(own.table, some_levels(rng, own.table)), columns) for _ in range(3)]
+    together = end_to_end(parts)
+    for measure in own.objectives():
+        expected = [float(measure.evaluate(one)[0]) for one in parts]
+        assert measure.evaluate(together).tolist() == expected, measure
+        assert [float(measure.evaluate(one)[0]) for one in together] == expected
+        assert measure.evaluate(together.copy()).tolist() == expected
+
+
+def end_to_end(parts):
+    columns = {}
+    for name, first in parts[0].columns.items():
+        own = [one.columns[name] for one in parts]
+        shifts = np.cumsum([0, *(len(one.values) for one in own)])
+        starts = [one.starts[:-1] + shift for one, shift in zip(own, shifts[:-1], strict=True)]
+        columns[name] = replace(
+            first,
+            starts=np.concatenate([*starts, shifts[-1:]]),
+            values=np.concatenate([one.values for one in own]),
+            counts=np.concatenate([one.counts for one in own]),
+        )
+    joined = {
+        name: np.concatenate([getattr(one, name) for one in parts])
+        for name in ("sizes", "representatives", "kept", "nodes", "class_of")
+    }
+    starts = np.cumsum([0, *(len(one.sizes) for one in parts)])
+    return EquivalenceClasses(
+        parts[0].tuples, maps=None, starts=starts, columns=columns, forest=parts[0].forest, **joined
+    )
+
+
+def small_table():
+    return make_census(300)
+
+
+def test_equal_cells_are_one_class_whatever_leaf_they_come_from():
+    table = small_table()
+    top = LocalGeneralization(table.quasi_identifiers, np.zeros((table.n_distinct, 8), dtype=np.int32))
+    classes = table.equivalence_classes(top)
+    assert classes.sizes.tolist() == [300]
+    assert top.n_groups == (1,) * 8
+    assert top.labels_of(table.tuples.codes, top.representatives) == {name: ["*"] for name in table.quasi_identifiers}
+    assert worst_off(table, top, ClassSize()).index.tolist() == [("*",) * 8]
+
+
+def test_recodings_are_compared_as_generalizations_are():
+    table, rng = small_table(), np.random.default_rng(0)
+    fine, coarse = (recoded(table, np.minimum(some_levels(rng, table), most)) for most in (1, 9))
+    found = compare(table, {"fine": fine, "coarse": coarse}, [ClassSize(), TupleLoss()], [Coverage()])
+    assert set(found.ranks.index) == {"fine", "coarse"}
+
+
+def test_a_recoding_travels_whole():
+    table = small_table()
+    own = recoded(table, some_levels(np.random.default_rng(1), table))
+    again = pickle.loads(pickle.dumps(own))
+    assert again == own
+    assert hash(again) == hash(own)
+    assert own != recoded(table, np.zeros((table.n_distinct, 8), dtype=int))
+    assert pickle.loads(pickle.dumps(table)).equivalence_classes(again).sizes.sum() == 300
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([[0.0, 1.0]], "cells must be whole numbers"),
+        ([[0, 0, 0]], "2 quasi-identifiers"),
+        ([[0, 9]], "cells must be nodes"),
+        ([[0, -1]], "cells must be nodes"),
+    ],
+)
+def test_what_is_no_recoding_is_refused(cells, words):
+    pair = Hierarchy.flat(["a", "b"])
+    with pytest.raises(ValueError, match=words):
+        LocalGeneralization({"p": pair, "q": pair}, cells)
+
+
+def test_a_recoding_of_another_table_is_refused():
+    import pandas as pd
+
+    pair, other = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["a", "c"])
+    table = Microdata.from_frame(pd.DataFrame({"p": ["a", "b"]}), {"p": pair})
+    with pytest.raises(ValueError, match="hierarchies"):
+        table.equivalence_classes(LocalGeneralization({"p": other}, [[0], [0]]))
+    with pytest.raises(ValueError, match="2 distinct tuples"):
+        table.equivalence_classes(LocalGeneralization({"p": pair}, [[0]]))
+    with pytest.raises(ValueError, match="value of every cell"):
+        table.equivalence_classes(LocalGeneralization({"p": pair}, [[2], [2]]))
+    with pytest.raises(ValueError, match="suppresses nothing"):
+        table.equivalence_classes(LocalGeneralization({"p": pair}, [[0], [0]]), 0.5)
+
+
+def test_a_hierarchy_that_makes_no_tree_is_refused_with_its_column():
+    import pandas as pd
+
+    rootless = Hierarchy.from_levels([["a", "b"]])
+    table = Microdata.from_frame(pd.DataFrame({"p": ["a", "b"]}), {"p": rootless})
+    with pytest.raises(ValueError, match=r"'p'.*with_root"):
+        _ = table.forest
+    with pytest.raises(ValueError, match=r"'p'.*with_root"):
+        LocalGeneralization({"p": rootless}, [[0], [0]])

@@ -1,0 +1,93 @@
+"""The sweep of targets: which points it makes, that it ends, and what its front is worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pymoo.optimize import minimize
+
+from pymoo_anon.algorithms import TargetSweep
+from pymoo_anon.algorithms.target_sweep import sweep_of
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import AverageClassSize, DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
+from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
+
+GOALS = [KAnonymity(), GeneralLossMetric()]
+
+
+@pytest.fixture(scope="module")
+def census():
+    return make_census(400)
+
+
+def top_down(table, objectives=GOALS, constraints=()):
+    return LocalRecodingProblem(table, objectives, constraints, method="top-down")
+
+
+def test_every_target_is_made_once_and_the_front_holds_what_is_not_dominated(census):
+    problem = top_down(census)
+    res = minimize(problem, TargetSweep(n_targets=1000), seed=1)
+    every = np.zeros((len(problem.targets), problem.n_var), dtype=np.int64)
+    every[:, 0] = np.arange(len(every))
+    F = problem.evaluate(every)
+    expected = {tuple(f) for f in F.tolist() if not ((f >= F).all(axis=1) & (f > F).any(axis=1)).any()}
+    assert {tuple(f) for f in res.F.tolist()} == expected
+    assert len(res.F) == len(expected)
+    assert problem.n_unique == len(problem.targets)
+    np.testing.assert_array_equal(problem.evaluate(res.X), res.F)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2, 7])
+def test_fewer_targets_are_spread_from_end_to_end(census, n_targets):
+    problem = top_down(census)
+    points = sweep_of(problem, n_targets)
+    assert len(points) == n_targets
+    assert points[0, 0] == 0
+    assert n_targets == 1 or points[-1, 0] == len(problem.targets) - 1
+    steps = np.diff(points[:, 0])
+    assert n_targets < 3 or steps.max() - steps.min() <= 1
+
+
+@pytest.mark.parametrize("objective", [MarketerRisk(), AverageClassSize()])
+def test_prices_are_swept_where_the_number_of_classes_counts(census, objective):
+    problem = top_down(census, [*GOALS, objective])
+    points = sweep_of(problem, 58)
+    assert (points[:, 1] > 0).sum() > 20
+    assert len(np.unique(points, axis=0)) == len(points)
+    assert (sweep_of(top_down(census), 58)[:, 1] == 0).all()
+
+
+def test_prices_find_what_no_target_finds(census):
+    """At equal mean risk a price loses less than a larger k."""
+    problem = top_down(census, [GeneralLossMetric(), MarketerRisk()], [KAnonymity() >= 2])
+    front = problem.front(minimize(problem, TargetSweep(), seed=1))
+    plain = problem.front(sweep_of(top_down(census, constraints=[KAnonymity() >= 2]), 58))
+    assert len(front) > 10
+    for risk in (0.02, 0.04, 0.08):
+        with_prices, without = (own.choose(require=[MarketerRisk() <= risk]).values["GLM"] for own in (front, plain))
+        assert with_prices <= without
+    assert (front.X[:, 1] > 0).sum() > 5
+
+
+def test_a_constraint_is_kept_by_the_whole_front(census):
+    problem = top_down(census, constraints=[KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3])
+    front = problem.front(minimize(problem, TargetSweep(n_targets=12), seed=1))
+    assert front.values(KAnonymity()).min() >= 4
+    assert front.values(DistinctLDiversity("occupation")).min() >= 3
+    assert len(front) > 6
+
+
+def test_it_stops_where_it_is_told_to(census):
+    problem = top_down(census)
+    res = minimize(problem, TargetSweep(), ("n_gen", 2), seed=1)
+    assert problem.n_unique == 8
+    assert len(res.X) <= 8
+
+
+def test_another_problem_is_refused(census):
+    with pytest.raises(TypeError, match="problem must be a LocalRecodingProblem, got LatticeProblem"):
+        minimize(LatticeProblem(census, GOALS), TargetSweep(), seed=1)
+    with pytest.raises(ValueError, match="n_targets"):
+        TargetSweep(n_targets=0)
+    with pytest.raises(TypeError, match="n_points"):
+        TargetSweep(n_points=3)
