@@ -7,11 +7,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from persons import QUASI, persons, rows_of
+from test_distinct_rows import made_both_ways
 
 from pymoo_anon.cli.engines import write_table
+from pymoo_anon.cli.writing import write_recoded
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release, verify
+from pymoo_anon.publishing.release import Asked
 from pymoo_anon.table import Microdata
 
 
@@ -61,6 +64,26 @@ def test_the_same_release_from_every_engine(kind, request, tmp_path):
         read = pd.read_csv if ending == "csv" else pd.read_parquet
         pd.testing.assert_frame_equal(read(paths[0]), read(paths[1]), check_dtype=False)
         assert sorted(tmp_path.iterdir()) == sorted({*tmp_path.glob("*.csv"), *tmp_path.glob("*.parquet")})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["dask", "spark"])
+def test_distinct_rows_and_all_rows_make_the_same_file(kind, request, tmp_path):
+    spark = request.getfixturevalue("spark") if kind == "spark" else None
+    frame = pd.concat([persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])] * 3, ignore_index=True)
+    given = frames(kind, frame, spark)
+    table = Microdata.from_frame(given, QUASI, "diagnosis", missing="keep")
+    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("diagnosis")], 6)
+    rows, distinct = made_both_ways(given, problem, Asked("name", "salary", "drop", k_of_one=True), [0, 1])
+    assert distinct.counts.sum() == len(rows_of(rows.frame)[1])
+    assert rows_of(distinct.frame) == rows_of(rows.frame)
+    for ending in ("csv", "parquet"):
+        paths = [tmp_path / f"{name}.{ending}" for name in ("rows", "distinct")]
+        for made, path in zip((rows, distinct), paths, strict=True):
+            write_recoded(made, path)
+    assert (tmp_path / "distinct.csv").read_bytes() == (tmp_path / "rows.csv").read_bytes()
+    read = [pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("rows", "distinct")]
+    pd.testing.assert_frame_equal(*read)
 
 
 def test_a_release_needs_no_package_of_another_engine():

@@ -31,7 +31,7 @@ def test_tops_are_the_least_values_that_too_many_rows_have(data):
     if data.draw(st.booleans()):
         gone = gone[:0]
     tops = np.empty((len(lengths), 2))
-    _write_tops(starts, sizes, values, gone, limit, tops)
+    _write_tops(starts, sizes, values, gone, limit, np.empty(_SMALL, dtype=np.int64), tops)
     for i, (a, b) in enumerate(pairwise(starts.tolist())):
         out = gone[a:b] if len(gone) else np.zeros(b - a, dtype=bool)
         for h in range(2):

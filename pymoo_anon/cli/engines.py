@@ -334,15 +334,15 @@ def write_table(frame: Any, path: Path) -> None:
     table = nw.from_native(frame)
     engine = table.implementation
     if engine.is_duckdb():
-        _said(frame.write_csv if kind == "csv" else frame.write_parquet, str(path))
+        said(frame.write_csv if kind == "csv" else frame.write_parquet, str(path))
     elif engine.is_pyspark():
         _write_spark(frame, path, kind)
     elif engine.is_polars() and isinstance(table, nw.LazyFrame):
-        _said(frame.sink_csv if kind == "csv" else frame.sink_parquet, path)
+        said(frame.sink_csv if kind == "csv" else frame.sink_parquet, path)
     else:
         native = frame.compute() if engine.is_dask() else frame
         if not isinstance(native, pd.DataFrame):
-            _said(nw.from_native(native).write_csv if kind == "csv" else nw.from_native(native).write_parquet, path)
+            said(nw.from_native(native).write_csv if kind == "csv" else nw.from_native(native).write_parquet, path)
         elif kind == "csv":
             # A carriage return ends a row for a reader, and is no reason to quote for this writer.
             texts = [native[name] for name in native if native[name].dtype.kind in "OT" or native[name].dtype == "str"]
@@ -382,16 +382,16 @@ def _write_spark(frame: Any, path: Path, kind: str) -> None:
     options = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
     try:
         if kind == "csv":
-            _said(lambda: writer.options(**options).csv(str(folder)))
+            said(lambda: writer.options(**options).csv(str(folder)))
         else:
-            _said(lambda: writer.parquet(str(folder)))
+            said(lambda: writer.parquet(str(folder)))
         (part,) = folder.glob("part-*")
         part.rename(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _said(write: Callable[..., Any], *arguments: Any) -> None:
+def said(write: Callable[..., Any], *arguments: Any) -> None:
     """Call a writer whose errors are of its engine, such as a disk that is full."""
     try:
         write(*arguments)

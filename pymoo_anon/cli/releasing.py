@@ -31,7 +31,6 @@ from pymoo_anon.cli.engines import (
     kind_of,
     line_end_of,
     open_frame,
-    rewritten,
     write_table,
 )
 from pymoo_anon.cli.interrupt import ExitCode
@@ -40,6 +39,7 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.cli.tables import constraint, objective
+from pymoo_anon.cli.writing import write_recoded
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.codebook import codebook
@@ -163,10 +163,8 @@ def _written(
         k_of_one=request.k_of_one,
         below_requirements=request.below_requirements,
     )
-    write_table(made.frame, path)
-    if request.like_input:
-        assert project.data.path is not None
-        rewritten(path, *line_end_of(project.data.path))
+    like = project.data.path if request.like_input else None
+    write_recoded(made, path, None if like is None else line_end_of(like))
     say("Counting again")
     return made.counted_again(read_back(project, path))
 
@@ -324,7 +322,7 @@ class Told(NamedTuple):
 def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> Told:
     """Count a release again, and hold what its evidence says against it."""
     again = _recoded_again(project, front, content, evidence_of(path), kind_of(path))
-    written = read_back(project, path)
+    written = again.grouped(read_back(project, path))
     claims, unique = again.claims(written), uniqueness_of(written, again.columns)
     names = list(measure_names(front.problem.measured).values())
     names += [plain(words) for words in claims.measure[len(names) :]]

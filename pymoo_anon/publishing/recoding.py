@@ -1,9 +1,12 @@
-"""Recoding: frames of any kind under plain names, their rows with the labels of a generalization, where they live."""
+"""Recoding: the rows of a frame of any kind with the labels of a generalization, where they live.
+
+Rows that agree in all released columns become one and the same released row. So they are grouped first, by one look at
+the table; what is recoded, sorted and written is each distinct row once, with how many it stands for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -11,74 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import coded, combinations_of, opened
+from pymoo_anon.table.frames import COUNT, Frame, Renamed, coded, combinations_of, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
-from pymoo_anon.table.hierarchy import Hierarchy, fitted
+from pymoo_anon.table.hierarchy import fitted
 from pymoo_anon.table.microdata import Microdata
-
-#: A frame that narwhals knows, eager or lazy.
-Frame = Any
-
-_TEXT_LIKE = (nw.Categorical, nw.Enum)
-_FLOATS = (nw.Float32, nw.Float64)
-
-
-@dataclass(frozen=True)
-class Renamed:
-    """A frame whose columns have names that every engine takes, and the names that they had."""
-
-    frame: Frame  # Its columns are `column 0`, `column 1`, ...
-    names: tuple[Name, ...]  # The original names, in order
-    kind: type  # What the original is, for messages and for `native`
-
-    def alias(self, name: Name) -> str:
-        """The plain name of a column."""
-        return f"column {self.names.index(name)}"
-
-    def native(self, frame: Frame, names: Sequence[Name], in_order: bool = False) -> Any:
-        """Some columns of a frame as a frame of the original's kind, under their original names."""
-        aliases = [self.alias(name) for name in names]
-        chosen = frame.select([nw.col(alias) for alias in aliases])
-        if not issubclass(self.kind, pd.DataFrame):
-            # Sorted last, so that a lazy frame keeps the order.
-            aliases = [str(name) for name in names]
-            chosen = chosen.rename({self.alias(name): str(name) for name in names})
-        if in_order:
-            try:
-                chosen = chosen.sort(aliases, nulls_last=True)
-            except TypeError as error:
-                raise ValueError(
-                    f"columns to release must hold values of one type, which have an order: {error}"
-                ) from None
-        native = chosen.to_native()
-        if issubclass(self.kind, pd.DataFrame):
-            native = native.reset_index(drop=True).set_axis(pd.Index(list(names), tupleize_cols=False), axis="columns")
-        return native
-
-
-def renamed(frame: Any) -> Renamed:
-    """A frame under plain names, with values for categories, and without index, attributes and the sign of a zero."""
-    if isinstance(frame, pd.DataFrame):
-        names = tuple(frame.columns.tolist())
-        _check_once(names)
-        columns = {f"column {i}": _without_categories(frame.iloc[:, i]) for i in range(len(names))}
-        table: Frame = nw.from_native(pd.DataFrame(columns))
-    else:
-        table, known = opened(frame)
-        names = tuple(known)
-        _check_once(names)
-        table = table.select([nw.col(name).alias(f"column {i}") for i, name in enumerate(names)])
-    plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
-    return Renamed(table.with_columns(plain), names, type(frame))
-
-
-def missing(frame: Frame, column: str) -> Any:
-    """An expression that tells where a column of a frame has no value: null, or not a number."""
-    gap = nw.col(column).is_null()
-    return gap | nw.col(column).is_nan() if isinstance(frame.collect_schema()[column], _FLOATS) else gap
 
 
 def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
@@ -106,23 +48,6 @@ def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[s
     return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
 
 
-def _plain(column: str, dtype: Any) -> Any:
-    if isinstance(dtype, _TEXT_LIKE):
-        return nw.col(column).cast(nw.String)
-    # -0.0 equals 0.0, and would tell two equal rows apart.
-    return nw.col(column) + nw.lit(0.0, dtype) if isinstance(dtype, _FLOATS) else nw.col(column)
-
-
-def _without_categories(column: pd.Series) -> pd.Series:
-    own = column.reset_index(drop=True)
-    return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
-
-
-def _check_once(names: tuple[Name, ...]) -> None:
-    if repeated(names):
-        raise ValueError(f"frame must name each column once, got more than once: {examples(repeated(names))}")
-
-
 #: The Boolean column that tells which rows are suppressed.
 FLAG = "suppressed"
 
@@ -130,78 +55,88 @@ FLAG = "suppressed"
 _LARGEST_KEY = 2**62
 
 
-class _Recoding(NamedTuple):
-    """What becomes of one quasi-identifier: its name, the group of every value, the text of every group."""
+class Recoding(NamedTuple):
+    """What rows are recoded by."""
 
-    name: Name
-    groups: NDArray[np.int64]
-    labels: Sequence[str | None]
+    source: Renamed
+    table: Microdata
+    generalization: Generalization
+    classes: EquivalenceClasses
+    suppressed: str  # What becomes of the rows of suppressed classes: "mark" or "drop"
+    values: Frame  # Holds every value of the quasi-identifiers, and is quick to read
+
+    def applied(self, frame: Frame, names: Sequence[Name]) -> Frame:
+        """Some columns of a frame, and its `COUNT`: labels as text, and suppressed rows marked or left out."""
+        texts = label_texts(self.generalization)
+        labels = {}
+        for j, name in enumerate(self.table.quasi_identifiers):
+            frame = self._with_group(frame, name, j, texts[name])
+            label = nw.col(f"label {j}")
+            if self.suppressed == "mark":
+                label = nw.when(nw.col(FLAG)).then(nw.lit(SUPPRESSED)).otherwise(label)
+            labels[name] = label.alias(self.source.alias(name))
+        own = self.generalization.groups.values()
+        groups = np.stack([groups[self.table.tuples.codes[:, j]] for j, groups in enumerate(own)], axis=1)
+        suppressed = groups[self.classes.representatives[~self.classes.kept]]
+        frame = _with_flag(frame, suppressed, self.generalization.n_groups)
+        if self.suppressed == "drop":
+            frame = frame.filter(~nw.col(FLAG))
+        counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
+        return frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts])
+
+    def _with_group(self, frame: Frame, name: Name, j: int, texts: Sequence[str | None]) -> Frame:
+        """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`."""
+        column, hierarchy, own = (
+            self.source.alias(name),
+            self.table.quasi_identifiers[name],
+            self.generalization.groups[name],
+        )
+        # Values are joined by their text: it is compared alike in every engine.
+        key = nw.col(column).cast(nw.String).alias(f"key {j}")
+        found = combinations_of(self.values.select(nw.col(column), key).to_native(), [column, f"key {j}"]).columns
+        positions, values = coded(found[column])
+        present = [value for value in values if value is not None]
+        _, places = fitted(name, hierarchy, present)
+        groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
+        keys = pd.DataFrame({"key": found[f"key {j}"].astype(object), "group": groups})[groups >= 0].drop_duplicates()
+        twice = keys.key[keys.key.duplicated()].unique().tolist()
+        if twice:
+            raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
+        small = {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
+        schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
+        known = lookup(frame, small, schema).rename({one: f"{one} {j}" for one in schema})
+        frame = frame.with_columns(key).join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
+        group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
+        if None in hierarchy.domain:
+            there, missing_group = ~missing(frame, column), int(own[hierarchy.domain.index(None)])
+            # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
+            group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
+            label, word = nw.when(there).then(label), texts[missing_group]
+            label = label if word is None else label.otherwise(nw.lit(word, nw.String))
+        return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
 
 
-def complete_rows(frame: Frame, source: Renamed, table: Microdata) -> Frame:
+def complete_rows(source: Renamed, table: Microdata) -> Frame:
     """The rows that a table was made of: those with a value in every column where the table knows no missing one."""
+    frame = source.frame
     for name, domain in table.tuples.domains.items():
         if None not in domain and name in source.names:
             frame = frame.filter(~missing(frame, source.alias(name)))
     return frame
 
 
-def recoded(
-    frame: Frame, source: Renamed, table: Microdata, generalization: Generalization, classes: EquivalenceClasses
-) -> Frame:
-    """A frame with the labels of a generalization as text; its column `FLAG` says which rows are to be suppressed."""
-    texts = label_texts(generalization)
-    columns = list(frame.collect_schema().names())
-    for j, name in enumerate(table.quasi_identifiers):
-        recoding = _Recoding(name, generalization.groups[name], texts[name])
-        frame = _with_group(frame, source.alias(name), j, table.quasi_identifiers[name], recoding)
-    groups = np.stack([own[table.tuples.codes[:, j]] for j, own in enumerate(generalization.groups.values())], axis=1)
-    frame = _with_flag(frame, groups[classes.representatives[~classes.kept]], generalization.n_groups)
-    labels = {source.alias(name): nw.col(f"label {j}") for j, name in enumerate(table.quasi_identifiers)}
-    return frame.select([*(labels.get(own, nw.col(own)).alias(own) for own in columns), nw.col(FLAG)])
-
-
-def marked(frame: Frame, source: Renamed, names: Sequence[Name]) -> Frame:
-    """The frame with `*` in every quasi-identifier of its suppressed rows."""
-    return frame.with_columns(
-        [
-            nw.when(nw.col(FLAG))
-            .then(nw.lit(SUPPRESSED))
-            .otherwise(nw.col(source.alias(name)))
-            .alias(source.alias(name))
-            for name in names
-        ]
-    )
-
-
-def _with_group(frame: Frame, column: str, j: int, hierarchy: Hierarchy, recoding: _Recoding) -> Frame:
-    """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`."""
-    key = f"key {j}"
-    # Values are joined by their text: it is compared alike in every engine.
-    frame = frame.with_columns(nw.col(column).cast(nw.String).alias(key))
-    found = combinations_of(frame.select(nw.col(column), nw.col(key)).to_native(), [column, key]).columns
-    positions, values = coded(found[column])
-    present = [value for value in values if value is not None]
-    _, places = fitted(recoding.name, hierarchy, present)
-    groups = np.append(recoding.groups[places], -1)[np.minimum(positions, len(present))]
-    keys = pd.DataFrame({"key": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
-    twice = keys.key[keys.key.duplicated()].unique().tolist()
-    if twice:
-        raise ValueError(
-            f"column {recoding.name!r} must hold values that differ as text, got several of {examples(twice)}"
-        )
-    own = {"key": keys.key.tolist(), "group": keys.group.tolist(), "label": [recoding.labels[g] for g in keys.group]}
-    small = lookup(frame, own, {"key": nw.String, "group": nw.Int64, "label": nw.String})
-    small = small.rename({"key": f"known {j}", "group": f"group {j}", "label": f"label {j}"})
-    frame = frame.join(small, left_on=key, right_on=f"known {j}", how="left")
-    group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
-    if None in hierarchy.domain:
-        there, missing_group = ~missing(frame, column), int(recoding.groups[hierarchy.domain.index(None)])
-        # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
-        group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
-        label, word = nw.when(there).then(label), recoding.labels[missing_group]
-        label = label if word is None else label.otherwise(nw.lit(word, nw.String))
-    return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
+def unrolled(frame: Frame) -> Frame:
+    """Every row of a frame as often as its `COUNT` says, in the same order."""
+    kind, native = frame.implementation, frame.to_native()
+    if kind.is_duckdb():
+        return nw.from_native(native.project(f"*, unnest(range({COUNT})) AS again"))
+    if kind.is_pyspark() or kind.is_pyspark_connect():
+        return nw.from_native(native.selectExpr("*", f"explode(sequence(1L, {COUNT})) AS again"))
+    if kind.is_dask():
+        return nw.from_native(native.map_partitions(lambda own: own.loc[own.index.repeat(own[COUNT])]))
+    if isinstance(frame, nw.LazyFrame):
+        return unrolled(frame.collect()).lazy()
+    return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]
 
 
 def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> Frame:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples, listed, number, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -19,14 +20,28 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.recoding import FLAG, Frame, Renamed, complete_rows, marked, missing, recoded, renamed
+from pymoo_anon.publishing.recoding import Recoding, complete_rows, unrolled
 from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import opened
+from pymoo_anon.table.frames import (
+    COUNT,
+    Frame,
+    Renamed,
+    counted,
+    fetched,
+    held,
+    in_ascending_order,
+    missing,
+    renamed,
+    totals,
+)
 from pymoo_anon.table.generalization import SUPPRESSED
 from pymoo_anon.table.guesses import Profile, guess_of, profiles_of
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
+
+# Where more of the rows than this are distinct, it does not pay to count them.
+_FEW = 0.5
 
 
 class RecountError(ValueError):
@@ -135,17 +150,51 @@ class _Promise(NamedTuple):
 class Recoded:
     """A table that is recoded, and not counted again yet."""
 
-    frame: Any  # The table, as `Release` has it
     problem: AnonymizationProblem
     x: ArrayLike
     requirements: tuple[Constraint, ...]  # What the choice asked for and the point meets
-    classes: EquivalenceClasses  # The equivalence classes of the point
     columns: pd.DataFrame  # The columns of the table, as `Release` has them
     asked: Asked  # How it was recoded
     exceptions: tuple[str, ...]  # What is released although it would be refused unasked
-    _source: Renamed
-    _complete: Frame
-    _rows: Frame
+    _recoding: Recoding
+    _complete: Renamed  # The rows of the original that the table was made of
+    _rows: Frame  # The rows under plain names, each once with its `COUNT`; all of them where few agree
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64] | None:
+        """(n,) int64 array, how often each row of `distinct` occurs; None where few rows agree."""
+        return fetched(self._rows.select(COUNT))[COUNT].to_numpy() if self._are_few else None
+
+    @property
+    def distinct(self) -> Any:
+        """The distinct rows of the table in order, of the kind of frame that was given."""
+        return self._source.native(self._rows, self._released)
+
+    @property
+    def frame(self) -> Any:
+        """The table, as `Release` has it."""
+        if self._are_few:
+            return self._source.native(unrolled(self._rows), self._released)
+        return self._source.native(self._rows, self._released, in_order=True)
+
+    @property
+    def classes(self) -> EquivalenceClasses:
+        """The equivalence classes of the point."""
+        return self._recoding.classes
+
+    @property
+    def _source(self) -> Renamed:
+        return self._recoding.source
+
+    @property
+    def _released(self) -> list[Name]:
+        """The columns of the table, in order."""
+        return self.columns.column.tolist()
+
+    @property
+    def _are_few(self) -> bool:
+        """Whether the distinct rows are counted."""
+        return COUNT in self._rows.collect_schema().names()
 
     @property
     def n_suppressed(self) -> int:
@@ -154,7 +203,8 @@ class Recoded:
 
     def counted_again(self, written: Any) -> Release:
         """The release, where a recount of the table as it was written holds what was promised."""
-        claims, smallest = self._counted(written)
+        again = self.grouped(written)
+        claims, smallest = self._counted(again)
         broken = [
             f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised"
             for row in claims.itertuples()
@@ -165,15 +215,19 @@ class Recoded:
         # A single row that is marked is alone, too.
         if smallest == 1 and not self.asked.k_of_one:
             raise ValueError(ALONE)
-        uniqueness = uniqueness_of(written, self.columns)
+        uniqueness = uniqueness_of(again, self.columns)
         how = self.asked.suppressed
         return Release(written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions)
 
+    def grouped(self, written: Any) -> Renamed:
+        """A table as it was written, read once: where few rows differ, as the distinct ones."""
+        return renamed(written).grouped() if self._are_few else renamed(written)
+
     def claims(self, written: Any) -> pd.DataFrame:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
-        return self._counted(written)[0]
+        return self._counted(renamed(written))[0]
 
-    def _counted(self, written: Any) -> tuple[pd.DataFrame, int]:
+    def _counted(self, written: Renamed) -> tuple[pd.DataFrame, int]:
         """The claims, and the size of the smallest class of the table."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
@@ -184,7 +238,8 @@ class Recoded:
         self._check(own)
         if outside:
             # Columns that are not released are counted beside the release.
-            beside = Recount(self._source.native(self._rows, [*names, *outside]), names, outside, **self._about)
+            rows = self._recoding.applied(self._complete.frame, [*names, *outside])
+            beside = Recount(self._source.native(rows, [*names, *outside]), names, outside, **self._about)
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
@@ -208,20 +263,19 @@ class Recoded:
     @cached_property
     def _about(self) -> dict[str, Any]:
         """What a recount of the release is told besides."""
-        table = self.problem.table
-        roles = [name for name in table.tuples.domains if name in self._source.names]
+        roles = {name for name in self.problem.table.tuples.domains if name in self._source.names}
+        # All that is asked of the original may stand among the distinct rows that were released.
+        inside = self._are_few and roles <= {*self._released}
         return {
-            "original": self._source.native(self._complete, roles),
-            "hierarchies": table.quasi_identifiers,
+            "original": replace(self._source, frame=self._recoding.values) if inside else self._complete,
+            "hierarchies": self.problem.table.quasi_identifiers,
             "generalization": self.problem.decode(self.x),
         }
 
-    def _recount(self, written: Any, columns: Sequence[Name]) -> Recount:
+    def _recount(self, written: Renamed, columns: Sequence[Name]) -> Recount:
         """The recount of a table with the columns that were promised."""
-        known = written.columns.tolist() if isinstance(written, pd.DataFrame) else opened(written)[1]
-        promised = self.columns.column.tolist()
-        if list(map(str, known)) != list(map(str, promised)):
-            text = f"the columns are {examples(known)} where {examples(promised)} were promised"
+        if [*map(str, written.names)] != [*map(str, self._released)]:
+            text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
             raise RecountError(self._refused([text]))
         return Recount(written, list(self.problem.table.quasi_identifiers), columns, **self._about)
 
@@ -280,24 +334,23 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
     exceptions = _exceptions(problem, classes, requirements, asked)
-    complete = complete_rows(source.frame, source, problem.table)
-    rows = recoded(complete, source, problem.table, problem.decode(x), classes)
-    if asked.suppressed == "drop":
-        rows = rows.filter(~nw.col(FLAG))
-    else:
-        rows = marked(rows, source, list(problem.table.quasi_identifiers))
+    complete = complete_rows(source, problem.table)
+    aliases = [source.alias(name) for name in released]
+    groups = held(counted(complete, aliases))
+    n_groups, n_rows = totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
+    few = n_groups <= _FEW * n_rows
+    recoding = Recoding(source, problem.table, problem.decode(x), classes, asked.suppressed, groups)
+    rows = recoding.applied(groups if few else complete, released)
     return Recoded(
-        frame=source.native(rows, released, in_order=True),
         problem=problem,
         x=x,
         requirements=tuple(one for one in requirements if not _misses(one, classes)),
-        classes=classes,
         columns=roles_table(problem.table, released, reasons),
         asked=asked,
         exceptions=exceptions,
-        _source=source,
-        _complete=complete,
-        _rows=rows,
+        _recoding=recoding,
+        _complete=replace(source, frame=complete),
+        _rows=held(in_ascending_order(counted(rows, aliases), aliases)) if few else rows,
     )
 
 
@@ -424,16 +477,17 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
     # What is missing is one value, whatever stands for it.
     cells = [nw.when(~missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
     table = source.frame.with_columns(cells)
-    n_rows = _number(table.select(nw.len().alias("n")))
     kept = [name for name, role in zip(names, columns.role, strict=True) if role == "keep"]
     quasi = [name for name, role in zip(names, columns.role, strict=True) if "quasi-identifier" in role]
-    found = (_unique(table, kept, n_rows), _unique(table, kept + quasi, n_rows))
-    rows = [(by, unique, n_rows) for by, unique in zip(BY, found, strict=True)]
+    together = counted(table, kept + quasi)
+    _, unique, n_rows = _unique(together)
+    alone = _unique(counted(together, kept))[1] if kept else int(n_rows == 1)
+    rows = [(by, n, n_rows) for by, n in zip(BY, (alone, unique), strict=True)]
     for name, alias, role in zip(columns.column, names, columns.role, strict=True):
         if role != "keep" and "quasi-identifier" not in role:
-            n_distinct = _number(table.select(nw.col(alias).n_unique().alias("n")))
+            n_distinct, unique, _ = _unique(counted(table, [alias]))
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
-                rows.append((f"{role} column {column_name(name)}", _unique(table, [alias], n_rows), n_rows))
+                rows.append((f"{role} column {column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)
 
 
@@ -452,16 +506,7 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     return " ".join(said)
 
 
-def _unique(table: Any, names: Sequence[str], n_rows: int) -> int:
-    """How many rows no other row agrees with in some columns, counted where the table lives."""
-    if not names:
-        return int(n_rows == 1)
-    groups = table.select([nw.col(name) for name in names]).group_by(list(names), drop_null_keys=False)
-    return _number(groups.agg(nw.len().alias("n")).filter(nw.col("n") == 1).select(nw.len().alias("n")))
-
-
-def _number(counted: Any) -> int:
-    """The number in the only cell of a frame."""
-    if isinstance(counted, nw.LazyFrame):
-        counted = counted.collect(None if counted.implementation.is_polars() else "pandas")
-    return int(counted["n"].to_list()[0])
+def _unique(groups: Frame) -> list[int]:
+    """How many groups there are, how many of one row, and how many rows."""
+    n = nw.col(COUNT)
+    return totals(groups, groups=nw.len(), unique=(n == 1).cast(nw.Int64).sum(), rows=n.sum())

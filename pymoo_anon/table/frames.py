@@ -1,10 +1,12 @@
-"""Reading frames: the distinct combinations of some columns, what is missing in them, and codes for their values."""
+"""Reading frames: plain names, the distinct combinations of some columns, what is missing in them, and their codes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +17,20 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.domain_values import Name, ascending
 
-_COUNT = "n"
+#: A frame that narwhals knows, eager or lazy.
+Frame = Any
+
+#: The column that says for how many rows a distinct one stands.
+COUNT = "rows"
+
+_TEXT_LIKE = (nw.Categorical, nw.Enum)
+_FLOATS = (nw.Float32, nw.Float64)
+
+# Objects of these kinds are alike where they are equal; 1 and 1.0 are equal, and are written in two ways.
+_ALIKE = ("string", "integer", "boolean", "date")
+
+# Numbers of the tables that DuckDB holds.
+_NUMBERS = count()
 
 
 @dataclass(frozen=True)
@@ -71,21 +86,128 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
     return own.to_native(), aliases
 
 
+@dataclass(frozen=True)
+class Renamed:
+    """A frame whose columns have names that every engine takes, and the names that they had."""
+
+    frame: Frame  # Its columns are `column 0`, `column 1`, ..., and `COUNT` where each row stands for several
+    names: tuple[Name, ...]  # The original names, in order
+    kind: type  # What the original is, for messages and for `native`
+
+    def alias(self, name: Name) -> str:
+        """The plain name of a column."""
+        return f"column {self.names.index(name)}"
+
+    def native(self, frame: Frame, names: Sequence[Name], in_order: bool = False) -> Any:
+        """Some columns of a frame as a frame of the original's kind, under their original names."""
+        aliases = [self.alias(name) for name in names]
+        chosen = frame.select([nw.col(alias) for alias in aliases])
+        if not issubclass(self.kind, pd.DataFrame):
+            # Sorted last, so that a lazy frame keeps the order.
+            aliases = [str(name) for name in names]
+            chosen = chosen.rename({self.alias(name): str(name) for name in names})
+        native = (in_ascending_order(chosen, aliases) if in_order else chosen).to_native()
+        if issubclass(self.kind, pd.DataFrame):
+            native = native.reset_index(drop=True).set_axis(pd.Index(list(names), tupleize_cols=False), axis="columns")
+        return native
+
+    def grouped(self) -> Renamed:
+        """The distinct rows, held where they live, each with `COUNT`."""
+        aliases = [self.alias(name) for name in self.names]
+        return Renamed(held(counted(self.frame, aliases)), self.names, self.kind)
+
+
+def renamed(frame: Any) -> Renamed:
+    """A frame under plain names, with values for categories, and without index, attributes and the sign of a zero."""
+    if isinstance(frame, Renamed):
+        return frame
+    if isinstance(frame, pd.DataFrame):
+        names = tuple(frame.columns.tolist())
+        _check_once(names)
+        columns = {f"column {i}": _without_categories(frame.iloc[:, i]) for i in range(len(names))}
+        table: Frame = nw.from_native(pd.DataFrame(columns))
+    else:
+        table, known = opened(frame)
+        names = tuple(known)
+        _check_once(names)
+        table = table.select([nw.col(name).alias(f"column {i}") for i, name in enumerate(names)])
+    plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
+    return Renamed(table.with_columns(plain), names, type(frame))
+
+
+def missing(frame: Frame, column: str) -> Any:
+    """An expression that tells where a column of a frame has no value: null, or not a number."""
+    gap = nw.col(column).is_null()
+    return gap | nw.col(column).is_nan() if isinstance(frame.collect_schema()[column], _FLOATS) else gap
+
+
+def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
+    """A frame sorted by some columns; what is missing stands last."""
+    try:
+        return frame.sort(columns, nulls_last=True)
+    except TypeError as error:
+        raise ValueError(f"columns to release must hold values of one type, which have an order: {error}") from None
+
+
+def counted(frame: Frame, columns: Sequence[str]) -> Frame:
+    """The distinct rows of some columns of a frame under plain names, each with for how many it stands in `COUNT`."""
+    if frame.implementation.is_pandas():
+        return _first_rows(frame.to_native(), list(columns))
+    groups = frame.group_by(columns, drop_null_keys=False).agg(_rows(frame))
+    return groups.with_columns(nw.col(COUNT).cast(nw.Int64))
+
+
+def held(frame: Frame) -> Frame:
+    """A frame that is computed once, where it lives, and stays there; an eager one is."""
+    if not isinstance(frame, nw.LazyFrame):
+        return frame
+    kind, native = frame.implementation, frame.to_native()
+    if kind.is_polars():
+        return frame.collect().lazy()
+    if kind.is_dask():
+        return nw.from_native(native.persist())
+    if not kind.is_duckdb():
+        return nw.from_native(native.localCheckpoint())
+    # A table of the connection alone; even a database that is only read takes it.
+    name = f"pymoo_anon_held_{next(_NUMBERS)}"
+    native.query("pymoo_anon_view", f"CREATE TEMP TABLE {name} AS SELECT * FROM pymoo_anon_view")
+    return nw.from_native(native.query("pymoo_anon_view", f"SELECT * FROM {name}"))
+
+
+def fetched(frame: Frame) -> Frame:
+    """All rows of a frame in memory."""
+    if not isinstance(frame, nw.LazyFrame):
+        return frame
+    kind = frame.implementation
+    if kind.is_polars():
+        return frame.collect()
+    # pyarrow holds texts without an object for each. pandas is what is surely installed.
+    return frame.collect("pandas" if kind.is_dask() or find_spec("pyarrow") is None else "pyarrow")
+
+
+def totals(frame: Frame, **expressions: Any) -> list[int]:
+    """Whole numbers that some expressions make of a frame, counted where it lives."""
+    found = fetched(frame.select(**expressions))
+    return [int(found[name].to_list()[0] or 0) for name in expressions]
+
+
 def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
-    """Group a frame by some of its columns, where it lives, and fetch the groups."""
-    native, aliases = aliased(frame, names)
+    """Group a frame by some of its columns, where it lives, and fetch the groups; or one whose rows are counted."""
+    if isinstance(frame, Renamed):
+        aliases = [frame.alias(name) for name in names]
+        native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
+    else:
+        native, aliases = aliased(frame, names)
     objects: dict[str, list[Any]] = {}
     if isinstance(native, pd.DataFrame):
         table, objects = _without_objects(native)
     else:
         table = nw.from_native(native)
     try:
-        grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(nw.len().alias(_COUNT))
+        grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(_rows(table))
     except TypeError as error:
         raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
-    if isinstance(grouped, nw.LazyFrame):
-        # polars collects into itself; for the others pandas is what is surely installed.
-        grouped = grouped.collect(None if grouped.implementation.is_polars() else "pandas")
+    grouped = fetched(grouped)
     dtypes = table.collect_schema()
     columns = {
         name: pd.Series([objects[alias][code] for code in grouped[alias].to_list()], dtype=object)
@@ -93,7 +215,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         else _python_values(grouped[alias], dtypes[alias])
         for name, alias in zip(names, aliases, strict=True)
     }
-    return Combinations(columns, grouped[_COUNT].to_numpy().astype(np.int64))
+    return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
 
 
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
@@ -106,6 +228,53 @@ def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     # factorize gives -1 for what is missing, which is the last place of `rank`.
     rank[-1] = len(values)
     return rank[codes], [values[i] for i in order] + ([None] if (codes < 0).any() else [])
+
+
+def _counts(frame: Frame) -> list[str]:
+    """The column `COUNT` where a frame has one."""
+    return [COUNT] if COUNT in frame.collect_schema().names() else []
+
+
+def _rows(frame: Frame) -> Any:
+    """How many rows a group of a frame under plain names stands for."""
+    return (nw.col(COUNT).sum() if _counts(frame) else nw.len()).alias(COUNT)
+
+
+def _first_rows(frame: pd.DataFrame, columns: list[str]) -> Frame:
+    """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`."""
+    keys = {name: _key(frame[name]) if frame[name].dtype == object else frame[name] for name in columns}
+    numbers = pd.DataFrame(keys).groupby(columns, dropna=False, sort=False).ngroup().to_numpy()
+    weights = frame[COUNT].to_numpy() if COUNT in frame else np.ones(len(frame), dtype=np.int64)
+    counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
+    np.add.at(counts, numbers, weights)
+    first = np.empty(len(counts), dtype=np.int64)
+    # Of several rows with one number the last that is assigned stays: read backwards, the first.
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return nw.from_native(frame[columns].iloc[first].assign(**{COUNT: counts}))
+
+
+def _key(column: pd.Series) -> Any:
+    """What tells objects apart that are not written alike."""
+    if pd.api.types.infer_dtype(column) in _ALIKE:
+        return pd.factorize(column)[0]
+    return pd.factorize(column.map(lambda value: (type(value), str(value))))[0]
+
+
+def _plain(column: str, dtype: Any) -> Any:
+    if isinstance(dtype, _TEXT_LIKE):
+        return nw.col(column).cast(nw.String)
+    # -0.0 equals 0.0, and would tell two equal rows apart.
+    return nw.col(column) + nw.lit(0.0, dtype) if isinstance(dtype, _FLOATS) else nw.col(column)
+
+
+def _without_categories(column: pd.Series) -> pd.Series:
+    own = column.reset_index(drop=True)
+    return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
+
+
+def _check_once(names: tuple[Name, ...]) -> None:
+    if repeated(names):
+        raise ValueError(f"frame must name each column once, got more than once: {examples(repeated(names))}")
 
 
 def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
@@ -151,6 +320,11 @@ def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
 def _python_values(column: Any, dtype: Any) -> pd.Series:
     """A column as pandas, whole numbers not as floats, days not as times, and moments in the column's time zone."""
     native = column.to_native()
+    if dtype == nw.String and column.implementation.is_pyarrow():
+        # Each text is made an object once.
+        own = native.dictionary_encode().combine_chunks()
+        places = own.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return pd.Series(pd.Categorical.from_codes(places, own.dictionary.to_pylist()))
     if dtype == nw.Date:
         days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)

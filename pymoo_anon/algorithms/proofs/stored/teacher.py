@@ -48,9 +48,8 @@ class Teacher:
             parts, too_many = zip(*(surely_gone(one, rule, constraints) for one in classes), strict=True)
             gone, impossible = np.concatenate(parts), np.array(too_many)
         tops = np.empty((n, max(len(values), 1)))
-        _write_tops(
-            classes.starts, classes.sizes, np.stack(values).astype(float) if values else nothing, gone, self.limit, tops
-        )
+        own = np.stack(values).astype(float) if values else nothing
+        _write_tops(classes.starts, classes.sizes, own, gone, self.limit, np.empty(_SMALL, dtype=np.int64), tops)
         # No specialization keeps the limit: every threshold is out of reach.
         tops[impossible] = -np.inf
         for i in range(n):
@@ -75,8 +74,8 @@ class Teacher:
         return np.append(special, general)
 
 
-@njit(cache=True, nogil=True)
-def _write_tops(starts, sizes, values, gone, limit, tops):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False)
+def _write_tops(starts, sizes, values, gone, limit, tally, tops):  # type: ignore[no-untyped-def]
     """Write, for n generalizations and each threshold, what no specialization is above.
 
     That is the smallest value v for which classes of at most v, and those that every specialization suppresses, hold
@@ -89,9 +88,9 @@ def _write_tops(starts, sizes, values, gone, limit, tops):  # type: ignore[no-un
         values: (n_values, n_classes) float, what goes up with the privacy of a class.
         gone: (n_classes,) Boolean, the classes that every specialization suppresses; empty for none.
         limit: Number of rows.
+        tally: int64, scratch; whole values below its length are counted one by one.
         tops: (n, n_values) float, written.
     """
-    tally = np.empty(_SMALL, dtype=np.int64)
     for i in range(len(starts) - 1):
         a, b = starts[i], starts[i + 1]
         out = gone[a:b] if len(gone) > 0 else gone

@@ -1,0 +1,118 @@
+"""Releases by their distinct rows: the same file, byte for byte, as where every row is recoded, sorted and written."""
+
+import datetime
+from decimal import Decimal
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from persons import FRAMES, rows_of
+
+from pymoo_anon.cli.writing import write_recoded
+from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.table import Hierarchy, Microdata
+
+ODD = ["a", "", " lead", 'qu"ote', "com,ma", "line\nend", "re\r\nturn", "ä", '"', "\n"]
+#: Values of kept columns, by the type that they have in an engine.
+KINDS = {
+    pa.float64(): [0.1, -0.0, 0.0, 1e300, 2.5, None],
+    pa.int64(): [2**53 + 1, 2**53, -1, None],
+    pa.date32(): [datetime.date(1990, 1, 2), datetime.date(2001, 12, 31), None],
+    pa.decimal128(9, 2): [Decimal("0.10"), Decimal("-3.25"), None],
+    pa.bool_(): [True, False, None],
+    pa.string(): [*ODD, None],
+    pa.timestamp("us"): [datetime.datetime(2020, 1, 2, 3, 4, 5), datetime.datetime(2020, 1, 2), None],
+}
+QUASI = {"q": Hierarchy.flat([17, 18, 19]), "town": Hierarchy.flat(["Bonn", 'K"öln', "a,b"])}
+REASONS = {"kept": "as it was drawn", "number": "as it was drawn"}
+
+
+@st.composite
+def given_rows(draw):
+    """A table of few different rows, each drawn several times, with one kept column of any type."""
+    kind = draw(st.sampled_from(list(KINDS)))
+    one = st.tuples(
+        st.sampled_from(KINDS[kind]),
+        st.sampled_from(QUASI["q"].domain),
+        st.sampled_from([*ODD, None]),
+        st.sampled_from([*QUASI["town"].domain, None]),
+    )
+    rows = draw(st.lists(one, min_size=1, max_size=6))
+    times = draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows)))
+    drawn = draw(st.permutations(list(np.repeat(np.arange(len(rows)), times))))
+    columns = [list(column) for column in zip(*(rows[i] for i in drawn), strict=True)]
+    types = [kind, pa.int64(), pa.string(), pa.string()]
+    arrays = [pa.array(column, own) for column, own in zip(columns, types, strict=True)]
+    table = pa.table(arrays, names=["kept", "q", "s", "town"])
+    if draw(st.booleans()):
+        return table.append_column("number", pa.array(range(len(drawn))))
+    return table
+
+
+def made_both_ways(frame, problem, asked, x=(0, 0)):
+    """The release of every row, and the one of distinct rows."""
+    both = []
+    for share in (-1.0, 1.0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(import_module("pymoo_anon.publishing.release"), "_FEW", share)
+            both.append(recode(frame, problem, x, asked))
+    assert both[0].counts is None
+    return both
+
+
+@settings(max_examples=25)
+@given(table=given_rows(), suppressed=st.sampled_from(["mark", "drop"]), limit=st.integers(0, 4))
+@pytest.mark.parametrize("engine", FRAMES)
+def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_path_factory):
+    frame, folder = FRAMES[engine](table), tmp_path_factory.mktemp("files")
+    read = Microdata.from_frame(frame, QUASI, "s", missing="keep")
+    problem = LatticeProblem(read, [KAnonymity(), DistinctLDiversity("s")], suppression=min(limit, table.num_rows - 1))
+    keep = {name: reason for name, reason in REASONS.items() if name in table.column_names}
+    asked = Asked(keep=keep, suppressed=suppressed, k_of_one=True)
+    if suppressed == "drop" and int(problem.equivalence_classes([0, 0]).n_suppressed[0]) == table.num_rows:
+        return
+    rows, distinct = made_both_ways(frame, problem, asked)
+    assert distinct.counts.sum() == len(rows_of(rows.frame)[1])
+    assert len(set(rows_of(distinct.distinct)[1])) == len(distinct.counts)
+    assert type(distinct.frame) is type(frame)
+    assert rows_of(distinct.frame) == rows_of(rows.frame)
+    for ending in ("csv", "parquet"):
+        paths = [folder / f"{name}.{ending}" for name in ("rows", "distinct")]
+        for made, path in zip((rows, distinct), paths, strict=True):
+            write_recoded(made, path)
+        assert sorted(path.name for path in folder.glob(f"*.{ending}")) == [f"distinct.{ending}", f"rows.{ending}"]
+        if ending == "csv":
+            assert paths[1].read_bytes() == paths[0].read_bytes()
+        else:
+            assert_same_tables(*map(pq.read_table, paths))
+
+
+def assert_same_tables(one, other):
+    """The same columns of the same types, but for how long texts may be, with the same values."""
+    assert one.to_pydict() == other.to_pydict()
+    types = [[str(field.type).removeprefix("large_") for field in table.schema] for table in (one, other)]
+    assert types[0] == types[1]
+
+
+def test_a_table_of_different_rows_is_not_counted():
+    frame = pd.DataFrame({"q": [17, 17, 18, 18], "town": ["Bonn"] * 4, "s": list("abab")})
+    for rows, counts in ((frame, None), (pd.concat([frame, frame]), [2, 2, 2, 2])):
+        problem = LatticeProblem(Microdata.from_frame(rows, QUASI, "s"), [KAnonymity()])
+        found = recode(rows, problem, [0, 0], Asked()).counts
+        assert (found is None) if counts is None else (found.tolist() == counts)
+
+
+def test_objects_that_are_equal_and_written_in_two_ways_stay_two():
+    values = [1, 1.0, True, Decimal("1.0"), Decimal("1.00"), 1] * 3
+    frame = pd.DataFrame({"q": 17, "town": "Bonn", "kept": pd.Series(values, dtype=object)})
+    problem = LatticeProblem(Microdata.from_frame(frame, QUASI), [KAnonymity()])
+    made = recode(frame, problem, [0, 0], Asked(keep={"kept": "as it was drawn"}))
+    assert len(made.counts) == 5
+    assert sorted(map(str, made.frame.kept)) == sorted(map(str, values))
