@@ -1,0 +1,106 @@
+"""Sequential clustering: tuples move to classes that take them at less loss, for as long as there are such moves.
+
+As k-means is done one point at a time; every class keeps what it has to hold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.classes import Classes, cost_without, enter, leave, list_members, nearest_class
+from pymoo_anon.engine.local.requirements import Tests, hold
+from pymoo_anon.engine.local.trees import Trees
+
+Ints = NDArray[np.int64]
+
+# A move has to save more than rounding may make up.
+_LEAST = 1e-9
+
+
+def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+    """Classes of less loss, by moves of single tuples and by dissolving classes.
+
+    Args:
+        trees: The trees and tuples.
+        tests: What every class has to hold.
+        class_of: (n_tuples,) int64 array, the class of every tuple, which hold that.
+        price: What a class costs beside the loss of its cells, in cells.
+        budget: About how many pairs of a tuple and a class may be compared.
+
+    Returns:
+        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    """
+    classes = Classes.of(trees, tests, class_of)
+    while classes.tally[0] < budget:
+        moved = _move(int(budget), trees, tests, classes)
+        if moved + _dissolve(float(price), int(budget), trees, tests, classes) == 0:
+            break
+    return classes.class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _move(budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Move every tuple, in order, to the class that takes it at least loss, if that saves loss; how many moved."""
+    n_moved = np.int64(0)
+    for r in range(len(classes.class_of)):
+        c = classes.class_of[r]
+        n = classes.rows[c] - trees.rows[r]
+        if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
+            continue
+        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - _LEAST
+        if saved <= 0.0 or not _holds_without(r, n, tests, classes):
+            continue
+        other, _ = nearest_class(r, saved, trees, tests, classes)
+        if other >= 0:
+            leave(r, trees, classes)
+            enter(r, other, trees, classes)
+            n_moved += 1
+    return n_moved
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
+    """Whether the class of a tuple holds all requirements without it."""
+    if len(tests.kinds) == 0:
+        return True
+    n = list_members(classes.class_of[r], np.int64(0), classes)
+    for i in range(n):
+        if classes.members[i] == r:
+            classes.members[i] = classes.members[n - 1]
+            break
+    return hold(classes.members, np.int64(0), n - 1, rows, tests, classes.scratch)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _dissolve(price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Spread the tuples of a class over others where that saves loss; how many classes are gone.
+
+    All tuples leave before the first joins another class. Where not all find one, or it does not pay, they return.
+    """
+    n_gone = np.int64(0)
+    own = classes.moving
+    for c in range(len(classes.rows)):
+        left = classes.rows[c] * classes.costs[c] + price - _LEAST
+        if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
+            continue
+        n = list_members(c, np.int64(0), classes)
+        for i in range(n):
+            own[i] = classes.members[i]
+        n_placed = np.int64(0)
+        while n_placed < n:
+            other, added = nearest_class(own[n_placed], left, trees, tests, classes)
+            if other < 0:
+                break
+            left -= added
+            leave(own[n_placed], trees, classes)
+            enter(own[n_placed], other, trees, classes)
+            n_placed += 1
+        if n_placed == n:
+            n_gone += 1
+            continue
+        for i in range(n_placed):
+            leave(own[i], trees, classes)
+            enter(own[i], c, trees, classes)
+    return n_gone
