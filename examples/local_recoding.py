@@ -1,4 +1,4 @@
-"""Must a value be as coarse for everybody? Local recoding beside levels of whole columns: what it saves, and its price."""
+"""Must a value be as coarse for everybody? Local recoding beside levels of whole columns, and what it costs."""
 
 from pymoo.optimize import minimize
 
