@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem
     from pymoo_anon.problems.local_target import LocalTarget
     from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
+    from pymoo_anon.problems.refining import refine
 
 __all__ = [
     "Achievement",
@@ -30,6 +31,7 @@ __all__ = [
     "Requirement",
     "Step",
     "journaled",
+    "refine",
     "risk_at_most",
 ]
 
@@ -40,6 +42,7 @@ __getattr__ = later(
         "journal": ("Journal", "journaled"),
         "local_recoding": ("LocalRecodingProblem",),
         "local_target": ("LocalTarget",),
+        "refining": ("refine",),
         "preference": ("Achievement", "PreferenceProblem", "PreferredPoint"),
     },
 )

@@ -93,7 +93,7 @@ class Recoding(NamedTuple):
         suppressed = groups[self.classes.representatives[~self.classes.kept]]
         if len(suppressed) == 0:
             return frame.with_columns(nw.lit(False).alias(FLAG))
-        frame = _joined(frame, suppressed, made.n_groups, {"found": [1] * len(suppressed)}, {"found": nw.Int64})
+        frame = self._joined(frame, suppressed, made.n_groups, {"found": [1] * len(suppressed)}, {"found": nw.Int64})
         return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
@@ -107,7 +107,7 @@ class Recoding(NamedTuple):
             f"label {j}": [texts[name][node] for node in nodes]
             for j, (name, nodes) in enumerate(zip(self.table.quasi_identifiers, made.cells.T.tolist(), strict=True))
         }
-        frame = _joined(frame, tuples.codes, tuples.domain_sizes, labels, dict.fromkeys(labels, nw.String))
+        frame = self._joined(frame, tuples.codes, tuples.domain_sizes, labels, dict.fromkeys(labels, nw.String))
         return frame.with_columns(nw.lit(False).alias(FLAG))
 
     def _with_group(
@@ -128,7 +128,7 @@ class Recoding(NamedTuple):
             raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
         small = {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
         schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
-        known = lookup(frame, small, schema).rename({one: f"{one} {j}" for one in schema})
+        known = lookup(self.values, small, schema).rename({one: f"{one} {j}" for one in schema})
         frame = frame.with_columns(key).join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
         group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
         if None in hierarchy.domain:
@@ -138,6 +138,21 @@ class Recoding(NamedTuple):
             label, word = nw.when(there).then(label), texts[missing_group]
             label = label if word is None else label.otherwise(nw.lit(word, nw.String))
         return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
+
+    def _joined(
+        self,
+        frame: Frame,
+        groups: NDArray[np.int64],
+        n_groups: tuple[int, ...],
+        columns: Mapping[str, Sequence[Any]],
+        schema: Mapping[str, Any],
+    ) -> Frame:
+        """The frame with columns that are known of each combination of groups."""
+        keys, expressions = _packed(groups, n_groups)
+        named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
+        small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
+        frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
+        return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:
@@ -161,21 +176,6 @@ def unrolled(frame: Frame) -> Frame:
     if isinstance(frame, nw.LazyFrame):
         return unrolled(frame.collect()).lazy()
     return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]
-
-
-def _joined(
-    frame: Frame,
-    groups: NDArray[np.int64],
-    n_groups: tuple[int, ...],
-    columns: Mapping[str, Sequence[Any]],
-    schema: Mapping[str, Any],
-) -> Frame:
-    """The frame with columns that are known of each combination of groups."""
-    keys, expressions = _packed(groups, n_groups)
-    named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
-    small = lookup(frame, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
-    frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
-    return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
 
 
 def _packed(groups: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[list[NDArray[np.int64]], list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -333,7 +333,8 @@ class Microdata:
                 f"got others of {examples(list(generalization.quasi_identifiers))}"
             )
         generalization.check(self.tuples, self.forest)
-        return classes_of(self.tuples, self.forest, generalization.grouping, columns)
+        classes = classes_of(self.tuples, self.forest, generalization.grouping, columns)
+        return replace(classes, kept=generalization.kept)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Microdata:
         """Itself: nothing in it changes."""
