@@ -71,7 +71,7 @@ class Cube(NamedTuple):
         room = int(min(widths.max(), 2 * n_tuples))
         ints = np.int64
         return cls(
-            attributes=np.argsort(-_first_steps(trees), kind="stable"),
+            attributes=dear_first(trees),
             sorted=np.empty((n_attributes, n_tuples), dtype=ints),
             sums=np.zeros((n_attributes, n_tuples + 1), dtype=ints),
             nodes=np.empty((n_attributes, room), dtype=ints),
@@ -91,15 +91,15 @@ class Cube(NamedTuple):
         )
 
 
-def _first_steps(trees: Trees) -> NDArray[np.float64]:
-    """(n_attributes,) float array: what the first step up costs a row of the table in each attribute."""
+def dear_first(trees: Trees) -> Ints:
+    """(n_attributes,) int64 array: attributes, those first where the first step up costs a row of the table most."""
     steps = np.zeros(trees.positions.shape[1])
     for j in range(len(steps)):
         above = trees.parent[trees.leaves[trees.positions[:, j]]]
         # A value alone has nothing above it.
         costs = np.where(above < 0, 0.0, trees.costs[np.maximum(above, 0)])
         steps[j] = (costs * trees.rows).sum() / trees.rows.sum()
-    return steps
+    return np.argsort(-steps, kind="stable")
 
 
 def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
