@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.cube import dear_first
 from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Tests
-from pymoo_anon.engine.local.trees import Trees
+from pymoo_anon.engine.local.trees import Trees, by_first_step
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -89,7 +88,7 @@ class Walk(NamedTuple):
     def of(cls, trees: Trees, items: Items) -> Walk:
         """Memory for some items."""
         n_items, n_attributes = items.positions.shape
-        attributes = dear_first(trees)
+        attributes = by_first_step(trees)
         heights = _depths(trees)
         lengths = [n_items, *(n_items * int(heights[j]) for j in attributes)]
         widths = np.diff(trees.offsets)

@@ -354,10 +354,12 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
         (extents, *_), cells = classes.extents()
         cost = np.where(classes.kept[:, np.newaxis], extents[cells], _divisors(tuples))
         return classes.totals(cost * classes.sizes[:, np.newaxis])
-    numerators: NDArray[np.int64] = _with_suppression(
-        classes.maps,
+    extents = group_extents(classes.maps, tuples.offsets)
+    numerators = _unsuppressed(tuples, extents)
+    _add_suppressed(
+        numerators,
+        extents,
         tuples.offsets,
-        tuples.marginals,
         tuples.codes,
         classes.starts,
         classes.sizes,
@@ -439,48 +441,32 @@ def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
 
 def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
-    losses: Values = _unsuppressed_losses(maps, tuples.offsets, tuples.marginals)
+    losses: Values = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
     return losses
 
 
-@njit(cache=True, nogil=True)
-def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """(n, n_attributes) float array: the loss of each attribute where nothing is suppressed."""
-    numerators, _, denominators = _numerators(maps, offsets, marginals)
-    return numerators / denominators
-
-
-@njit(cache=True, nogil=True)
-def _with_suppression(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, kept
-):
-    """(n, n_attributes) int64 array: the loss of each attribute before it is divided.
-
-    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
-    """
-    numerators, extents, denominators = _numerators(maps, offsets, marginals)
-    for i in range(len(numerators)):
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                for j in range(len(denominators)):
-                    extent = extents[i, offsets[j] + codes[representatives[c], j]]
-                    numerators[i, j] += sizes[c] * (denominators[j] - extent)
+def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
+    numerators: NDArray[np.int64] = np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
     return numerators
 
 
-@njit(cache=True, nogil=True)
-def _numerators(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """Unsuppressed losses before they are divided, the extents of groups, and what to divide by."""
-    extents = group_extents(maps, offsets)
-    numerators = np.empty((len(maps), len(offsets) - 1), dtype=np.int64)
-    for i in range(len(maps)):
-        for j in range(len(offsets) - 1):
-            numerator = np.int64(0)
-            for v in range(offsets[j], offsets[j + 1]):
-                numerator += marginals[v] * extents[i, v]
-            numerators[i, j] = numerator
-    # A domain of one value loses nothing by generalization and 1 by suppression.
-    return numerators, extents, np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
+@njit(cache=True, nogil=True, allocates=False)
+def _add_suppressed(  # type: ignore[no-untyped-def]
+    numerators, extents, offsets, codes, starts, sizes, representatives, kept
+):
+    """Add what suppression costs to losses before they are divided.
+
+    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
+    """
+    for i in range(len(numerators)):
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for j in range(len(offsets) - 1):
+                    a, b = offsets[j], offsets[j + 1]
+                    # A domain of one value loses nothing by generalization and 1 by suppression.
+                    most = max(b - a - 1, 1)
+                    numerators[i, j] += sizes[c] * (most - extents[i, a + codes[representatives[c], j]])
 
 
 @njit(cache=True, nogil=True)

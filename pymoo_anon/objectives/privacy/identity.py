@@ -65,8 +65,7 @@ class KAnonymity(Objective):
         """(n,) float array, k of each of n generalizations."""
         if self.column is not None:
             return DistinctLDiversity(self.column).evaluate(classes)
-        k: Values = _smallest_size(classes.starts, classes.sizes, classes.kept, classes.n_rows)
-        return k
+        return _smallest_sizes(classes, classes.sizes, classes.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: the rows or persons of each class."""
@@ -241,13 +240,7 @@ class KMap(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k in the population of each of n generalizations."""
-        k: Values = _smallest_size(
-            classes.starts,
-            self.of_classes(classes),
-            classes.kept,
-            self.population.n_rows,
-        )
-        return k
+        return _smallest_sizes(classes, self.of_classes(classes), self.population.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: how many persons of the population fit each class."""
@@ -336,17 +329,22 @@ def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
     return persons
 
 
-@njit(cache=True, nogil=True)
-def _smallest_size(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
-    """(n,) float array: the smallest kept class of each generalization, or the number of rows without one."""
-    k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
+def _smallest_sizes(classes: EquivalenceClasses, sizes: NDArray[np.generic], n_rows: int) -> Values:
+    """(n,) float array: the smallest size of a kept class of each generalization, or a number of rows without one."""
+    k = np.empty(len(classes))
+    _write_smallest(classes.starts, sizes, classes.kept, n_rows, k)
+    return k
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_smallest(starts, sizes, kept, n_rows, k):  # type: ignore[no-untyped-def]
+    """Write what `_smallest_sizes` returns."""
     for i in range(len(k)):
         smallest = n_rows
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         for c in range(len(own)):
             smallest = min(smallest, own[c] if stays[c] else n_rows)
         k[i] = smallest
-    return k
 
 
 @njit(cache=True, nogil=True)
