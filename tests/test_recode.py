@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees, recode
+from pymoo_anon.engine.local.classes import Classes, enter, leave, nearest_class
 from pymoo_anon.engine.local.cube import bottom_up
 from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.specialize import top_down
@@ -290,6 +292,47 @@ def test_no_cell_is_above_the_highest_level(tables, k):
             cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
             for own, level, cell in zip(nodes, levels, cells.T, strict=True):
                 assert np.all(own.level[cell] <= level)
+
+
+@njit(cache=False)
+def nearest(r, trees, tests, classes):
+    return nearest_class(r, np.inf, trees, tests, classes)
+
+
+@njit(cache=False)
+def change(r, c, trees, classes):
+    leave(r, trees, classes)
+    enter(r, c, trees, classes)
+
+
+@given(tables=microdata(max_rows=30), data=st.data())
+def test_the_nearest_class_is_that_of_a_plain_search(tables, data):
+    """Classes are sorted once, and then tuples move: what has changed since is found, too."""
+    _, trees = setting(tables[0])
+    n_tuples = len(trees.rows)
+    n_classes = data.draw(st.integers(1, n_tuples))
+    own = st.lists(st.integers(0, n_classes - 1), min_size=n_tuples, max_size=n_tuples)
+    class_of = np.array(data.draw(own))
+    tests = Requirements(1).tests(tables[0].tuples, trees)
+    classes = Classes.of(trees, tests, class_of)
+    n_classes = len(classes.rows)
+    for r, c in data.draw(st.lists(st.tuples(st.integers(0, n_tuples - 1), st.integers(0, n_classes - 1)), max_size=4)):
+        change(r, c, trees, classes)
+        class_of[r] = c
+    cells = cells_of_classes(trees, class_of, n_classes)
+    costs = np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
+    rows = np.bincount(class_of, trees.rows, n_classes)
+    filled = rows > 0
+    assert np.array_equal(classes.cells[filled], cells[filled])
+    assert np.array_equal(classes.rows, rows)
+    for r in range(n_tuples):
+        least = np.inf
+        for c in set(class_of.tolist()) - {int(class_of[r])}:
+            joined = cells_of_classes(trees, np.where(np.arange(n_tuples) == r, c, class_of), n_classes)[c]
+            least = min(least, (rows[c] + trees.rows[r]) * trees.costs[joined].sum() - rows[c] * costs[c])
+        found, added = nearest(r, trees, tests, classes)
+        assert added == pytest.approx(least)
+        assert (found < 0) == np.isinf(least)
 
 
 def test_persons_are_counted_and_not_rows():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
-from pymoo_anon.engine.local.trees import Trees, cells_of_classes, join
+from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
 
 Ints = NDArray[np.int64]
 
@@ -25,10 +25,22 @@ class Classes(NamedTuple):
         heads: (n_classes,) int64, the first tuple of each class, -1 for none.
         following: (n_tuples,) int64, the next tuple of the class, -1 for none.
         preceding: (n_tuples,) int64, the one before, -1 for none.
-        attributes: (n_attributes,) int64, those first whose cells cost most.
+        attributes: (n_attributes,) int64, in the order in which cells are compared: first those where to widen a cell
+            costs most.
+        order: (n_classes,) int64, the classes sorted by their cells.
+        sorted: (n_classes, n_attributes) int32, their cells when they were sorted, in that order of classes and of
+            attributes.
+        shared: (n_classes,) int64, of how many attributes the cells are those of the class before in that order.
+        skip: (n_classes, n_attributes) int64, where in that order the next class stands that differs in one of the
+            attributes up to this one.
+        changed: (n_classes,) int64, the classes whose cells may have changed since they were sorted.
+        has_changed: (n_classes,) Boolean, the same.
+        reached: (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how
+            much more that is than without.
         members: (n_tuples,) int64, memory for the tuples of a class.
         moving: (n_tuples,) int64, memory for the tuples of a class that is dissolved.
-        tally: (1,) int64, how many pairs of classes, or of tuple and class, were compared.
+        tally: (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how
+            many tuples and classes were moved for good.
         scratch: Memory for tests.
     """
 
@@ -40,6 +52,13 @@ class Classes(NamedTuple):
     following: Ints
     preceding: Ints
     attributes: Ints
+    order: Ints
+    sorted: NDArray[np.int32]
+    shared: Ints
+    skip: Ints
+    changed: Ints
+    has_changed: NDArray[np.bool_]
+    reached: NDArray[np.float64]
     members: Ints
     moving: Ints
     tally: Ints
@@ -62,7 +81,7 @@ class Classes(NamedTuple):
         heads = np.full(n_classes, -1)
         chains = np.full((2, n_tuples), -1)
         _chain(own, heads, chains[0], chains[1])
-        return cls(
+        classes = cls(
             class_of=own,
             cells=cells,
             rows=rows,
@@ -70,12 +89,35 @@ class Classes(NamedTuple):
             heads=heads,
             following=chains[0],
             preceding=chains[1],
-            attributes=np.argsort(-(by_attribute.T @ rows), kind="stable"),
+            attributes=by_first_step(trees),
+            order=np.empty(n_classes, dtype=np.int64),
+            sorted=np.empty_like(cells),
+            shared=np.empty(n_classes, dtype=np.int64),
+            skip=np.empty(cells.shape, dtype=np.int64),
+            changed=np.empty(n_classes, dtype=np.int64),
+            has_changed=np.empty(n_classes, dtype=np.bool_),
+            reached=np.zeros((cells.shape[1] + 1, 2)),
             members=np.empty(n_tuples, dtype=np.int64),
             moving=np.empty(n_tuples, dtype=np.int64),
-            tally=np.zeros(1, dtype=np.int64),
+            tally=np.zeros(3, dtype=np.int64),
             scratch=scratch_for(tests),
         )
+        classes.sort()
+        return classes
+
+    def sort(self) -> None:
+        """Sort the classes anew, so that searches are fast; whatever they find is the same without it."""
+        keys = self.cells[:, self.attributes]
+        self.order[:] = np.lexsort(keys.T[::-1])
+        self.sorted[:] = keys[self.order]
+        differs = np.diff(self.sorted, axis=0) != 0
+        self.shared[:1] = 0
+        self.shared[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), keys.shape[1])
+        for depth in range(keys.shape[1]):
+            starts = np.append(np.flatnonzero(self.shared <= depth), len(keys))
+            self.skip[:, depth] = starts[np.searchsorted(starts, np.arange(len(keys)), side="right")]
+        self.has_changed[:] = False
+        self.tally[1] = 0
 
 
 @njit(cache=True, nogil=True, allocates=False)
@@ -92,44 +134,74 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
-    """What the cells of a class would cost a row if a tuple joined; where that is above the limit, something above."""
-    cost = 0.0
-    for j in classes.attributes:
-        cost += trees.costs[join(trees, classes.cells[c, j], trees.positions[r, j])]
-        if cost > limit:
-            break
-    return cost
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
     """The class that takes a tuple at least added loss, and holds all requirements then.
+
+    Classes are met in the order of their cells. What a tuple adds to one is at least what it adds in the first few
+    attributes, if the class had but k rows; where that is too much, all classes with the same first cells are skipped.
 
     Args:
         r: The tuple.
         limit: What the loss has to be below.
         trees: The trees and tuples.
-        tests: What every class has to hold.
+        tests: What every class has to hold, the tuple's own aside.
         classes: The classes; that of the tuple itself does not count.
 
     Returns:
         The class, -1 for none, and the loss.
     """
-    own, w = np.int64(-1), trees.rows[r]
-    for c in range(len(classes.rows)):
-        n, cost = classes.rows[c], classes.costs[c]
-        # No cells are cheaper with one more tuple below them.
-        if n == 0 or c == classes.class_of[r] or w * cost >= limit:
-            continue
-        classes.tally[0] += 1
-        most = (limit + n * cost) / (n + w)
-        joined = cost_with(c, r, most, trees, classes)
-        if joined < most and (len(tests.kinds) == 0 or holds_with(c, r, trees, tests, classes)):
-            added = (n + w) * joined - n * cost
-            if added < limit:
-                own, limit = np.int64(c), added
-    return own, limit
+    found, n_classes = np.int64(-1), len(classes.order)
+    w, deepest = np.float64(trees.rows[r]), len(classes.attributes)
+    reached, k = classes.reached, np.float64(tests.k)
+    i, depth = np.int64(0), np.int64(0)
+    # Invariant: `reached` holds up to `depth`, and is right for the class at hand.
+    while i < n_classes:
+        while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
+            _reach(classes.sorted[i, depth], r, depth, trees, classes)
+            depth += 1
+        if w * reached[depth, 0] + k * reached[depth, 1] >= limit:
+            i = classes.skip[i, max(depth - 1, 0)]
+        else:
+            c = classes.order[i]
+            if not classes.has_changed[c]:
+                added = _added(c, r, w, limit, trees, tests, classes)
+                if added < limit:
+                    found, limit = c, added
+            i += 1
+        if i < n_classes:
+            depth = min(depth, classes.shared[i])
+    for turn in range(classes.tally[1]):
+        c = classes.changed[turn]
+        for j in range(deepest):
+            _reach(classes.cells[c, classes.attributes[j]], r, j, trees, classes)
+        added = _added(c, r, w, limit, trees, tests, classes)
+        if added < limit:
+            found, limit = c, added
+    return found, limit
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
+    """Compare one cell of a class with a tuple: what was reached at its depth, and what it adds."""
+    classes.tally[0] += 1
+    if node < 0:
+        return  # a class without tuples, which nothing joins
+    joined = trees.costs[join(trees, node, trees.positions[r, classes.attributes[depth]])]
+    classes.reached[depth + 1, 0] = classes.reached[depth, 0] + joined
+    classes.reached[depth + 1, 1] = classes.reached[depth, 1] + (joined - trees.costs[node])
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """The loss that a tuple adds to a class whose cells were all compared; infinite where it must not join."""
+    n = classes.rows[c]
+    if n == 0 or c == classes.class_of[r]:
+        return np.inf
+    last = len(classes.attributes)
+    added = w * classes.reached[last, 0] + n * classes.reached[last, 1]
+    if added < limit and (len(tests.kinds) == 0 or holds_with(c, r, trees, tests, classes)):
+        return added
+    return np.inf
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -154,8 +226,18 @@ def list_members(c, n, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
+def _mark(c, classes):  # type: ignore[no-untyped-def]
+    """Note that a class is no longer where it was sorted."""
+    if not classes.has_changed[c]:
+        classes.has_changed[c] = True
+        classes.changed[classes.tally[1]] = c
+        classes.tally[1] += 1
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
     """A tuple that is in no class joins one."""
+    _mark(c, classes)
     cost = 0.0
     for j in range(classes.cells.shape[1]):
         position = trees.positions[r, j]
@@ -177,6 +259,7 @@ def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
 def leave(r, trees, classes):  # type: ignore[no-untyped-def]
     """A tuple leaves its class; the cells of the class are found anew."""
     c = classes.class_of[r]
+    _mark(c, classes)
     if classes.preceding[r] >= 0:
         classes.following[classes.preceding[r]] = classes.following[r]
     else:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, join
+from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
 
 Ints = NDArray[np.int64]
 
@@ -71,7 +71,7 @@ class Cube(NamedTuple):
         room = int(min(widths.max(), 2 * n_tuples))
         ints = np.int64
         return cls(
-            attributes=np.argsort(-_first_steps(trees), kind="stable"),
+            attributes=by_first_step(trees),
             sorted=np.empty((n_attributes, n_tuples), dtype=ints),
             sums=np.zeros((n_attributes, n_tuples + 1), dtype=ints),
             nodes=np.empty((n_attributes, room), dtype=ints),
@@ -89,17 +89,6 @@ class Cube(NamedTuple):
             tally=np.zeros(2, dtype=ints),
             moved=np.empty(2 * n_tuples + 64, dtype=ints),
         )
-
-
-def _first_steps(trees: Trees) -> NDArray[np.float64]:
-    """(n_attributes,) float array: what the first step up costs a row of the table in each attribute."""
-    steps = np.zeros(trees.positions.shape[1])
-    for j in range(len(steps)):
-        above = trees.parent[trees.leaves[trees.positions[:, j]]]
-        # A value alone has nothing above it.
-        costs = np.where(above < 0, 0.0, trees.costs[np.maximum(above, 0)])
-        steps[j] = (costs * trees.rows).sum() / trees.rows.sum()
-    return steps
 
 
 def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:

@@ -18,6 +18,9 @@ Ints = NDArray[np.int64]
 # A move has to save more than rounding may make up.
 _LEAST = 1e-9
 
+# Classes that have changed are looked at one by one.
+_MOST_CHANGED = 64
+
 
 def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
     """Classes of less loss, by moves of single tuples and by dissolving classes.
@@ -27,24 +30,34 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
         tests: What every class has to hold.
         class_of: (n_tuples,) int64 array, the class of every tuple, which hold that.
         price: What a class costs beside the loss of its cells, in cells.
-        budget: About how many pairs of a tuple and a class may be compared.
+        budget: About how many cells may be compared.
 
     Returns:
         (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
     """
     classes = Classes.of(trees, tests, class_of)
-    while classes.tally[0] < budget:
-        moved = _move(int(budget), trees, tests, classes)
-        if moved + _dissolve(float(price), int(budget), trees, tests, classes) == 0:
-            break
+    before = -1
+    while before < classes.tally[2] and classes.tally[0] < budget:
+        before, r, c = int(classes.tally[2]), 0, 0
+        while r < len(classes.class_of):
+            classes.sort()
+            r = _move(r, int(budget), trees, tests, classes)
+        while c < len(classes.rows):
+            classes.sort()
+            c = _dissolve(c, float(price), int(budget), trees, tests, classes)
     return classes.class_of
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _move(budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Move every tuple, in order, to the class that takes it at least loss, if that saves loss; how many moved."""
-    n_moved = np.int64(0)
-    for r in range(len(classes.class_of)):
+def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Move tuples, in order, to the class that takes them at least loss, if that saves loss.
+
+    Returns:
+        The tuple to go on with once the classes are sorted anew.
+    """
+    for r in range(start, len(classes.class_of)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(r)
         c = classes.class_of[r]
         n = classes.rows[c] - trees.rows[r]
         if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
@@ -56,8 +69,8 @@ def _move(budget, trees, tests, classes):  # type: ignore[no-untyped-def]
         if other >= 0:
             leave(r, trees, classes)
             enter(r, other, trees, classes)
-            n_moved += 1
-    return n_moved
+            classes.tally[2] += 1
+    return np.int64(len(classes.class_of))
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -74,14 +87,18 @@ def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _dissolve(price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Spread the tuples of a class over others where that saves loss; how many classes are gone.
+def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Spread the tuples of classes, in order, over others where that saves loss.
 
-    All tuples leave before the first joins another class. Where not all find one, or it does not pay, they return.
+    One tuple after the other joins another class. Where not all find one, or it does not pay, they return.
+
+    Returns:
+        The class to go on with once the classes are sorted anew.
     """
-    n_gone = np.int64(0)
     own = classes.moving
-    for c in range(len(classes.rows)):
+    for c in range(start, len(classes.rows)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(c)
         left = classes.rows[c] * classes.costs[c] + price - _LEAST
         if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
             continue
@@ -98,9 +115,9 @@ def _dissolve(price, budget, trees, tests, classes):  # type: ignore[no-untyped-
             enter(own[n_placed], other, trees, classes)
             n_placed += 1
         if n_placed == n:
-            n_gone += 1
+            classes.tally[2] += 1
             continue
         for i in range(n_placed):
             leave(own[i], trees, classes)
             enter(own[i], c, trees, classes)
-    return n_gone
+    return np.int64(len(classes.rows))

@@ -198,6 +198,17 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
     return kept, before[positions]
 
 
+def by_first_step(trees: Trees) -> Ints:
+    """(n_attributes,) int64 array: the attributes, those first where the first step up costs the rows most."""
+    steps = np.zeros(trees.positions.shape[1])
+    for j in range(len(steps)):
+        above = trees.parent[trees.leaves[trees.positions[:, j]]]
+        # A value alone has nothing above it.
+        costs = np.where(above < 0, 0.0, trees.costs[np.maximum(above, 0)])
+        steps[j] = (costs * trees.rows).sum() / trees.rows.sum()
+    return np.argsort(-steps, kind="stable")
+
+
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def join(trees, node, position):  # type: ignore[no-untyped-def]
     """The smallest node that holds a node and a position of its attribute."""
