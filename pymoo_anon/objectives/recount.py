@@ -19,7 +19,7 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.local import LocalGeneralization, Recoding
+from pymoo_anon.table.local import Decoded, LocalGeneralization
 
 #: What a measure counts again: exact, or a float.
 Counted: TypeAlias = int | float | Fraction | Decimal
@@ -29,7 +29,7 @@ class Recount:
     """A released table as its equivalence classes, counted anew.
 
     Rows that hold `*` in every quasi-identifier are one class, as an attacker sees them. They are suppressed rows
-    where other rows hold something else, and the table is not locally recoded: there nothing is suppressed.
+    where other rows hold something else, unless a local recoding says that they are a class as any other.
 
     What a label stands for is said by the groups of a generalization. Without one each cell is read by itself: its
     label may be of any level of its hierarchy.
@@ -42,7 +42,7 @@ class Recount:
         columns: Sequence[Name] = (),
         original: Any = None,
         hierarchies: Mapping[Name, Hierarchy] | None = None,
-        generalization: Recoding | None = None,
+        generalization: Decoded | None = None,
     ) -> None:
         self.names = list(quasi_identifiers)
         if not self.names:
@@ -88,7 +88,7 @@ class Recount:
         """Per class, whether it is that of the suppressed rows."""
         stars = (self.cells[self._keys(self.names)] == SUPPRESSED).all(axis=1)
         if isinstance(self._generalization, LocalGeneralization):
-            return stars & False
+            return stars & (not self._generalization.kept.all())
         # Where the whole table is one group, its rows are not suppressed.
         is_root = self._generalization is None or all(own.texts == [SUPPRESSED] for own in self.labels.values())
         return stars & (not (bool(stars.all()) and is_root))
@@ -155,11 +155,7 @@ class Recount:
 
     def became(self, name: Name, values: Sequence[Any]) -> pd.Series:
         """The label that each original value of a quasi-identifier became, in a table recoded value by value."""
-        if not isinstance(self._generalization, Generalization):
-            raise ValueError(
-                "generalization must be what the release was recoded by, got none of whole columns; where rows are "
-                "suppressed the measure needs it"
-            )
+        assert isinstance(self._generalization, Generalization)
         texts = self.labels[name].texts
         return values_of([texts[group] for group in self._generalization.groups[name][self.places(name, values)]])
 

@@ -97,7 +97,7 @@ class Recoding(NamedTuple):
         return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
-        """The frame with the labels that the class of each row has, `label 0`, ..., and `FLAG`: none is suppressed."""
+        """The frame with the labels that the class of each row has, `label 0`, ..., and `FLAG`."""
         texts, tuples = label_texts(made.labels), self.table.tuples
         for j, name in enumerate(self.table.quasi_identifiers):
             # Each value is a group of its own, whose label is not needed.
@@ -107,8 +107,10 @@ class Recoding(NamedTuple):
             f"label {j}": [texts[name][node] for node in nodes]
             for j, (name, nodes) in enumerate(zip(self.table.quasi_identifiers, made.cells.T.tolist(), strict=True))
         }
-        frame = self._joined(frame, tuples.codes, tuples.domain_sizes, labels, dict.fromkeys(labels, nw.String))
-        return frame.with_columns(nw.lit(False).alias(FLAG))
+        columns = {**labels, "kept": made.kept[made.class_of].astype(np.int64).tolist()}
+        schema = {**dict.fromkeys(labels, nw.String), "kept": nw.Int64}
+        frame = self._joined(frame, tuples.codes, tuples.domain_sizes, columns, schema)
+        return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
 
     def _with_group(
         self, frame: Frame, name: Name, j: int, own: NDArray[np.int64], texts: Sequence[str | None]

@@ -303,7 +303,7 @@ class Recoded:
                 own.of_labels(name)
             made = self._recoding.generalization
             if isinstance(made, LocalGeneralization):
-                check_rows(own, self.problem.table, made)
+                check_rows(own, self.problem.table, made, self.asked.suppressed)
         except ValueError as error:
             raise RecountError(self._refused([str(error)])) from None
 

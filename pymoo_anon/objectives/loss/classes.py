@@ -218,13 +218,16 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
     """The rows that a tuple holds in the original and in the release, over one another, and for how many rows."""
     keys, labels = [f"column {i}" for i in range(len(recount.names))], list(recount.labels.values())
     original, ratios, all_cells = recount.original, Counter[Fraction](), prod(own.n_values for own in labels)
-    if recount.is_local and recount.n_suppressed == 0:
-        # The densities of the rows of a class are equal, whichever rows these are.
-        among = _cells(recount.cells, keys, labels)
-        for rows, cells in zip(recount.sizes.tolist(), among, strict=True):
-            ratios[Fraction(int(cells), rows)] += rows
+    suppressed = Fraction(recount.n_suppressed, all_cells)
+    if recount.is_local:
+        # All rows of a class have one density, whichever rows these are.
+        kept = recount.cells[~recount.marked]
+        for rows, cells in zip(kept.n.tolist(), _cells(kept, keys, labels), strict=True):
+            ratios[1 / (Fraction(rows, int(cells)) + suppressed)] += rows
         for rows in original.n.tolist():
             ratios[Fraction(rows)] += rows
+        if suppressed:
+            ratios[1 / suppressed] += recount.n_suppressed
         return ratios
     recoded = pd.DataFrame(index=original.index)
     for key, name in zip(keys, recount.names, strict=True):
@@ -232,7 +235,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
     size = recoded.merge(recount.cells[~recount.marked], on=keys, how="left").n.fillna(0).astype(int)
     among = _cells(recoded, keys, labels)
     for rows, own, cells in zip(original.n.tolist(), size.tolist(), among, strict=True):
-        ratios[rows / (Fraction(own, int(cells)) + Fraction(recount.n_suppressed, all_cells))] += rows
+        ratios[rows / (Fraction(own, int(cells)) + suppressed)] += rows
     return ratios
 
 
