@@ -50,7 +50,7 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
     >>> from pymoo_anon.problems import LatticeProblem
     >>> table = make_census(200)
     >>> problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()])
-    >>> x = [4, 2, 1, 2, 2, 2, 1, 1]
+    >>> x = [6, 3, 3, 3, 1, 0, 4, 0]
     >>> before, after = problem.equivalence_classes(x), table.equivalence_classes(refine(problem, x))
     >>> bool(after.sizes.min() >= before.sizes.min()), len(after.sizes) > len(before.sizes)
     (True, True)

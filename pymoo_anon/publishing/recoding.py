@@ -78,7 +78,7 @@ class Recoding(NamedTuple):
         own = self.generalization.groups.values()
         groups = np.stack([groups[self.table.tuples.codes[:, j]] for j, groups in enumerate(own)], axis=1)
         suppressed = groups[self.classes.representatives[~self.classes.kept]]
-        frame = _with_flag(frame, suppressed, self.generalization.n_groups)
+        frame = self._with_flag(frame, suppressed)
         if self.suppressed == "drop":
             frame = frame.filter(~nw.col(FLAG))
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
@@ -104,7 +104,7 @@ class Recoding(NamedTuple):
             raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
         small = {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
         schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
-        known = lookup(frame, small, schema).rename({one: f"{one} {j}" for one in schema})
+        known = lookup(self.values, small, schema).rename({one: f"{one} {j}" for one in schema})
         frame = frame.with_columns(key).join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
         group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
         if None in hierarchy.domain:
@@ -114,6 +114,23 @@ class Recoding(NamedTuple):
             label, word = nw.when(there).then(label), texts[missing_group]
             label = label if word is None else label.otherwise(nw.lit(word, nw.String))
         return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
+
+    def _with_flag(self, frame: Frame, suppressed: NDArray[np.int64]) -> Frame:
+        """The frame with the column `FLAG`: whether a row's groups are among the suppressed ones."""
+        if len(suppressed) == 0:
+            return frame.with_columns(nw.lit(False).alias(FLAG))
+        keys, expressions = _packed(suppressed, self.generalization.n_groups)
+        named = {f"cell {i}": key.tolist() for i, key in enumerate(keys)} | {"found": [1] * len(suppressed)}
+        small = lookup(self.values, named, dict.fromkeys(named, nw.Int64))
+        small = small.rename({f"cell {i}": f"suppressed {i}" for i in range(len(keys))})
+        frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
+        frame = frame.join(
+            small,
+            left_on=[f"cell {i}" for i in range(len(keys))],
+            right_on=[f"suppressed {i}" for i in range(len(keys))],
+            how="left",
+        )
+        return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:
@@ -137,24 +154,6 @@ def unrolled(frame: Frame) -> Frame:
     if isinstance(frame, nw.LazyFrame):
         return unrolled(frame.collect()).lazy()
     return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]
-
-
-def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> Frame:
-    """The frame with the column `FLAG`: whether a row's groups are among the suppressed ones."""
-    if len(suppressed) == 0:
-        return frame.with_columns(nw.lit(False).alias(FLAG))
-    keys, expressions = _packed(suppressed, n_groups)
-    named = {f"cell {i}": key.tolist() for i, key in enumerate(keys)} | {"found": [1] * len(suppressed)}
-    small = lookup(frame, named, dict.fromkeys(named, nw.Int64))
-    small = small.rename({f"cell {i}": f"suppressed {i}" for i in range(len(keys))})
-    frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
-    frame = frame.join(
-        small,
-        left_on=[f"cell {i}" for i in range(len(keys))],
-        right_on=[f"suppressed {i}" for i in range(len(keys))],
-        how="left",
-    )
-    return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
 
 def _packed(groups: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[list[NDArray[np.int64]], list[Any]]:
