@@ -272,12 +272,11 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
     Returns:
         (n_groups of a,) Boolean array: whether anything was filled into each part of the table.
     """
-    n_e, n_p, n_q = shape[0, 1], shape[0, 2], shape[0, 3]
-    g_a, g_e, g_p, g_q = shape[1, 0], shape[1, 1], shape[1, 2], shape[1, 3]
+    n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
     order, starts = _sorted_by_class(tuples, len(base), n_p)
-    cells, sums = np.zeros((1 + len(masses), n_e, n_q)), np.zeros((1 + len(masses), n_e + 1, g_q + 1))
+    cells, sums = np.zeros((1 + len(masses), n_e, n_q)), np.zeros((1 + len(masses), n_e + 1, len(of_q) + 1))
     held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
     own = prices.copy()
     for g in range(g_a):
