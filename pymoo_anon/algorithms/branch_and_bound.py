@@ -19,7 +19,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show
+from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show, uncounted_compilation
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
@@ -47,7 +47,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     as if the others followed it, bound what all strings gain that begin alike.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
-    `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
+    `gap`, and can go on. A budget of seconds does not count the compilation of loops. Where bounds settle less than
+    half of the nodes it visits all that are left, as `ExhaustiveSearch` does, so that it is never much slower.
+
+    Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
     `return_least_infeasible` gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell
     have nothing to do, `next()` and `run()` do.
 
@@ -191,11 +194,12 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self.termination.terminate()
 
     def _work(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        finally:
-            # Also where Ctrl-C ends the iteration.
-            self._count(self.proof.drain())
+        with uncounted_compilation(self):
+            try:
+                work()
+            finally:
+                # Also where Ctrl-C ends the iteration.
+                self._count(self.proof.drain())
 
     def _count(self, X: NDArray[np.int64]) -> None:
         """Show evaluated nodes to pymoo, which finds their values in memory."""

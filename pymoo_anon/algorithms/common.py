@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numba.core.event import install_timer
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.evaluator import Evaluator
@@ -62,6 +64,20 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
     copies = Population([one.copy() for one in pop])
     copies.set("X", whole)
     return copies
+
+
+@contextmanager
+def uncounted_compilation(algorithm: Algorithm) -> Iterator[None]:
+    """Put off the start of an algorithm by what loops take in the block to be compiled, or loaded from disk.
+
+    So a budget of seconds is one of searching, in the first run as in later ones.
+    """
+
+    def put_off(seconds: float) -> None:
+        algorithm.start_time += seconds
+
+    with install_timer("numba:compiler_lock", put_off):
+        yield
 
 
 def show(algorithm: Algorithm, X: NDArray[Any]) -> tuple[Matrix, Matrix]:

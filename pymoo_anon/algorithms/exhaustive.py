@@ -15,7 +15,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show
+from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show, uncounted_compilation
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
@@ -97,7 +97,8 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         start = self.n_visited
         batch = self.problem.nodes(start, start + self.batch_size)
-        F, G = show(self, batch)
+        with uncounted_compilation(self):
+            F, G = show(self, batch)
         feasible = np.flatnonzero((G <= 0).all(axis=1))
         numbers, front = merge_front(self._numbers, self._F, start + feasible[:, np.newaxis], F[feasible])
         new = numbers[numbers >= start] - start

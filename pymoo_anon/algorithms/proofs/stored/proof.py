@@ -293,6 +293,8 @@ class StoredLatticeProof(LatticeProof):
                 journal.append(LESSON, [X[i].tobytes()], lesson)
         # What comes behind was written by an earlier version.
         width = self._nodes.tops.shape[1] + 2 * self._nodes.bounds.shape[1]
+        if any(len(lesson) < width for lesson in found):
+            raise ValueError(f"{journal.path} holds what another version learned; search anew, without resume")
         return np.array([lesson[:width] for lesson in found])
 
     def _learn(self, nodes: Ints, X: Ints, lessons: Matrix) -> None:
