@@ -11,6 +11,7 @@ from pymoo_anon.problems.tradeoffs import Step
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
+    from pymoo_anon.problems.local_bound import LowerBound
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem
     from pymoo_anon.problems.local_target import LocalTarget
     from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
@@ -26,6 +27,7 @@ __all__ = [
     "LatticeProblem",
     "LocalRecodingProblem",
     "LocalTarget",
+    "LowerBound",
     "PreferenceProblem",
     "PreferredPoint",
     "Requirement",
@@ -40,6 +42,7 @@ __getattr__ = later(
     {
         "bitstrings": ("BitStringProblem",),
         "journal": ("Journal", "journaled"),
+        "local_bound": ("LowerBound",),
         "local_recoding": ("LocalRecodingProblem",),
         "local_target": ("LocalTarget",),
         "refining": ("refine",),

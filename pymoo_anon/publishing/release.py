@@ -37,6 +37,7 @@ from pymoo_anon.table.frames import (
 )
 from pymoo_anon.table.generalization import SUPPRESSED
 from pymoo_anon.table.guesses import Profile, guess_of, profiles_of
+from pymoo_anon.table.local import of_columns
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
 
@@ -339,7 +340,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     groups = held(counted(complete, aliases))
     n_groups, n_rows = totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
     few = n_groups <= _FEW * n_rows
-    recoding = Recoding(source, problem.table, problem.decode(x), classes, asked.suppressed, groups)
+    recoding = Recoding(source, problem.table, of_columns(problem.decode(x)), classes, asked.suppressed, groups)
     rows = recoding.applied(groups if few else complete, released)
     return Recoded(
         problem=problem,
