@@ -181,7 +181,7 @@ def _outside(member: Member) -> Member:
     released, place = np.unique(groups[kept > 0], axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), kept[kept > 0], len(released)).astype(np.int64)
     n_marked = member.n_suppressed if member.marked else 0
-    roots = [np.array([text == ROOT for text in own]) for own in label_texts(made).values()]
+    roots = [np.array([text == ROOT for text in own]) for own in label_texts(made.labels).values()]
     if member.marked and not all(own.all() for own in roots):
         # Nobody can tell a row whose labels all are * from one that is marked.
         stars = np.logical_and.reduce([own[released[:, j]] for j, own in enumerate(roots)])
