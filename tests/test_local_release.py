@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, QUASI, persons, rows_of
-from strategies import more, nodes, tables
+from strategies import more, nodes, policies, rule_of, tables
 
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -296,7 +296,7 @@ def test_what_is_missing_is_a_value_of_a_class(kind):
 
 @given(tables(rooted=True), st.data(), st.sampled_from(["mark", "drop"]))
 def test_a_point_of_the_lattice_is_refined_and_loses_no_more(table, data, suppressed):
-    problem = LatticeProblem(table.microdata, measures_of(table.microdata), suppression=data.draw(st.integers(0, 3)))
+    problem = LatticeProblem(table.microdata, measures_of(table.microdata), rule_of(data.draw(policies(table))))
     x = data.draw(nodes(table))
     before = problem.equivalence_classes(x)
     if suppressed == "drop" and not before.kept.any():

@@ -63,20 +63,22 @@ def codebook(
     kept = table.tuples.counts * classes.kept[classes.class_of[0]]
     marked = int(classes.n_suppressed[0]) if suppressed == "mark" else 0
     n_rows = max(int(kept.sum()) + marked, 1)
-    levels = np.asarray(x).tolist() if isinstance(problem, LatticeProblem) else [None] * table.tuples.codes.shape[1]
+    own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
+    levels = np.asarray(x).tolist() if own_levels else [None] * len(made.labels)
     rows = []
-    for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
-        labels = _of_nodes(made, j, kept) if isinstance(made, LocalGeneralization) else _of_groups(made, table, j, kept)
-        # A level may have * for some values only: nobody tells these rows from marked ones.
-        mixed = suppressed == "mark" and (marked > 0 if isinstance(made, LocalGeneralization) else len(labels) > 1)
-        for own, places, n, level in labels:
+    for j, (name, level) in enumerate(zip(table.quasi_identifiers, levels, strict=True)):
+        if isinstance(made, Generalization):
+            labels = _of_groups(made, table, j, kept, level)
+            # A level may have * for some values only: nobody tells these rows from marked ones.
+            mixed = suppressed == "mark" and len(labels) > 1
+        else:
+            labels, mixed = _of_nodes(made, j, kept), marked > 0
+        for own, places, n, at in labels:
             n += marked if own == SUPPRESSED else 0
             if n:
-                members = _members(hierarchy, places) + (
-                    f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
-                )
-                rows.append((name, own, members, levels[j] if level is None else level, n / n_rows))
-        if marked and SUPPRESSED not in [own for own, *_ in labels]:
+                said = f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
+                rows.append((name, own, _members(table.quasi_identifiers[name], places) + said, at, n / n_rows))
+        if marked and SUPPRESSED not in [own.text for own in labels]:
             rows.append((name, SUPPRESSED, EVERYTHING, None, marked / n_rows))
     book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
     return book.astype({"share of rows": float})
@@ -91,13 +93,15 @@ class _Label(NamedTuple):
     level: int | None
 
 
-def _of_groups(made: Generalization, table: Microdata, j: int, kept: NDArray[np.int64]) -> list[_Label]:
+def _of_groups(
+    made: Generalization, table: Microdata, j: int, kept: NDArray[np.int64], level: int | None
+) -> list[_Label]:
     """The labels of a column that is recoded value by value."""
     name = list(made.labels)[j]
     groups, labels = made.groups[name], made.labels[name]
     counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(labels)).tolist()
     return [
-        _Label(label_text(label), np.flatnonzero(groups == group), n, None)
+        _Label(label_text(label), np.flatnonzero(groups == group), n, level)
         for group, (label, n) in enumerate(zip(labels, counts, strict=True))
     ]
 
