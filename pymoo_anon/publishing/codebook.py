@@ -73,15 +73,23 @@ def codebook(
             mixed = suppressed == "mark" and len(labels) > 1
         else:
             labels, mixed = _of_nodes(made, j, kept), marked > 0
-        for own, places, n, at in labels:
-            n += marked if own == SUPPRESSED else 0
-            if n:
-                said = f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
-                rows.append((name, own, _members(table.quasi_identifiers[name], places) + said, at, n / n_rows))
-        if marked and SUPPRESSED not in [own.text for own in labels]:
-            rows.append((name, SUPPRESSED, EVERYTHING, None, marked / n_rows))
+        found = _rows(table.quasi_identifiers[name], labels, marked, mixed)
+        rows += [(name, own, members, at, n / n_rows) for own, members, at, n in found]
     book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
     return book.astype({"share of rows": float})
+
+
+def _rows(
+    hierarchy: Hierarchy, labels: Sequence[_Label], marked: int, mixed: bool
+) -> Iterator[tuple[str | None, str, int | None, float]]:
+    """The labels that a release holds: text, members, level, and so many rows; marked rows are among them."""
+    for own, places, n, at in labels:
+        n += marked if own == SUPPRESSED else 0
+        if n:
+            said = f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
+            yield own, _members(hierarchy, places) + said, at, n
+    if marked and SUPPRESSED not in [own.text for own in labels]:
+        yield SUPPRESSED, EVERYTHING, None, marked
 
 
 class _Label(NamedTuple):
