@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
 
@@ -23,7 +23,6 @@ def is_feasible(problem, x):
     return bool((problem.evaluate(np.array([x]), return_values_of=["G"])[0] <= 0).all())
 
 
-@settings(max_examples=10)
 @given(st.integers(20, 300), st.integers(1, 30), st.sampled_from([0, 0.1]))
 def test_datafly_raises_the_column_with_the_most_values(n_rows, k, rule):
     problem = problem_of(n_rows, min(k, n_rows), rule)
@@ -37,8 +36,7 @@ def test_datafly_raises_the_column_with_the_most_values(n_rows, k, rule):
     assert minimize(problem, Datafly()).X.tolist() == x
 
 
-@settings(max_examples=6)
-@given(st.integers(20, 200), st.integers(1, 30))
+@given(st.integers(20, 60), st.integers(1, 30))
 def test_samarati_finds_the_best_of_the_least_feasible_height(n_rows, k):
     problem = problem_of(n_rows, min(k, n_rows))
     every = problem.nodes(0, problem.n_nodes)
