@@ -141,5 +141,5 @@ def test_a_bound_on_the_mean_risk_that_breaks_is_told(census):
 
 def test_a_local_recoding_is_refined_already(census):
     problem = LocalRecodingProblem(census, GOALS, method="top-down")
-    with pytest.raises(TypeError, match="problem must be a LatticeProblem or a BitStringProblem"):
+    with pytest.raises(TypeError, match="as a LatticeProblem or a BitStringProblem does, got a local recoding"):
         refine(problem, problem.x_of(5))

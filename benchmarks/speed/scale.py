@@ -8,7 +8,7 @@ most 4 GB before it goes to disk. DuckDB's own copy of the same file is the meas
 release that recodes, sorts and writes all rows, as it is where few of them agree. A CSV file of 3,000,000 rows becomes
 a released CSV file, all steps in one process; and a table of 16 columns and a million distinct tuples is searched.
 
-By default it ends within a quarter of an hour. 10^8 rows take as long again, and 10 GB of disk.
+More rows than by default, such as 100000000, are an option.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENGINES = ("duckdb", "polars", "pandas", "dask", "spark")
 STEPS = ("copy", "aggregate", "search", "recode and write", "count again", "every row")
 
 # What does not fit: more rows take more memory than the machine has, or longer than anybody waits.
-MOST = {"pandas": 10**7, "polars": 10**7, "dask": 10**6, "spark": 10**7}
+MOST = {"pandas": 10**7, "polars": 10**7, "dask": 10**6, "spark": 10**6}
 MOST_EVERY_ROW = {"duckdb": 10**7, "polars": 10**6, "pandas": 10**6}
 
 CSV_ROWS = 3_000_000
@@ -292,7 +292,11 @@ def report(found: dict[str, Any]) -> None:
     for n_rows, engines in sorted(found["engines"].items(), key=lambda item: int(item[0])):
         copy = engines.get("duckdb", {}).get("copy")
         for engine, steps in engines.items():
-            lines += [[f"{int(n_rows):,}", engine, *line] for line in lines_of(steps, copy)]
+            made = lines_of(steps, copy)
+            if engine == "spark":
+                # Its own process works, and is not measured.
+                made = [[name, seconds, *["\u2013"] * 3] for name, seconds, *_ in made]
+            lines += [[f"{int(n_rows):,}", engine, *line] for line in made]
     head = ["rows", "engine", "step", "s", "CPU s", "MB", "copies"]
     text = "# Scale\n\n" + record.line(found["machine"]) + "\n\n" + record.markdown(head, lines)
     own = found["csv"]

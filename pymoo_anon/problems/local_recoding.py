@@ -177,7 +177,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             x[place] = np.searchsorted(scale, value)
         return x
 
-    def decode(self, x: ArrayLike) -> LocalGeneralization:  # type: ignore[override]
+    def decode(self, x: ArrayLike) -> LocalGeneralization:
         """The local recoding of one point; the same for all points that ask for the same.
 
         Args:

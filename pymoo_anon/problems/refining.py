@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,7 @@ from pymoo_anon.problems.arguments import bound, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirement_of
 from pymoo_anon.table.generalization import Generalization
-from pymoo_anon.table.local import LocalGeneralization
+from pymoo_anon.table.local import LocalGeneralization, of_columns
 
 Ints = NDArray[np.int64]
 
@@ -41,7 +40,7 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
         method: "bottom-up" or "top-down", as of `LocalRecodingProblem`.
 
     Raises:
-        TypeError: x is of another dtype than the problem needs.
+        TypeError: x is of another dtype than the problem needs, or the problem is of local recodings.
         ValueError: x is no point of the problem, a group is none of a hierarchy, a hierarchy makes no tree, `method` is
             neither of these, or a constraint of the problem holds at the point and not of its refinement.
 
@@ -56,7 +55,7 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
     (True, True)
     """
     table, classes = problem.table, problem.equivalence_classes(x)
-    _check_groups(problem, problem.decode(x))
+    _check_groups(problem, of_columns(problem.decode(x)))
     promised = _promised(problem, classes)
     (class_of,), kept = classes.class_of, classes.kept  # type: ignore[misc]
     hidden = marked_class(classes) if not kept.all() else None
@@ -104,13 +103,8 @@ def _divided(
     return cells
 
 
-def _check_groups(problem: AnonymizationProblem, generalization: Any) -> None:
+def _check_groups(problem: AnonymizationProblem, generalization: Generalization) -> None:
     """Refuse a point with a group that is no node of its hierarchy: a part of it could need a coarser one."""
-    if not isinstance(generalization, Generalization):
-        raise TypeError(
-            f"problem must be a LatticeProblem or a BitStringProblem, got {type(problem).__name__}, whose points are "
-            "local recodings already"
-        )
     others = []
     for name, hierarchy in problem.table.quasi_identifiers.items():
         nodes, groups = hierarchy.nodes, generalization.groups[name]

@@ -177,7 +177,21 @@ def _remade(quasi_identifiers: Mapping[Name, Hierarchy], cells: Ints, suppressed
 
 
 #: What a point of any search space decodes to.
-Recoding: TypeAlias = Generalization | LocalGeneralization
+Decoded: TypeAlias = Generalization | LocalGeneralization
+
+
+def of_columns(decoded: Decoded) -> Generalization:
+    """A generalization that has a group for every value of a column; a local recoding is refused.
+
+    Raises:
+        TypeError: It is a local recoding.
+    """
+    if isinstance(decoded, LocalGeneralization):
+        raise TypeError(
+            "problem must give every value of a column one group, as a LatticeProblem or a BitStringProblem does, got "
+            "a local recoding"
+        )
+    return decoded
 
 
 def checked_nodes(hierarchies: Mapping[Name, Hierarchy]) -> Mapping[Name, Hierarchy]:

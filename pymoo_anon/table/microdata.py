@@ -23,7 +23,7 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.local import LocalGeneralization, Recoding, checked_nodes, forest_of
+from pymoo_anon.table.local import Decoded, LocalGeneralization, checked_nodes, forest_of
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
 # The square is below 2^63, so that sums of squared class sizes are exact.
@@ -261,7 +261,7 @@ class Microdata:
 
     def equivalence_classes(
         self,
-        generalization: Recoding,
+        generalization: Decoded,
         suppression: float | Suppression = 0,
         constraints: Sequence[ClassConstraint] = (),
     ) -> EquivalenceClasses:

@@ -108,16 +108,32 @@ class Classes(NamedTuple):
     def sort(self) -> None:
         """Sort the classes anew, so that searches are fast; whatever they find is the same without it."""
         keys = self.cells[:, self.attributes]
-        self.order[:] = np.lexsort(keys.T[::-1])
+        self.order[:], self.shared[:], self.skip[:] = sort_by_cells(keys)
         self.sorted[:] = keys[self.order]
-        differs = np.diff(self.sorted, axis=0) != 0
-        self.shared[:1] = 0
-        self.shared[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), keys.shape[1])
-        for depth in range(keys.shape[1]):
-            starts = np.append(np.flatnonzero(self.shared <= depth), len(keys))
-            self.skip[:, depth] = starts[np.searchsorted(starts, np.arange(len(keys)), side="right")]
         self.has_changed[:] = False
         self.tally[1] = 0
+
+
+def sort_by_cells(keys: NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
+    """Rows of cells in ascending order, and what a search needs that skips all rows that begin alike.
+
+    Args:
+        keys: (n, n_attributes) int32 array.
+
+    Returns:
+        (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
+        (n, n_attributes) int64 array: where in that order the next row stands that differs in one of the attributes up
+        to this one, n for none.
+    """
+    order = np.lexsort(keys.T[::-1])
+    differs = np.diff(keys[order], axis=0) != 0
+    shared = np.zeros(len(keys), dtype=np.int64)
+    shared[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), keys.shape[1])
+    skip = np.empty(keys.shape, dtype=np.int64)
+    for depth in range(keys.shape[1]):
+        starts = np.append(np.flatnonzero(shared <= depth), len(keys))
+        skip[:, depth] = starts[np.searchsorted(starts, np.arange(len(keys)), side="right")]
+    return order, shared, skip
 
 
 @njit(cache=True, nogil=True, allocates=False)

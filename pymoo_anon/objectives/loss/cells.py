@@ -11,7 +11,6 @@ from math import lcm
 from operator import mul
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
@@ -252,9 +251,7 @@ class NonUniformEntropy(Objective):
         total, all_rows = Decimal(0), Decimal(recount.n_rows).ln()
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
-            became = rows.groupby(recount.became(name, list(rows.index)).to_numpy(), sort=False).sum()
-            kept = recount.of_labels(name)
-            held = became.reindex(kept.index).fillna(1).astype("int64")
+            kept, held = recount.of_labels(name), recount.held(name).clip(lower=1)
             total += weighed_logarithms(kept, held) + recount.n_suppressed * all_rows - weighed_logarithms(rows, rows)
         # Where anything is lost it is a bit or more.
         return total / Decimal(2).ln() if total > Decimal("0.5") else Decimal(0)
@@ -321,13 +318,16 @@ class Precision(Objective):
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """1 - the mean over cells of level / height; the level is the lowest whose groups hold those of the release."""
+        """1 - the mean over cells of level / height; the level is the lowest that holds or has the labels."""
         cost, kept = Fraction(0), recount.n_rows - recount.n_suppressed
         for name in recount.names:
-            hierarchy, groups = recount.hierarchies[name], recount.generalization.groups[name]
-            fits = [pd.Series(own).groupby(groups).nunique().max() == 1 for own in hierarchy.groups[:-1]]
-            level = [*fits, True].index(True)
-            cost += Fraction(kept * level, max(hierarchy.length, 1)) + recount.n_suppressed
+            hierarchy, labels = recount.hierarchies[name], recount.labels[name]
+            if labels.levels is None:
+                fits = [all(len(set(own[places])) == 1 for places in labels.places) for own in hierarchy.groups[:-1]]
+                steps = kept * [*fits, True].index(True)
+            else:
+                steps = int((recount.of_labels(name) * labels.levels).sum())
+            cost += Fraction(steps, max(hierarchy.length, 1)) + recount.n_suppressed
         return 1 - cost / (recount.n_rows * len(recount.names))
 
 
@@ -335,9 +335,9 @@ def _recounted(recount: Recount, weights: Values | None) -> Fraction:
     """The weighted loss of all cells, counted again."""
     total = Fraction(0)
     for weight, name in zip(np.ones(len(recount.names)) if weights is None else weights, recount.names, strict=True):
-        extents = recount.extents(name)
-        cost = int((recount.of_labels(name) * (extents - 1)).sum())
-        total += meant(weight) * (Fraction(cost, max(int(extents.sum()) - 1, 1)) + recount.n_suppressed)
+        labels = recount.labels[name]
+        cost = int((recount.of_labels(name) * (labels.extents - 1)).sum())
+        total += meant(weight) * (Fraction(cost, max(labels.n_values - 1, 1)) + recount.n_suppressed)
     return total
 
 

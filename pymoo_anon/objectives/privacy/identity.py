@@ -19,7 +19,7 @@ from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
-from pymoo_anon.objectives.recount import Counted, Recount, values_of
+from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
 
@@ -278,21 +278,27 @@ class KMap(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The fewest persons of the population whose values, recoded alike, are those of a class."""
-        population, texts = self.population, recount.texts
         kept = recount.cells[~recount.marked]
         if kept.empty:
-            return population.n_rows
-        keys = [f"column {i}" for i in range(len(recount.names))]
-        codes = population.tuples.codes
-        people = pd.DataFrame(
-            {
-                key: values_of([texts[name][group] for group in recount.generalization.groups[name][codes[:, i]]])
-                for i, (key, name) in enumerate(zip(keys, recount.names, strict=True))
-            }
-        )
-        persons = people.assign(persons=population.tuples.counts).groupby(keys, as_index=False, sort=False)
-        found = kept.merge(persons.persons.sum(), on=keys, how="left").persons
-        return float(found.fillna(0).min())
+            return self.population.n_rows
+        keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
+        labels = [recount.labels[name] for name in recount.names]
+        if not recount.is_local:
+            # Each value has one label, so that persons are recoded as the table is.
+            people = pd.DataFrame({"persons": tuples.counts})
+            for key, own, codes in zip(keys, labels, tuples.codes.T, strict=True):
+                label_of = np.argsort(np.concatenate(own.places))
+                at = np.repeat(np.arange(len(own.places)), own.extents)[label_of]
+                people[key] = own.index.to_numpy()[at[codes]]
+            persons = people.groupby(keys, as_index=False, sort=False)
+            found = kept.merge(persons.persons.sum(), on=keys, how="left").persons
+            return float(found.fillna(0).min())
+        members = [own.members(kept[key].tolist()) for key, own in zip(keys, labels, strict=True)]
+        fewest = self.population.n_rows
+        for one in range(len(kept)):
+            fits = np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
+            fewest = min(fewest, int(tuples.counts[fits].sum()))
+        return fewest
 
     def __eq__(self, other: object) -> bool:
         """Whether both count in the same population, also in copies of it."""

@@ -136,7 +136,7 @@ _NUMBERS = {
 }
 
 # Projections are evaluated first where they are no more than this share of the nodes.
-_SHARE_OF_PROJECTIONS = 1 / 8
+_SHARE_OF_PROJECTIONS = 1 / 16
 
 
 class Measures:
