@@ -6,7 +6,7 @@ a dual ascent: a tuple that is released at much more than its price probably is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +125,7 @@ class Search(NamedTuple):
         )
 
 
-def _longer(values: NDArray[np.generic], room: int) -> NDArray[np.generic]:
+def _longer(values: NDArray[Any], room: int) -> NDArray[Any]:
     """An array with room for more rows, which are 0."""
     made = np.zeros((room, *values.shape[1:]), dtype=values.dtype)
     made[: len(values)] = values
