@@ -18,6 +18,9 @@ from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
+# With all requirements, sequential clustering may compare so many cells for each tuple.
+_COMPARED = 2_000
+
 METHODS = "bottom-up", "top-down"
 STRUCTURES = "sizes", "all"
 
@@ -70,7 +73,7 @@ def recode(
         if len(tests.kinds) > 0:
             class_of = mend(trees, tests, class_of)
         if by_all:
-            class_of = relocate(trees, tests, class_of, price)
+            class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
         if n_improvements > 0 and by_all:
             class_of = improve(trees, tests, class_of, price, n_improvements)
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
