@@ -65,17 +65,14 @@ def recode(
         raise ValueError(f"structure must be one of {STRUCTURES}, got {structure!r}")
     class_of = np.zeros(len(trees.rows), dtype=np.int64)
     if tests.keeps_whole(trees.rows):
-        sizes = tests.by_sizes()
+        sizes, by_all = tests.by_sizes(), structure == "all" and len(tests.kinds) > 0
         class_of = _classes_by_sizes(trees, sizes, price, method, n_threads or os.cpu_count() or 1)
-        by_all = structure == "all" and len(tests.kinds) > 0
         if n_improvements > 0 and not by_all:
             class_of = improve(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
             class_of = mend(trees, tests, class_of)
         if by_all:
-            class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
-        if n_improvements > 0 and by_all:
-            class_of = improve(trees, tests, class_of, price, n_improvements)
+            class_of = _moved_by_all(trees, tests, price, class_of, n_improvements)
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     return trees.released(cells[class_of])
 
@@ -85,3 +82,9 @@ def _classes_by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_t
     if method == "top-down":
         return top_down(trees, sizes.k, price)
     return classes_by_sizes(trees, sizes, price, n_threads)
+
+
+def _moved_by_all(trees: Trees, tests: Tests, price: float, class_of: Ints, n_improvements: int) -> Ints:
+    """The class of every tuple after moves that all requirements allow."""
+    class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
+    return improve(trees, tests, class_of, price, n_improvements) if n_improvements > 0 else class_of
