@@ -1,5 +1,7 @@
 """Local recodings: every class holds what is required, every cell holds its value, and no order of rows matters."""
 
+import subprocess
+import sys
 from itertools import product
 from math import exp, log
 
@@ -362,3 +364,16 @@ def test_unknown_words_are_refused():
         recode(trees, tests, method="sideways")
     with pytest.raises(ValueError, match=r"structure must be one of .*, got 'none'"):
         recode(trees, tests, structure="none")
+
+
+def test_a_search_without_local_recoding_does_not_load_it():
+    """Neither its modules nor its loops: both take time at the start of a process."""
+    code = (
+        "import sys, pymoo_anon.algorithms, pymoo_anon.objectives, pymoo_anon.problems as problems\n"
+        "from pymoo_anon.datasets import make_census\n"
+        "problem = problems.LatticeProblem(make_census(50), [pymoo_anon.objectives.GeneralLossMetric()])\n"
+        "problem.evaluate(problem.xl)\n"
+        "print([name for name in sys.modules if name.startswith('pymoo_anon.engine.local')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -51,7 +51,9 @@ def plain_growth(trees, k, price):
         return total
 
     def grown(seed, left):
-        own, others = [seed], [r for r in left if r != seed]
+        # From the seed on and round to it, as ties are told apart.
+        place = left.index(seed)
+        own, others = [seed], left[place + 1 :] + left[:place]
         while True:
             rows, cost = trees.rows[own].sum(), cost_of(own)
             need = max(k - rows, 1)

@@ -306,13 +306,15 @@ def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
 def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
     """The smallest node of an attribute that holds a class without a tuple; -1 if nothing is left."""
     low, high = np.int64(-1), np.int64(-1)
+    own = classes.cells[c, j]
     q = classes.heads[c]
     while q >= 0:
-        if q != r:
-            position = np.int64(trees.positions[q, j])
-            if low < 0:
-                low = high = position
-            low, high = min(low, position), max(high, position)
+        position = np.int64(trees.positions[q, j])
+        if q != r and (low < 0 or position < low or position > high):
+            low, high = position if low < 0 else min(low, position), max(high, position)
+            # Those that were seen need the whole node: no other tuple changes that.
+            if join(trees, trees.leaves[low], high) == own:
+                return np.int64(own)
         q = classes.following[q]
     if low < 0:
         return np.int64(-1)

@@ -17,6 +17,9 @@ from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
+# With all requirements, sequential clustering may compare so many cells for each tuple.
+_COMPARED = 2_000
+
 METHODS = "bottom-up", "top-down"
 STRUCTURES = "sizes", "all"
 
@@ -61,7 +64,7 @@ def recode(
     if tests.keeps_whole(trees.rows):
         class_of = _classes(trees, tests, price, method, n_threads or os.cpu_count() or 1)
         if structure == "all" and len(tests.kinds) > 0:
-            class_of = relocate(trees, tests, class_of, price)
+            class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     return trees.released(cells[class_of])
 
