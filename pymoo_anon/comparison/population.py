@@ -124,15 +124,7 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     Pitman: 65
     slide negative binomial: 111
     """
-    sizes = _sizes_of(classes)
-    if not is_whole(n_population):
-        raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
-    if n_population < sizes.sum():
-        raise ValueError(
-            f"n_population must be at least the {int(sizes.sum()):,} rows that were drawn from it, got {n_population:,}"
-        )
-    different, counts = np.unique(sizes, return_counts=True)
-    sample = _Sample(different.astype(float), counts.astype(float), int(n_population))
+    sample = _drawn(_sizes_of(classes), n_population)
     if sample.n_rows == n_population:
         return PopulationUniques(sample.n_population, {"the table itself": sample.of_size(1)})
     found = {name: _asked(estimator, sample) for name, estimator in _ESTIMATORS.items()}
@@ -157,6 +149,18 @@ def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
     if len(wrong):
         raise ValueError(f"classes must hold sizes, which are whole numbers from 1 on, got {examples(wrong.tolist())}")
     return sizes.astype(np.int64)
+
+
+def _drawn(sizes: Ints, n_population: int) -> _Sample:
+    """Class sizes as those of a sample, where the population has as many persons."""
+    if not is_whole(n_population):
+        raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
+    if n_population < sizes.sum():
+        raise ValueError(
+            f"n_population must be at least the {int(sizes.sum()):,} rows that were drawn from it, got {n_population:,}"
+        )
+    different, counts = np.unique(sizes, return_counts=True)
+    return _Sample(different.astype(float), counts.astype(float), int(n_population))
 
 
 def _asked(estimator: Callable[[_Sample], float], sample: _Sample) -> float | str:
