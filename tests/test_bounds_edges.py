@@ -157,6 +157,8 @@ def test_classes_exactly_on_a_bound_keep_it():
     assert sure(BasicBetaLikeness("s"), 0.5, "aaab", "abbb") == [0, 0]
     assert sure(BasicBetaLikeness("s"), 0.4, "aaab", "abbb") == [1, 1]
     assert sure(EntropyLDiversity("s"), 2, "aab", "ab", "aaaab", "aaa") == [1, 0, 3, 3]
+    # One a less is enough of four, whose half is two.
+    assert sure(EntropyLDiversity("s"), 2.9, "aabc") == [1]
     # c = 2: 3 < 2 · 1 is wrong and 1 < 2 · 1 is right.
     assert sure(RecursiveCLDiversity("s", 2), 2, "aaab", "ab", "aab") == [2, 0, 1]
 
