@@ -74,9 +74,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
         check_free(paths, request.force)
         with said_warnings():
             front, record = read_front(project)
-            choice = _choice(project, front, request.row)
-            if request.local and isinstance(front.problem, LocalRecodingProblem):
-                raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
+            choice = _choice(project, front, request)
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, [path.name for path in paths], read) as temporary:
@@ -174,7 +172,11 @@ def _written(
     return made.counted_again(read_back(project, path))
 
 
-def _choice(project: Project, front: Front, row: int | None) -> Choice:
+def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
+    """The point that is released, which must be of whole columns where it is to be refined."""
+    row = request.row
+    if request.local and isinstance(front.problem, LocalRecodingProblem):
+        raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
     if row is not None and row > len(front):
         raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
