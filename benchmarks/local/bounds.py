@@ -18,8 +18,8 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.table import Microdata
 
-#: k, l of the occupation (0: none), and how many neighbourhoods are tried.
-CASES = [(2, 0, 6000), (5, 0, 6000), (25, 0, 2000), (100, 0, 300), (2, 3, 6000), (5, 3, 6000)]
+#: k, of the problem's targets; l of the occupation (0: none); how many neighbourhoods are tried.
+CASES = [(2, 0, 6000), (5, 0, 6000), (26, 0, 2000), (115, 0, 300), (2, 3, 6000), (5, 3, 6000)]
 FEW, MANY = 8, 40
 
 
