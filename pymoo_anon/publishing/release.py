@@ -69,6 +69,7 @@ class Release:
         suppressed: What became of them, "mark" or "drop".
         exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
             not met.
+        recoding: "local" where a point that has levels for whole columns was refined, else None.
     """
 
     frame: Any
@@ -78,6 +79,7 @@ class Release:
     n_suppressed: int
     suppressed: str
     exceptions: tuple[str, ...] = ()
+    recoding: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -222,7 +224,9 @@ class Recoded:
             raise ValueError(ALONE)
         uniqueness = uniqueness_of(again, self.columns)
         how = self.asked.suppressed
-        return Release(written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions)
+        return Release(
+            written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions, self.asked.recoding
+        )
 
     def grouped(self, written: Any) -> Renamed:
         """A table as it was written, read once: where few rows differ, as the distinct ones."""
