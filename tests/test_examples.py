@@ -176,6 +176,7 @@ QUOTED = [
     "dewri2010",
     "engine",
     "exact",
+    "local_bound",
     "local_search",
     "local_weights",
     "models",

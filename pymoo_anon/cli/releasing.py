@@ -42,7 +42,7 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.cli.writing import write_recoded
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
-from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
@@ -175,7 +175,7 @@ def _written(
 def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
     """The point that is released, which must be of whole columns where it is to be refined."""
     row = request.row
-    if request.local and isinstance(front.problem, LocalRecodingProblem):
+    if request.local and not isinstance(front.problem, LatticeProblem):
         raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
     if row is not None and row > len(front):
         raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
@@ -245,7 +245,7 @@ def _releases(project: Project) -> list[dict[str, Any]]:
         return []
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        return [{"recoding": one.get("recoding"), **{key: one[key] for key in (*_TOLD, "columns")}} for one in known]
+        return [{**{key: one[key] for key in (*_TOLD, "columns")}, "recoding": one.get("recoding")} for one in known]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} must be what pymoo-anon release wrote, got {error!r:.80}; remove it") from None
 

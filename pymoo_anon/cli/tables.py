@@ -15,7 +15,6 @@ from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, source_of
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.objectives import Constraint, Objective
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
@@ -197,13 +196,16 @@ def _readings(stem: str, columns: Sequence[str]) -> list[tuple[str, str | None]]
 
 def problem_of(
     table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str, local: bool
-) -> LatticeProblem | LocalRecodingProblem:
+) -> Any:
     """The problem that the options of a search ask for."""
     usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
     names = usual if objectives is None else parts_of(objectives)
     goals = [objective("objectives", name, table) for name in names]
     constraints = [constraint(text, table) for text in require]
     if local:
+        # No other search needs it.
+        from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+
         return LocalRecodingProblem(table, goals, constraints)
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
 

@@ -33,7 +33,6 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step, next_steps
-from pymoo_anon.publishing.local_facts import local_facts
 from pymoo_anon.publishing.recoding import decoded
 from pymoo_anon.publishing.release import Release, uniqueness_of
 from pymoo_anon.publishing.verify import recounted
@@ -244,6 +243,12 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
     levels: list[int | None] = [None] * len(n_groups)
     if isinstance(problem, LatticeProblem) and recoding is None:
         levels = list(choice.x)
+    local = None
+    if isinstance(made, LocalGeneralization):
+        # What it needs is loaded for local recodings alone.
+        from pymoo_anon.publishing.local_facts import local_facts
+
+        local = local_facts(problem, choice, made, classes)
     return {
         "place": front.place_of(choice),
         "reason": choice.reason,
@@ -252,7 +257,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
             {"name": column_name(name), "level": level, "n_groups": n}
             for name, level, n in zip(problem.table.quasi_identifiers, levels, n_groups, strict=True)
         ],
-        "local": local_facts(problem, choice, made, classes) if isinstance(made, LocalGeneralization) else None,
+        "local": local,
     }
 
 

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.refining import refine
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed, coded, combinations_of, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
@@ -165,6 +164,9 @@ def decoded(problem: AnonymizationProblem, x: ArrayLike, recoding: str | None) -
         raise ValueError(f"recoding must be 'local' or None, got {recoding!r}")
     if recoding is None:
         return problem.decode(x), problem.equivalence_classes(x)
+    # Few releases are refined.
+    from pymoo_anon.problems.refining import refine
+
     made = refine(problem, x)
     return made, problem.table.equivalence_classes(made, 0, problem.constraints)
 

@@ -20,7 +20,6 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.ancestors import check_rows
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
 from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
@@ -310,6 +309,9 @@ class Recoded:
                 own.of_labels(name)
             made = self._recoding.generalization
             if isinstance(made, LocalGeneralization):
+                # No other release needs it.
+                from pymoo_anon.publishing.ancestors import check_rows
+
                 check_rows(own, self.problem.table, made, self.asked.suppressed)
         except ValueError as error:
             raise RecountError(self._refused([str(error)])) from None
