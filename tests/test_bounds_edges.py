@@ -114,6 +114,8 @@ def test_a_class_that_the_limit_just_takes_says_nothing(measure, limit, expected
 
 
 def test_diversity_is_bounded_by_what_is_left_and_by_the_values():
+    # One tuple may go: of two a and a b one of each is left.
+    assert best(EntropyLDiversity("s"), 1, raw(one_class_each(["aab", "abcd"]), limit=1)) == pytest.approx([2])
     # Two values, of which one is twice as frequent: less than 2. Two values at most, however even the rest is: 2.
     assert best(EntropyLDiversity("s"), 0, raw(one_class_each(["aab", "abcd"]))) == pytest.approx([1.8898815748423097])
     assert best(EntropyLDiversity("s"), 3, raw(one_class_each(["aabb", "abcdefgh"]), limit=3)) == [2]

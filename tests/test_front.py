@@ -256,6 +256,17 @@ def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit, per
             assert len(made.claims) == len(measures)
 
 
+def test_marked_rows_are_held_to_what_is_asked_of_classes_and_to_nothing_else():
+    """Two suppressed rows with one value: alone they break l, and no bound on the loss of the table."""
+    frame = pd.DataFrame({"q": [0, 0, 0, 0, 1, 1], "s": list("ababaa")})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, "s")
+    front = LatticeProblem(table, [GLM], 2).front([[0]])
+    assert front.refusal(0) is None
+    assert front.refusal(0, also=[GLM <= 2]) is None
+    assert front.refusal(0, also=[DistinctLDiversity("s") >= 2]) is not None
+    assert front.refusal(0, "drop", [DistinctLDiversity("s") >= 2]) is None
+
+
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2))), min_size=3, max_size=12),
     st.integers(1, 4),
