@@ -41,17 +41,21 @@ ADULT_COLUMNS = [
 # These files begin, in this order: the longest first, so that two processes come to the end together. The kernels of
 # each kind of proof are compiled by one of them, and not while the other process compiles the same.
 FIRST = (
-    "test_branch_and_bound",
-    "test_adult_fronts",
+    "test_certified_fronts",
+    "test_examples",
     "test_boxes",
     "test_string_proofs",
-    "test_examples",
+    "test_violating",
+    "test_contracts_objectives",
+    "test_moeas",
+    "test_contracts_pymoo",
+    "test_front",
     "test_cli",
-    "test_models_adult",
-    "test_models",
     "test_cli_release",
-    "test_cli_start",
-    "test_algorithms",
+    "test_branch_and_bound",
+    "test_contracts_algorithms",
+    "test_genitor",
+    "test_exact_values",
 )
 
 

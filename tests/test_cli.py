@@ -9,6 +9,7 @@ from command import FILES, MINE, SMALL, front, record, refused, search, write_ow
 from typer.testing import CliRunner
 
 from pymoo_anon import __version__
+from pymoo_anon.cli import searching
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import ALGORITHMS, MEASURES
 from pymoo_anon.cli.searching import algorithm_for
@@ -321,6 +322,18 @@ def test_a_limit_of_time(algorithm):
     assert 0 < left < 17_920
     assert record()["n_unique"] <= 17_920 - left
     assert record()["options"]["time_limit"] == 0.0001
+
+
+def test_a_limit_of_time_does_not_stop_what_compiles(monkeypatch):
+    limits, real = [], searching.search
+
+    def noted(problem, name, settings, **kwargs):
+        limits.append(settings.time_limit)
+        return real(problem, name, settings, **kwargs)
+
+    monkeypatch.setattr(searching, "search", noted)
+    assert search("--rows", "300", "--time-limit", "60").exit_code == 0
+    assert limits == [None, 60.0]
 
 
 @pytest.mark.parametrize("n", [24, 70])

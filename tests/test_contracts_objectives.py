@@ -7,6 +7,7 @@ import textwrap
 import pandas as pd
 import pytest
 from broken_objectives import BROKEN, Whole
+from strategies import times
 from test_bounds import STATED
 
 import pymoo_anon.testing
@@ -96,7 +97,8 @@ def test_all_objectives_are_here():
 
 
 @pytest.mark.parametrize(("objective", "table"), MADE, ids=named)
-def test_objectives_keep_the_contract(objective, table):
+def test_objectives_keep_the_contract(objective, table, monkeypatch):
+    monkeypatch.setattr("pymoo_anon.testing.objectives._TABLES", times(4))
     check_objective(objective, table)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, rows_of
 
@@ -67,7 +67,6 @@ def made_both_ways(frame, problem, asked, x=(0, 0)):
     return both
 
 
-@settings(max_examples=25)
 @given(table=given_rows(), suppressed=st.sampled_from(["mark", "drop"]), limit=st.integers(0, 4))
 @pytest.mark.parametrize("engine", FRAMES)
 def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_path_factory):

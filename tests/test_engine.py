@@ -151,9 +151,9 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     leave_uncompiled(monkeypatch, numbering, grouping, grouper)
     numbered, make_classes = [], grouping._make_classes
 
-    def watched(a, layer, tree, layers, *others):
+    def watched(a, n_classes, layer, ids, layers, output):
         numbered.append(layers.starts[layer + 1] - layers.starts[layer])
-        return make_classes(a, layer, tree, layers, *others)
+        make_classes(a, n_classes, layer, ids, layers, output)
 
     monkeypatch.setattr(grouper, "_KEPT_LAYERS", room)
     monkeypatch.setattr(grouping, "_make_classes", watched)
@@ -205,7 +205,7 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
         monkeypatch.setattr(grouper, tiny, 1)
     leave_uncompiled(monkeypatch, numbering, grouping, grouper)
     direct = lambda pairs, slots, *_: pairs.n_left * pairs.n_right <= len(slots.marks)  # noqa: E731
-    watch(grouping, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
+    watch(numbering, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
     watch(grouping, "add_values", lambda *a: "dense")
     watch(grouping, "merge_values", lambda *a: "sorted by class")
     # Keys are multiplied modulo 2^64, which compiled loops do without a word.

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
 from pymoo.optimize import minimize
+from strategies import times
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
@@ -17,8 +17,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import choose, evidence, external_evidence, read_evidence, release, write_evidence
 from pymoo_anon.table import Hierarchy, Microdata
 
-# As many as a property has examples, but no more than one waits for.
-N_TABLES = min(settings.default.max_examples // 2, 200)
+N_TABLES = times(10)
 TOWNS, AGES = [f"town {i}" for i in range(6)], [10, 20, 30, 40]
 TOWN = Hierarchy.from_levels([TOWNS, ["north"] * 3 + ["south"] * 3, ["*"] * 6])
 HIERARCHIES = {"town": TOWN, "age": Hierarchy.flat(AGES)}

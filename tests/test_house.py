@@ -1,6 +1,7 @@
 """The house stands as it is drawn: imports go down, files stay short, the top level stays tidy."""
 
 import ast
+import re
 import subprocess
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -184,3 +185,11 @@ def test_lists_side_by_side_are_of_one_length():
         strict = [word.value for word in node.keywords if word.arg == "strict"]
         told = bool(strict) and isinstance(strict[0], ast.Constant) and strict[0].value is True
         assert told, f"{path.relative_to(ROOT)}:{node.lineno} zip must be strict"
+
+
+def test_profiles_say_how_many_examples_are_drawn():
+    """A number of one's own would be the same in every profile: `more` and `times` of tests/strategies.py follow it."""
+    paths = sorted((ROOT / "tests").glob("test_*.py"))
+    assert paths
+    own = re.compile(r"@settings\(max_examples=")
+    assert [path.name for path in paths if own.search(path.read_text(encoding="utf-8"))] == []

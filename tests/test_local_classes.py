@@ -78,7 +78,7 @@ def test_suppressed_classes_cost_what_the_rows_say(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
     levels = some_levels(rng, own.table)
     classes = own.table.local_classes(recoded(own.table, levels), ("ill", "who", *own.hierarchies))
-    classes.kept[:] = rng.random(len(classes.kept)) < 0.6
+    classes = replace(classes, kept=rng.random(len(classes.sizes)) < 0.6)
     release = released(own, levels)
     kept_of = dict(zip(map(release.cell, map(own_row(own), classes.representatives)), classes.kept, strict=True))
     release.kept = [bool(kept_of[release.cell(row)]) for row in own.rows]

@@ -11,6 +11,7 @@ import pytest
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 
+from pymoo_anon._messages import percent
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -27,6 +28,8 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.publishing import explain
+from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.table import Hierarchy, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
@@ -221,6 +224,16 @@ def test_a_front_is_read_as_any_other(census):
     assert list(frame)[:8] == list(census.quasi_identifiers)
     assert frame.loc[choice.row, "age"] == problem.decode(choice.x).n_groups[0]
     assert "2" in repr(front)
+    explained = explain(problem, front, choice)
+    ages = next(line for line in explained.levels if line.startswith("age: "))
+    rows = problem.table.tuples.counts
+    level = problem.table.quasi_identifiers["age"].nodes.level[problem.decode(choice.x).cells[:, 0]]
+    assert f"{percent(rows[level == level.max()].sum() / 600)} at level {level.max()}" in ages
+    assert f"{problem.decode(choice.x).n_groups[0]} labels" in ages
+    assert explained.steps
+    assert explained.people[0].startswith("Worst off are")
+    with pytest.raises(TypeError, match="got a local recoding"):
+        codebook(problem, choice.x)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import plain_models as plain
 import pytest
-from hypothesis import settings
 from plain import PlainTable, read_levels
 from plain_models import PlainRelease
+from strategies import times
 
 import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
@@ -35,8 +35,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
-# As many as a property has examples, but no more than one waits for.
-N_NODES = min(settings.default.max_examples // 2, 30)
+N_NODES = times(10)
 COLLARS = {
     "Adm-clerical": "office",
     "Armed-Forces": "uniform",
@@ -133,4 +132,4 @@ def test_k_map_is_what_the_rows_of_adult_say(adult_rows):
     twin = partial(plain.k_map, population=adult_rows)
     for limit in (0, 20):
         problem = LatticeProblem(table, [KMap(population)], suppression=limit)
-        assert_agree(problem, [twin], sample, limit, n=8)
+        assert_agree(problem, [twin], sample, limit)

@@ -4,10 +4,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from loops import with_a_way_in
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.strings.pairs import _Assignment, best_pair, longest_cut
-from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
+from pymoo_anon.algorithms.proofs.strings import pairs, tables
+from pymoo_anon.algorithms.proofs.strings.pairs import _Assignment, best_pair
+
+longest_cut = with_a_way_in(pairs.longest_cut)
+longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(tables.completions)
 
 
 def plain_table(strings, string, pair, price):

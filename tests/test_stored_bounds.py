@@ -12,6 +12,7 @@ from tasks import found, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import tolerance
+from pymoo_anon.algorithms.proofs.reading import BoundsReader
 from pymoo_anon.algorithms.proofs.stored import covering
 from pymoo_anon.algorithms.proofs.stored.covering import find_open
 from pymoo_anon.algorithms.proofs.stored.known import (
@@ -209,13 +210,13 @@ def test_levels_may_be_more_than_bits_of_a_word(goals):
 def test_rules_and_members_say_what_table_and_front_allow():
     table = tall(0)
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[ProsecutorRisk() <= 0.5])
-    own, tuples = Measures(problem), table.tuples
-    left = own.families[1].left_by_value(tuples, problem.groups)
+    own, tuples = Measures(problem, BoundsReader(problem)), table.tuples
+    left = own.reader.families[1].left_by_value(tuples, problem.groups)
     for j, level in product(range(3), range(len(problem.groups))):
         assert own.rules.least[0, j, level] == left[level, tuples.offsets[j] : tuples.offsets[j + 1]].min()
     assert own.first_tops().tolist() == [150]
     # A constraint limits no member, whatever else is a function of k.
     F, maximize = np.array([[-3.0, 5.0], [-4.0, 7.0]]), np.array([True, False])
-    members = members_of(F, tolerance(None, 2), maximize, own.families, own.thresholds)
+    members = members_of(F, tolerance(None, 2), maximize, own.reader.families, own.thresholds)
     assert members.reaches.tolist() == [[4], [3]]
     assert members.needs.tolist() == [[-4, 7, -np.inf], [-3, 5, -np.inf]]

@@ -10,34 +10,30 @@ from loops import with_a_way_in
 
 from pymoo_anon.algorithms.proofs.stored import covering
 from pymoo_anon.algorithms.proofs.stored.proof import layer_sizes
-from pymoo_anon.algorithms.proofs.stored.teacher import _SMALL, _write_tops
+from pymoo_anon.objectives.bounds.base import _SMALL, _write_fewest
 
 fill, following = with_a_way_in(covering._fill), with_a_way_in(covering._next)
 
 # Whole numbers that are counted one by one, others, and those beyond both.
 VALUES = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 3.0, _SMALL - 1.0, float(_SMALL), _SMALL + 0.5, np.inf])
+WHOLE = st.integers(0, 5).map(float)
 
 
 @given(st.data())
-def test_tops_are_the_least_values_that_too_many_rows_have(data):
+def test_fewest_are_the_least_values_that_too_many_rows_have(data):
     lengths = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
     starts = np.cumsum([0, *lengths])
     n = int(starts[-1])
     sizes = np.array(data.draw(st.lists(st.integers(1, 5), min_size=n, max_size=n)))
-    whole = st.integers(0, 5).map(float)
-    rows = [data.draw(st.lists(own, min_size=n, max_size=n)) for own in (VALUES, whole)]
-    values, limit = np.array(rows, dtype=float), data.draw(st.integers(0, int(sizes.sum())))
-    gone = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
-    if data.draw(st.booleans()):
-        gone = gone[:0]
-    tops = np.empty((len(lengths), 2))
-    _write_tops(starts, sizes, values, gone, limit, tops)
-    for i, (a, b) in enumerate(pairwise(starts.tolist())):
-        out = gone[a:b] if len(gone) else np.zeros(b - a, dtype=bool)
-        for h in range(2):
-            own = values[h, a:b]
-            too_many = [v for v in [-np.inf, *own[~out]] if sizes[a:b][out | (own <= v)].sum() > limit]
-            assert tops[i, h] == min(too_many, default=np.inf)
+    values = np.array(data.draw(st.lists(data.draw(st.sampled_from([VALUES, WHOLE])), min_size=n, max_size=n)))
+    limit = data.draw(st.integers(0, int(sizes.sum())))
+    gone = np.minimum(data.draw(st.lists(st.sampled_from([0, 0, 1, 5]), min_size=n, max_size=n)), sizes)
+    fewest = np.empty(len(lengths))
+    _write_fewest(values, starts, sizes, gone, limit, np.empty(_SMALL, dtype=np.int64), fewest)
+    for own, (a, b) in zip(fewest, pairwise(starts.tolist()), strict=True):
+        left, out = (sizes - gone)[a:b], int(gone[a:b].sum())
+        too_many = [v for v in [-np.inf, *values[a:b]] if out + left[values[a:b] <= v].sum() > limit]
+        assert own == min(too_many, default=np.inf)
 
 
 @pytest.mark.parametrize("lengths", [[2, 1, 3], [1], [4, 0, 2], [0, 0]], ids=str)

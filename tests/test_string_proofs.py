@@ -8,16 +8,17 @@ from itertools import pairwise, product
 import numpy as np
 import pandas as pd
 import pytest
+from loops import with_a_way_in
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import tolerance
 from pymoo_anon.algorithms.proofs.strings import instance as instances
 from pymoo_anon.algorithms.proofs.strings import proof as strings
+from pymoo_anon.algorithms.proofs.strings import tables
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, plan
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path, pair_bound
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -288,6 +289,10 @@ def check_bounds(parts, k, limit, rng):
                 (at,) = np.flatnonzero((instance.bits_of(cuts) == parts.X).all(axis=1))
                 kept = instance.n_rows - parts.suppressed[at]
                 assert walk.table[boxes].sum() == np.rint(parts.gains[at]) + price * kept
+
+
+longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(tables.completions)
+pair_bound = with_a_way_in(tables.pair_bound)
 
 
 def test_nested_bounds_are_exact_with_one_attribute_free():

@@ -1,41 +1,59 @@
-"""How far it goes: rows aggregated, searched, released and verified by each engine, every step in its own process.
+"""How far it goes: rows aggregated, searched and released by each engine, every step in its own process.
 
-    python -m benchmarks.speed.scale [--rows 1000000 ...] [--engines duckdb ...] [--no-csv]
+    python -m benchmarks.speed.scale [--rows 1000000 ...] [--engines duckdb ...] [--only rows csv wide]
 
 Invented rows of the census, nine columns, go to a Parquet file in chunks. Each step then starts anew: its seconds count
 neither the start of Python nor compilation, its memory is the most that the process ever held. DuckDB is told to use at
-most 4 GB before it goes to disk. At last a CSV file of 3,000,000 rows becomes a released CSV file, beside DuckDB alone,
-which reads and writes the same file. 10^8 rows take about half an hour, and 20 GB of disk.
+most 4 GB before it goes to disk. DuckDB's own copy of the same file is the measure of all others. "every row" is a
+release that recodes, sorts and writes all rows, as it is where few of them agree. A CSV file of 3,000,000 rows becomes
+a released CSV file, all steps in one process; and a table of 16 columns and a million distinct tuples is searched.
+
+More rows than by default, such as 100000000, are an option.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
+import os
 import pickle
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks import record
 
-ROWS = (10**6, 10**7, 10**8)
+ROWS = (10**6, 10**7)
 ENGINES = ("duckdb", "polars", "pandas", "dask", "spark")
-STEPS = ("aggregate", "search", "release", "verify")
+STEPS = ("copy", "aggregate", "search", "recode and write", "count again", "every row")
 
 # What does not fit: more rows take more memory than the machine has, or longer than anybody waits.
-MOST = {"pandas": 10**7, "polars": 10**7, "dask": 10**6, "spark": 10**7}
-
-# Quasi-identifiers whose combinations have all been seen after a million rows.
-FEW = ("age", "workclass", "race", "sex")
+MOST = {"pandas": 10**7, "polars": 10**7, "dask": 10**6, "spark": 10**6}
+MOST_EVERY_ROW = {"duckdb": 10**7, "polars": 10**6, "pandas": 10**6}
 
 CSV_ROWS = 3_000_000
+WIDE_ROWS, WIDE_COLUMNS = 1_000_000, 16
 REPEATS = 3
+
+
+class Watch:
+    """Seconds on the wall and of the processor since it was made, or since it was last read."""
+
+    def __init__(self) -> None:
+        self.read()
+
+    def read(self) -> dict[str, float]:
+        """Both, and begin anew."""
+        used = os.times()
+        now = (time.perf_counter(), used.user + used.system)
+        before, self._last = getattr(self, "_last", now), now
+        seconds, cpu = (after - first for after, first in zip(now, before, strict=True))
+        return {"seconds": seconds, "cpu": cpu}
 
 
 def opened(engine: str, path: Path) -> Any:
@@ -93,26 +111,6 @@ def searched(table: Any) -> tuple[Any, Any]:
     return problem, choice.x
 
 
-def few_columns(table: Any) -> dict[str, Any]:
-    """The search of four quasi-identifiers alone: of these all combinations occur, however many rows there are."""
-    import numpy as np
-    from pymoo.optimize import minimize
-
-    from pymoo_anon.algorithms import BranchAndBound
-    from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-    from pymoo_anon.problems import LatticeProblem
-    from pymoo_anon.table import Microdata
-
-    names = list(table.quasi_identifiers)
-    hierarchies = {name: table.quasi_identifiers[name] for name in FEW}
-    codes = [np.ascontiguousarray(table.tuples.codes[:, names.index(name)]) for name in FEW]
-    small = Microdata.from_codes(hierarchies, codes, table.tuples.counts, {}, {})
-    began = time.perf_counter()
-    res = minimize(LatticeProblem(small, [KAnonymity(), GeneralLossMetric()], 0.01), BranchAndBound(), seed=1)
-    assert res.algorithm.certified
-    return {"few_seconds": time.perf_counter() - began, "few_distinct": small.n_distinct}
-
-
 def warmed() -> None:
     """Compile or load all loops, so that no step counts it."""
     from pymoo_anon.datasets import make_census
@@ -120,46 +118,52 @@ def warmed() -> None:
     searched(make_census(2000))
 
 
+def every_row() -> None:
+    """Recode, sort and write all rows from here on."""
+    from importlib import import_module
+
+    import_module("pymoo_anon.publishing.release")._FEW = -1
+
+
 def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
     """One step in this process: its seconds."""
-    from pymoo_anon.cli.engines import write_table
+    from pymoo_anon.cli.writing import write_recoded
     from pymoo_anon.datasets import make_census
     from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.table import Microdata
 
-    warmed()
     rows, kept, written = folder / "rows.parquet", folder / f"{engine}.pickle", folder / f"{engine}.parquet"
+    if name == "copy":
+        watch = Watch()
+        opened(engine, rows).write_parquet(str(folder / "copy.parquet"))
+        return watch.read()
+    warmed()
     hierarchies = make_census(1000).quasi_identifiers
-    told: dict[str, Any] = {}
     if name == "aggregate":
-        began = time.perf_counter()
-        table = Microdata.from_frame(opened(engine, rows), hierarchies, "occupation")
-        told["seconds"] = time.perf_counter() - began
-        told["distinct"] = table.n_distinct
+        frame, watch = opened(engine, rows), Watch()
+        table = Microdata.from_frame(frame, hierarchies, "occupation")
+        told: dict[str, Any] = {**watch.read(), "distinct": table.n_distinct}
         kept.write_bytes(pickle.dumps(table))
         return told
+    table = pickle.loads(kept.read_bytes())
     if name == "search":
-        table = pickle.loads(kept.read_bytes())
-        began = time.perf_counter()
+        watch = Watch()
         problem, x = searched(table)
-        told["seconds"] = time.perf_counter() - began
-        told["nodes"] = problem.n_unique
-        told |= few_columns(table)
+        told = {**watch.read(), "nodes": problem.n_unique}
         (folder / f"{engine}.json").write_text(json.dumps(x))
         return told
-    problem = problem_of(pickle.loads(kept.read_bytes()))
-    x = json.loads((folder / f"{engine}.json").read_text())
-    began = time.perf_counter()
-    made = recode(opened(engine, rows), problem, x, Asked(suppressed="drop"))
-    if name == "release":
-        written.unlink(missing_ok=True)
-        write_table(made.frame, written)
-        told["bytes"] = written.stat().st_size
-    else:
-        claims = made.claims(opened(engine, written))
-        assert claims.holds.all()
-        told["claims"] = dict(zip(claims.measure, claims.recounted, strict=True))
-    told["seconds"] = time.perf_counter() - began
+    if name == "every row":
+        every_row()
+    problem, x = problem_of(table), json.loads((folder / f"{engine}.json").read_text())
+    written.unlink(missing_ok=True)
+    frame, watch = opened(engine, rows), Watch()
+    made = recode(frame, problem, x, Asked(suppressed="drop"))
+    write_recoded(made, written)
+    told = {**watch.read(), "bytes": written.stat().st_size}
+    if name == "count again":
+        watch.read()
+        made.counted_again(opened(engine, written))
+        told |= watch.read()
     return told
 
 
@@ -196,7 +200,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     """A CSV file of rows becomes a released one: all steps in one process, beside DuckDB alone."""
     import duckdb
 
-    from pymoo_anon.cli.engines import write_table
+    from pymoo_anon.cli.writing import write_recoded
     from pymoo_anon.datasets import census_rows, make_census
     from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.table import Microdata
@@ -205,37 +209,58 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     path, out = folder / "rows.csv", folder / "released.csv"
     for i, rows in enumerate(census_rows(CSV_ROWS)):
         rows.to_csv(path, mode="a" if i else "w", header=i == 0, index=False)
-    hierarchies = make_census(1000).quasi_identifiers
-    copied, whole, parts = [], [], []
+    hierarchies = hierarchies_of_text(make_census(1000).quasi_identifiers)
+    runs = []
     for _ in range(REPEATS):
-        began = time.perf_counter()
+        run, watch = {}, Watch()
         as_csv(duckdb.connect(), path).write_csv(str(folder / "copy.csv"))
-        copied.append(time.perf_counter() - began)
-        marks = [time.perf_counter()]
-        table = Microdata.from_frame(as_csv(duckdb.connect(), path), hierarchies_of_text(hierarchies), "occupation")
-        marks.append(time.perf_counter())
+        run["copy"] = watch.read()
+        table = Microdata.from_frame(as_csv(duckdb.connect(), path), hierarchies, "occupation")
+        run["aggregate"] = watch.read()
         problem, x = searched(table)
-        marks.append(time.perf_counter())
+        run["search"] = watch.read()
         connection = duckdb.connect()
         made = recode(as_csv(connection, path), problem, x, Asked(suppressed="drop"))
-        write_table(made.frame, out)
-        marks.append(time.perf_counter())
+        write_recoded(made, out)
+        run["recode and write"] = watch.read()
         made.counted_again(as_csv(connection, out))
-        marks.append(time.perf_counter())
-        whole.append(marks[-1] - marks[0])
-        parts.append([after - before for before, after in itertools.pairwise(marks)])
-    ratios = sorted(own / alone for own, alone in zip(whole, copied, strict=True))
-    middle = sorted(range(REPEATS), key=whole.__getitem__)[REPEATS // 2]
-    return {
-        "rows": CSV_ROWS,
-        "csv_bytes": path.stat().st_size,
-        "duckdb_alone": sorted(copied)[REPEATS // 2],
-        "whole": whole[middle],
-        "parts": dict(
-            zip(("read and aggregate", "search", "recode and write", "count again"), parts[middle], strict=True)
-        ),
-        "ratio": ratios[REPEATS // 2],
-    }
+        run["count again"] = watch.read()
+        runs.append(run)
+    every_row()
+    watch = Watch()
+    write_recoded(recode(as_csv(connection, path), problem, x, Asked(suppressed="drop")), folder / "every.csv")
+    own = {"every row": watch.read()}
+    assert (folder / "every.csv").read_bytes() == out.read_bytes()
+    return {"bytes": path.stat().st_size, "runs": runs, **own}
+
+
+def wide(folder: Path) -> dict[str, Any]:
+    """The search of a table of many columns, in which every row is another one, on both cores."""
+    import numpy as np
+    from pymoo.optimize import minimize
+
+    from pymoo_anon.algorithms import ParetoLocalSearch
+    from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    from pymoo_anon.problems import LatticeProblem
+    from pymoo_anon.table import Hierarchy, Microdata
+
+    warmed()
+    rng = np.random.default_rng(1)
+    hierarchy = Hierarchy.intervals(0, 16, widths=[2, 4, 8])
+    # Small numbers are frequent, as in most columns about persons.
+    codes = [(16 * rng.random(WIDE_ROWS) ** 3).astype(np.int64) for _ in range(WIDE_COLUMNS)]
+    hierarchies = {f"column {i}": hierarchy for i in range(WIDE_COLUMNS)}
+    watch = Watch()
+    table = Microdata.from_codes(hierarchies, codes, np.ones(WIDE_ROWS, dtype=np.int64), {}, {})
+    told: dict[str, Any] = {"aggregate": watch.read(), "distinct": table.n_distinct}
+    for n_threads in (1, 2):
+        problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], 0.01, [KAnonymity() >= 5])
+        problem.n_threads = n_threads
+        watch.read()
+        res = minimize(problem, ParetoLocalSearch(), ("n_eval", 300), seed=1)
+        own = {**watch.read(), "members": len(res.F), "nodes": problem.n_unique}
+        told[f"search with {n_threads} threads"] = own
+    return told
 
 
 def hierarchies_of_text(hierarchies: Any) -> dict[str, Any]:
@@ -245,44 +270,90 @@ def hierarchies_of_text(hierarchies: Any) -> dict[str, Any]:
     return {name: load_hierarchy(name) for name in hierarchies}
 
 
+def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[str]]:
+    """Every step as a line: seconds, seconds of the processor, memory, and how many copies of the file it is."""
+    made = []
+    for name in (*STEPS, *(one for one in steps if one not in STEPS)):
+        own = steps.get(name)
+        if not isinstance(own, dict):
+            continue
+        if "failed" in own:
+            made.append([name, own["failed"][:60], *["\u2013"] * 3])
+            continue
+        memory = f"{own['peak_mb']:,.0f}" if "peak_mb" in own else "\u2013"
+        share = f"{own['cpu'] / copy['cpu']:.1f}" if copy else "\u2013"
+        made.append([name, f"{own['seconds']:,.1f}", f"{own['cpu']:,.1f}", memory, share])
+    return made
+
+
 def report(found: dict[str, Any]) -> None:
     """Write the results."""
     lines = []
     for n_rows, engines in sorted(found["engines"].items(), key=lambda item: int(item[0])):
+        copy = engines.get("duckdb", {}).get("copy")
         for engine, steps in engines.items():
-            cells = []
-            for name in STEPS:
-                own = steps.get(name, {})
-                failed = "failed" in own or not own
-                cells += ["–", "–"] if failed else [f"{own['seconds']:,.1f}", f"{own['peak_mb']:,.0f}"]
-            own = steps.get("search", {})
-            few = f"{own['few_seconds']:.2f}" if "few_seconds" in own else "–"
-            distinct = steps.get("aggregate", {}).get("distinct")
-            lines.append([f"{int(n_rows):,}", engine, f"{distinct:,}" if distinct else "–", *cells, few])
-    units = [f"{name}, {unit}" for name in STEPS for unit in ("s", "MB")]
-    head = ["rows", "engine", "distinct tuples", *units, "search of four columns, s"]
+            made = lines_of(steps, copy)
+            if engine == "spark":
+                # Its own process works, and is not measured.
+                made = [[name, seconds, *["\u2013"] * 3] for name, seconds, *_ in made]
+            lines += [[f"{int(n_rows):,}", engine, *line] for line in made]
+    head = ["rows", "engine", "step", "s", "CPU s", "MB", "copies"]
     text = "# Scale\n\n" + record.line(found["machine"]) + "\n\n" + record.markdown(head, lines)
     own = found["csv"]
     if own:
-        parts = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in own["parts"].items())
+        runs = sorted(own["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
+        middle = runs[len(runs) // 2]
+        alone = middle["copy"]["cpu"]
+        whole = sum(one["cpu"] for one in middle.values()) - alone
+        without = whole - middle["search"]["cpu"]
         text += (
-            f"\n\nA CSV file of {own['rows']:,} rows ({own['csv_bytes'] / 1e6:,.0f} MB) to a released CSV file: "
-            f"{own['whole']:.1f} s ({parts}). DuckDB alone reads and writes it in {own['duckdb_alone']:.1f} s; "
-            f"the median of {REPEATS} ratios is {own['ratio']:.1f}."
+            f"\n\n## A CSV file of {CSV_ROWS:,} rows ({own['bytes'] / 1e6:,.0f} MB) to a released CSV file\n\n"
+            + record.markdown(head[2:], lines_of({**middle, "every row": own["every row"]}, middle["copy"]))
+            + f"\n\nThe whole way takes {whole:.1f} s of the processor, {without:.1f} s without the search: "
+            f"{without / alone:.1f} of DuckDB's copies. Recoded row by row the file is the same, byte for byte."
+        )
+    own = found.get("wide")
+    if own:
+        text += (
+            f"\n\n## {WIDE_COLUMNS} columns, {own['distinct']:,} distinct tuples\n\n"
+            + record.markdown(head[2:5], [line[:3] for line in lines_of(own, None)])
+            + f"\n\n{own['search with 2 threads']['nodes']:,} nodes; at most {own['peak_mb']:,.0f} MB."
         )
     record.write("scale", found, text)
+
+
+def of_engines(n_rows: int, engines: list[str], folder: Path) -> dict[str, Any]:
+    """Every step of each engine on so many rows."""
+    write_rows(n_rows, folder / "rows.parquet")
+    found: dict[str, Any] = {}
+    for engine in engines:
+        if n_rows > MOST.get(engine, n_rows):
+            continue
+        found[engine] = {}
+        for name in STEPS:
+            left_out = (name == "copy" and engine != "duckdb") or (
+                name == "every row" and n_rows > MOST_EVERY_ROW.get(engine, 0)
+            )
+            if left_out:
+                continue
+            found[engine][name] = measured(name, engine, str(folder))
+            print(n_rows, engine, name, found[engine][name], flush=True)
+            if "failed" in found[engine][name]:
+                break
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--engines", nargs="+", default=ENGINES)
-    parser.add_argument("--no-csv", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=("rows", "csv", "wide"), default=("rows", "csv", "wide"))
     parser.add_argument("--step", nargs=3)
     options = parser.parse_args()
     if options.step:
         name, engine, folder = options.step
-        told = csv_to_csv(Path(folder)) if name == "csv" else step(name, engine, Path(folder))
+        alone: dict[str, Callable[[Path], dict[str, Any]]] = {"csv": csv_to_csv, "wide": wide}
+        told = alone[name](Path(folder)) if name in alone else step(name, engine, Path(folder))
         told["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(told))
         return
@@ -292,24 +363,15 @@ def main() -> None:
         json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"engines": {}, "csv": {}}
     )
     found["machine"] = record.machine()
-    for n_rows in options.rows:
+    for n_rows in options.rows if "rows" in options.only else ():
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            write_rows(n_rows, folder / "rows.parquet")
-            found["engines"].setdefault(str(n_rows), {})
-            for engine in options.engines:
-                if n_rows > MOST.get(engine, n_rows):
-                    continue
-                steps: dict[str, Any] = {}
-                for one in STEPS:
-                    steps[one] = measured(one, engine, name)
-                    print(n_rows, engine, one, steps[one], flush=True)
-                    if "failed" in steps[one]:
-                        break
-                found["engines"][str(n_rows)][engine] = steps
-    if not options.no_csv:
-        with tempfile.TemporaryDirectory() as name:
-            found["csv"] = measured("csv", "duckdb", name)
+            known = found["engines"].setdefault(str(n_rows), {})
+            known.update(of_engines(n_rows, options.engines, Path(name)))
+    for one in ("csv", "wide"):
+        if one in options.only:
+            with tempfile.TemporaryDirectory() as name:
+                found[one] = measured(one, "duckdb", name)
+                print(one, found[one], flush=True)
     report(found)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
@@ -18,12 +19,13 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show, uncounted_compilation
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.fronts.archive import evaluated, front_order, in_order
+from pymoo_anon.problems.base import keys_of
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -45,7 +47,10 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
     as if the others followed it, bound what all strings gain that begin alike.
 
     It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
-    `gap`, and can go on. Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
+    `gap`, and can go on. A budget of seconds does not count the compilation of loops. Where bounds settle less than
+    half of the nodes it visits all that are left, as `ExhaustiveSearch` does, so that it is never much slower.
+
+    Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
     `return_least_infeasible` gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell
     have nothing to do, `next()` and `run()` do.
 
@@ -171,6 +176,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         return made
 
     def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
+        # The members of the front by the bytes of their points; while there is none, who breaks constraints least.
+        self._members: dict[bytes, Individual] = {}
         self._least_infeasible = Population.empty()
         own = tolerance(self.epsilon, problem.n_obj)
         self.proof: Any = _kind(problem, self.max_bytes)(problem, own, self.max_bytes, self.random_state)
@@ -187,26 +194,29 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             self.termination.terminate()
 
     def _work(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        finally:
-            # Also where Ctrl-C ends the iteration.
-            self._count(self.proof.drain())
+        with uncounted_compilation(self):
+            try:
+                work()
+            finally:
+                # Also where Ctrl-C ends the iteration.
+                self._count(self.proof.drain())
 
     def _count(self, X: NDArray[np.int64]) -> None:
-        """Show evaluated nodes to pymoo's evaluator, which finds their values in memory, and to the user's archive."""
+        """Show evaluated nodes to pymoo, which finds their values in memory."""
         if len(X) == 0:
             return
-        pop = Population.new(X=X)
-        self.evaluator.eval(self.problem, pop, algorithm=self)
-        if self.archive is not None:
-            self.archive: Any = self.archive.add(pop)
+        F, G = show(self, X)
         if not len(self.proof.X):
-            together = Population.merge(self._least_infeasible, pop)
-            self._least_infeasible = together[[int(np.argmin(together.get("CV")[:, 0]))]]
+            self._least_infeasible = least_infeasible(self._least_infeasible, X, F, G)
 
     def _set_optimum(self) -> None:
-        front = evaluated(self.proof.X, *self.problem.evaluate(self.proof.X, return_values_of=["F", "G"]))
+        X = self.proof.X
+        keys = keys_of(X)
+        new = X[[key not in self._members for key in keys]]
+        made = evaluated(new, *self.problem.evaluate(new, return_values_of=["F", "G"]))
+        known = {**self._members, **dict(zip(keys_of(new), made, strict=True))}
+        self._members = {key: known[key] for key in keys}
+        front = Population(list(self._members.values()))
         self.pop = self.opt = in_order(front) if len(front) else self._least_infeasible
 
 

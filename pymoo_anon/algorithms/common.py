@@ -1,21 +1,28 @@
-"""What several algorithms share: the arguments and first populations they take, and columns of the verbose output."""
+"""What several algorithms share: arguments, first populations, what pymoo sees of points, columns of the output."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numba.core.event import install_timer
+from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
+from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.problems.base import AnonymizationProblem
+
+Matrix = NDArray[np.float64]
 
 # What every algorithm of pymoo takes.
 _OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
@@ -57,6 +64,45 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
     copies = Population([one.copy() for one in pop])
     copies.set("X", whole)
     return copies
+
+
+@contextmanager
+def uncounted_compilation(algorithm: Algorithm) -> Iterator[None]:
+    """Put off the start of an algorithm by what loops take in the block to be compiled, or loaded from disk.
+
+    So a budget of seconds is one of searching, in the first run as in later ones.
+    """
+
+    def put_off(seconds: float) -> None:
+        algorithm.start_time += seconds
+
+    with install_timer("numba:compiler_lock", put_off):
+        yield
+
+
+def show(algorithm: Algorithm, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
+    """F and G of points that an algorithm evaluates itself, through pymoo's evaluator and into the user's archive."""
+    evaluator = algorithm.evaluator
+    if algorithm.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
+        # Individuals for nobody: 10 microseconds for each of all points would outweigh their evaluation.
+        names = evaluator.evaluate_values_of
+        out = algorithm.problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
+        evaluator.n_eval += len(X)
+        return out["F"], out.get("G", np.empty((len(X), 0)))
+    pop = evaluator.eval(algorithm.problem, Population.new(X=X), algorithm=algorithm)
+    if algorithm.archive is not None:
+        algorithm.archive = algorithm.archive.add(pop)
+    F, G = pop.get("F", "G")
+    return F, G
+
+
+def least_infeasible(so_far: Population, X: NDArray[Any], F: Matrix, G: Matrix) -> Population:
+    """Of the point that broke the constraints least so far and of further ones the one that does."""
+    violations = np.maximum(G, 0).sum(axis=1)
+    least = [int(violations.argmin())]
+    if len(so_far) and so_far[0].cv <= violations[least[0]]:
+        return so_far
+    return evaluated(X[least], F[least], G[least])
 
 
 def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
-from pymoo.core.evaluator import Evaluator
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
@@ -16,7 +15,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show, uncounted_compilation
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
@@ -98,39 +97,22 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         start = self.n_visited
         batch = self.problem.nodes(start, start + self.batch_size)
-        F, G = self._values(batch)
-        violations = np.maximum(G, 0).sum(axis=1)
-        feasible = np.flatnonzero(violations <= 0)
+        with uncounted_compilation(self):
+            F, G = show(self, batch)
+        feasible = np.flatnonzero((G <= 0).all(axis=1))
         numbers, front = merge_front(self._numbers, self._F, start + feasible[:, np.newaxis], F[feasible])
         new = numbers[numbers >= start] - start
-        # Individuals for the front only: 10 microseconds for each of all nodes would outweigh their evaluation.
         known = {
             **self._members,
             **dict(zip((start + new).tolist(), evaluated(batch[new], F[new], G[new]), strict=True)),
         }
         if len(numbers) == 0:
-            worst = np.inf if len(self._least_infeasible) == 0 else self._least_infeasible[0].cv
-            least = int(violations.argmin())
-            if violations[least] < worst or len(self._least_infeasible) == 0:
-                self._least_infeasible = evaluated(batch[[least]], F[[least]], G[[least]])
+            self._least_infeasible = least_infeasible(self._least_infeasible, batch, F, G)
         self._members = {number: known[number] for number in numbers[:, 0].tolist()}
         self._numbers, self._F = numbers, front
         self.n_visited += len(batch)
         if self.n_visited >= self.problem.n_nodes:
             self.termination.terminate()
-
-    def _values(self, batch: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """F and G of a batch, through the evaluator and into the archive where the user has given one."""
-        if self.archive is None and type(self.evaluator) is Evaluator and self.evaluator.callback is None:
-            names = self.evaluator.evaluate_values_of
-            out = self.problem.evaluate(batch, return_values_of=names, return_as_dictionary=True)
-            self.evaluator.n_eval += len(batch)
-            return out["F"], out.get("G", np.empty((len(batch), 0)))
-        pop = self.evaluator.eval(self.problem, Population.new(X=batch), algorithm=self)
-        if self.archive is not None:
-            self.archive = self.archive.add(pop)
-        F, G = pop.get("F", "G")
-        return F, G
 
     def _set_optimum(self) -> None:
         # As with pymoo's algorithms, what breaks constraints least stands in where nothing is feasible; pymoo's

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.reading import BoundsReader
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.fronts.dominance import box_of
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
+from pymoo_anon.objectives.bounds.base import Suppressible
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import AtMost, Violating
@@ -38,23 +39,22 @@ class LearnedBounds:
     """
 
     def __init__(self, problem: LatticeProblem, sides: Matrix) -> None:
-        measures = problem.measured
-        more = np.zeros(len(measures) - problem.n_obj)
-        self.bounding = [Bounding(m) if m.bounding is None else m.bounding(m) for m in measures]
-        self.rule, self.constraints = problem.suppression, problem.constraints
+        self.reader = reader = BoundsReader(problem)
+        more, rule = np.zeros(len(reader.families) - problem.n_obj), problem.suppression
         # The measures that are functions of k alone.
-        self.of_k = {column: family for column, family in enumerate(self.bounding) if isinstance(family, FollowsK)}
-        self.by_k = isinstance(self.rule, AtMost) and len(self.of_k) > 0
+        self.of_k = {column: family for column, family in enumerate(reader.families) if isinstance(family, FollowsK)}
+        self.by_k = isinstance(rule, AtMost) and len(self.of_k) > 0
         # Range i holds the k above `ranges[i]`, and at most `ranges[i + 1]`; the last one has no end.
-        self.ranges = _ranges((self.rule.limit_of(problem.table.n_rows) or 0) if self.by_k else 0)
+        self.ranges = _ranges((rule.limit_of(problem.table.n_rows) or 0) if self.by_k else 0)
         # The last column is that of the impossible.
-        self.floors = np.array([*(family.has_floor for family in self.bounding), False])
+        self.floors = np.append(reader.has_floor, False)
         self.limits = np.append(problem.limits, 0.5)
         self.sides = np.concatenate([sides, more, [0.0]])
-        self.maximize = np.array([*(measure.maximize for measure in measures), False])
-        self.terms = _terms(problem, self.bounding)
-        leeway = np.array([family.leeway(problem.table.tuples) for family in self.bounding[: problem.n_obj]])
-        self.leeway = np.where(sides > 0, 0.0, leeway)
+        self.maximize = np.append(reader.maximize, False)
+        of_impossible = np.zeros((1, *reader.terms.shape[1:]))
+        of_impossible[0, 0] = -np.inf
+        self.terms = np.concatenate([reader.terms, of_impossible])
+        self.leeway = np.where(sides > 0, 0.0, reader.leeway)
         self._keys: set[bytes] = set()
         self._nodes = np.empty((0, problem.n_var), dtype=np.int64)
         self._below = np.empty((0, len(self.ranges), len(self.floors)))
@@ -86,17 +86,12 @@ class LearnedBounds:
             (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
             floors. (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
         """
-        above = np.full(len(self.floors), -np.inf)
-        for column, family in enumerate(self.bounding):
-            floor = family.floor_of_generalizations(classes)
-            above[column] = -np.inf if floor is None else floor
-        below = suppressible(classes, self.rule, self.constraints, self.by_k)
-        # What is known in each case before anything is.
-        cases = np.where(self.floors, 0.0, -np.inf)[np.newaxis].repeat(len(below), axis=0)
-        for column, family in enumerate(self.bounding):
-            best = None if column in self.of_k else family.best_of_specializations(classes, below)
-            if best is not None:
-                cases[:, column] = -best if self.maximize[column] and not self.floors[column] else best
+        reader, below = self.reader, self.reader.below(classes, self.by_k)
+        above = np.append(reader.floors_above(classes)[0], -np.inf)
+        cases = np.empty((len(below), len(self.floors)))
+        for column in range(len(reader.families)):
+            # What follows k is bounded by the k of its range.
+            cases[:, column] = -np.inf if column in self.of_k else reader.best_below(column, classes, below)
         cases[:, -1] = below.impossible
         most_k = below.most_k
         if self.by_k:
@@ -167,21 +162,6 @@ def _ranges(limit: int) -> Ints:
         width = 1 if starts[-1] < _SINGLE_CASES else starts[-1] // 10
         starts.append(min(starts[-1] + width, limit))
     return np.array(starts, dtype=np.int64)
-
-
-def _terms(problem: LatticeProblem, bounding: list[Bounding]) -> Matrix:
-    """(n_measures + 1, n_var, n_levels) float array: what every level adds to the floor of a measure, or -inf."""
-    terms = np.zeros((len(bounding) + 1, problem.n_var, len(problem.groups)))
-    for column, family in enumerate(bounding):
-        own = family.attribute_floors(problem.table.tuples, problem.groups) if family.has_floor else None
-        if own is not None:
-            terms[column] = own.T
-        elif family.has_floor:
-            terms[column, 0] = family.measure.value_range(problem.table.tuples)[0]
-        else:
-            terms[column, 0] = -np.inf
-    terms[-1, 0] = -np.inf
-    return terms
 
 
 def _grown(rows: NDArray[Any]) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.comparison.comparators import VERDICTS, Comparator, Tournament
 from pymoo_anon.comparison.properties import Property
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.table.local import Recoding
+from pymoo_anon.table.local import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
@@ -113,7 +113,7 @@ class Comparison:
 
 def compare(
     table: Microdata,
-    generalizations: Mapping[Hashable, Recoding] | Sequence[Recoding],
+    generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded],
     properties: Sequence[Property],
     comparators: Sequence[Comparator],
     suppression: float | Suppression = 0,
@@ -158,16 +158,16 @@ def compare(
 
 
 def _named(
-    generalizations: Mapping[Hashable, Recoding] | Sequence[Recoding],
-) -> dict[Hashable, Recoding]:
+    generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded],
+) -> dict[Hashable, Decoded]:
     """The generalizations by name; those of a sequence are numbered from 0."""
-    if isinstance(generalizations, Recoding):
+    if isinstance(generalizations, Decoded):
         raise TypeError(
             f"generalizations must be a dict or a list of them, got a single {type(generalizations).__name__}"
         )
-    named: dict[Hashable, Recoding] = {}
+    named: dict[Hashable, Decoded] = {}
     named.update(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
-    _check(list(named.values()), Recoding, "generalizations")
+    _check(list(named.values()), Decoded, "generalizations")
     return named
 
 

@@ -154,7 +154,8 @@ class EquivalenceClasses:
     @property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        suppressed: Ints = _suppressed_tuples(self.starts, self.sizes, self.kept)
+        suppressed = np.empty(len(self), dtype=np.int64)
+        _add_suppressed(self.starts, self.sizes, self.kept, suppressed)
         return suppressed
 
     @property
@@ -169,40 +170,42 @@ class EquivalenceClasses:
         return totals[self.starts[1:]] - totals[self.starts[:-1]]
 
 
-@njit(cache=True, nogil=True)
-def _suppressed_tuples(starts, sizes, kept):  # type: ignore[no-untyped-def]
-    """(n,) int64: the tuples in classes that are not kept, of each of n generalizations."""
-    totals = np.zeros(len(starts) - 1, dtype=np.int64)
+@njit(cache=True, nogil=True, allocates=False)
+def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
+    """Write to `totals`, (n,) int64, the tuples in classes that are not kept, of each of n generalizations."""
     for i in range(len(totals)):
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         total = np.int64(0)
         for c in range(len(own)):
             total += 0 if stays[c] else own[c]
         totals[i] = total
-    return totals
 
 
-@njit(cache=True, nogil=True)
-def group_extents(maps, offsets):  # type: ignore[no-untyped-def]
+def group_extents(maps: Ints, offsets: Ints) -> Ints:
     """How many other domain values share the group of each domain value, the numerator of most losses.
 
     Args:
-        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute; None for local
-            recodings.
+        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute.
         offsets: (n_attributes + 1,) int64 array, where each attribute's values begin.
 
     Returns:
         (n, n_codes) int64 array, the size of each value's group less one.
     """
-    extents = np.empty_like(maps)
-    sizes = np.empty(maps.shape[1], dtype=np.int64)
+    extents = np.empty(maps.shape, dtype=np.int64)
+    _write_extents(np.require(maps, requirements=["C", "W"]), offsets, np.empty(maps.shape[1], dtype=np.int64), extents)
+    return extents
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-def]
+    """Write what `group_extents` returns; `sizes` is scratch."""
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
             a, b = offsets[j], offsets[j + 1]
             # An attribute has no more groups than values. From -1 on, so that a value does not count itself.
-            sizes[: b - a] = -1
+            for g in range(b - a):
+                sizes[g] = -1
             for v in range(a, b):
                 sizes[maps[i, v]] += 1
             for v in range(a, b):
                 extents[i, v] = sizes[maps[i, v]]
-    return extents

@@ -8,7 +8,7 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Numbers32, named
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import number_joins, number_pairs, pairs_of_children, take_maps
+from pymoo_anon.engine.numbering import number_joins, take_maps
 
 # An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
 # over rows and entries are a third faster.
@@ -247,10 +247,10 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
         if n_out > 0 and not _has_room(i, a, layer, request, layers, entries, output):
             return i
         take_maps(i, request, tree, numbers)
-        number_joins(tree, numbers, slots, scratch.members)
-        n_classes = _make_classes(a, layer, tree, layers, numbers, slots, output)
+        n_classes = number_joins(layer, output.representatives[a:], tree, layers, numbers, slots, scratch.members)
         b = a + n_classes
         ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
+        _make_classes(a, n_classes, layer, ids, layers, output)
         if len(request.class_of) > 0:
             for t in range(request.class_of.shape[1]):
                 request.class_of[i, t] = ids[t]
@@ -286,28 +286,16 @@ def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _make_classes(a, layer, tree, layers, numbers, slots, output):  # type: ignore[no-untyped-def]
-    """Number the rows of a layer at the root: equal numbers are one class. Write the classes from `a` on.
-
-    The root is always numbered again, since its rows are those of the layer.
-
-    Returns:
-        How many classes there are.
-    """
+def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-untyped-def]
+    """Write the classes of a layer's rows from `a` on: equal numbers of the root are one class."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
-    ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
-    pairs = pairs_of_children(len(tree.children) - 1, layers.left[first:last], layers.right[first:last], tree, numbers)
-    representatives = output.representatives[a:]
-    n_classes = number_pairs(pairs, slots, ids, representatives)
-    sizes, counts = output.sizes[a : a + n_classes], layers.counts[first:last]
+    representatives, sizes, counts = output.representatives[a:], output.sizes[a:], layers.counts[first:last]
     for c in range(n_classes):
+        # So far a representative is a row of the layer.
+        representatives[c] = layers.tuples[_U(first + representatives[c])]
         sizes[c] = 0
     for t in range(_U(len(counts))):
         sizes[ids[t]] += counts[t]
-    # So far a representative is a row of the layer.
-    for c in range(n_classes):
-        representatives[c] = layers.tuples[_U(first + representatives[c])]
-    return n_classes
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -155,42 +155,45 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def number_joins(tree, numbers, slots, members):  # type: ignore[no-untyped-def]
-    """Number the rows of every changed join but the root.
+def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
+    """Number the rows of every changed join, and always those of the root, which are the rows of a layer.
 
     Children come before their join, so their numbers are up to date when it reads them.
+
+    Args:
+        layer: Number of the layer.
+        firsts: int64, written: the first row of every number of the root.
+        tree: `Tree`.
+        layers: `Layers`.
+        numbers: `Numbers`.
+        slots: `Slots`.
+        members: int64, scratch.
+
+    Returns:
+        How many numbers the root has.
     """
     n_joins = len(tree.children)
     n_attributes = len(numbers.n_ids) - n_joins
-    for join in range(n_joins - 1):
-        node = n_attributes + join
-        if numbers.changed[node]:
+    for join in range(n_joins):
+        node, is_root = n_attributes + join, join == n_joins - 1
+        if is_root or numbers.changed[node]:
             a, b = tree.starts[node], tree.starts[node + 1]
             first, last = a - tree.starts[n_attributes], b - tree.starts[n_attributes]
-            pairs = pairs_of_children(join, tree.left[first:last], tree.right[first:last], tree, numbers)
-            numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], members)
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
-def pairs_of_children(join, left, right, tree, numbers):  # type: ignore[no-untyped-def]
-    """`Pairs` of rows of a join's two children.
-
-    Args:
-        join: Number of the join.
-        left: (n,) uint32, rows of the left child.
-        right: (n,) uint32, rows of the right child.
-        tree: `Tree`.
-        numbers: `Numbers`.
-    """
-    one, other = tree.children[join, 0], tree.children[join, 1]
-    return Pairs(
-        left,
-        right,
-        numbers.ids[tree.starts[one] :],
-        numbers.ids[tree.starts[other] :],
-        numbers.n_ids[one],
-        numbers.n_ids[other],
-    )
+            left, right, own_firsts = tree.left[first:last], tree.right[first:last], members
+            if is_root:
+                first, last = layers.starts[layer], layers.starts[layer + 1]
+                left, right, own_firsts = layers.left[first:last], layers.right[first:last], firsts
+            one, other = tree.children[join, 0], tree.children[join, 1]
+            pairs = Pairs(
+                left,
+                right,
+                numbers.ids[tree.starts[one] :],
+                numbers.ids[tree.starts[other] :],
+                numbers.n_ids[one],
+                numbers.n_ids[other],
+            )
+            numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], own_firsts)
+    return numbers.n_ids[n_attributes + n_joins - 1]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

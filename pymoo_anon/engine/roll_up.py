@@ -26,25 +26,25 @@ def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Int
         (m,) int64 array, which row of X each node is, or -1.
     """
     # A copy where X cannot be written: numba would compile all of this once more for it.
-    nodes, sources, given = _plan(np.require(X, requirements=["C", "W"]), weights)
-    return nodes, sources, given
-
-
-@njit(cache=True, nogil=True)
-def _plan(X, weights):  # type: ignore[no-untyped-def]
+    X = np.require(X, requirements=["C", "W"])
     n, n_attributes = X.shape
-    nodes = np.empty((2 * n, n_attributes), dtype=np.int64)
-    sources = np.empty(2 * n, dtype=np.int64)
-    given = np.empty(2 * n, dtype=np.int64)
-    # A part is order[first:last], rows of X, with a source for all of them.
-    order = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        order[i] = i
-    parts = np.empty((n + 1, 3), dtype=np.int64)
+    nodes, links = np.empty((2 * n, n_attributes), dtype=np.int64), np.empty((2, 2 * n), dtype=np.int64)
+    scratch = np.empty((2, max(n_attributes, weights.shape[1])), dtype=np.int64)
+    order, parts = np.arange(n, dtype=np.int64), np.empty((n + 1, 3), dtype=np.int64)
+    m = _plan(X, weights, nodes, links, order, parts, scratch)
+    return nodes[:m], links[0, :m], links[1, :m]
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-untyped-def]
+    """Write the forest of `plan_roll_up`, to `links` the source and the row of X of each node; returns its size.
+
+    A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
+    """
+    n, n_attributes = X.shape
+    sources, given, lowest, at_level = links[0], links[1], scratch[0, :n_attributes], scratch[1, : weights.shape[1]]
     parts[0, 0], parts[0, 1], parts[0, 2] = 0, n, -1
     n_parts = 1 if n > 0 else 0
-    lowest = np.empty(n_attributes, dtype=np.int64)
-    at_level = np.empty(weights.shape[1], dtype=np.int64)
     m = 0
     # Invariant: the m nodes so far and the parts on the stack together hold every row of X once. The part on top comes
     # next, and a part's halves are put on top of all others: this is depth first.
@@ -78,7 +78,7 @@ def _plan(X, weights):  # type: ignore[no-untyped-def]
             if a < b:
                 parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2] = a, b, source
                 n_parts += 1
-    return nodes[:m], sources[:m], given[:m]
+    return m
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -39,7 +39,7 @@ def boxes_of(F: Matrix, sides: Matrix, maximised: NDArray[np.bool_]) -> Matrix:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def box_of(value, side, maximised):  # type: ignore[no-untyped-def]
     """The box of a value on the grid of one objective, minimised.
 
@@ -63,7 +63,7 @@ def _boxes_of(F, sides, maximised):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _dominates(a, b):  # type: ignore[no-untyped-def]
     """Whether a is nowhere worse than b and somewhere better."""
     better = False
@@ -74,7 +74,7 @@ def _dominates(a, b):  # type: ignore[no-untyped-def]
     return better
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _equal(a, b):  # type: ignore[no-untyped-def]
     """Whether a and b are the same point."""
     for o in range(len(a)):  # noqa: SIM110
@@ -87,7 +87,8 @@ def _equal(a, b):  # type: ignore[no-untyped-def]
 def _update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
     """Algorithm 1 for one candidate after the other; the steps are numbered as the paper prints them."""
     members = np.empty(len(F), dtype=np.int64)
-    members[:n_members] = np.arange(n_members)
+    for m in range(n_members):
+        members[m] = m
     n = n_members
     # members[:n] is the archive after the candidates so far, in the order in which they came. Step 1, the first
     # candidate, is step 6 with an empty archive.

@@ -9,33 +9,30 @@ from functools import cached_property
 from operator import mul
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.objectives.labels import MISSING, Labels, labels_by_column, values_of
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
+from pymoo_anon.table.generalization import SUPPRESSED, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
+from pymoo_anon.table.local import Decoded, LocalGeneralization
 
 #: What a measure counts again: exact, or a float.
 Counted: TypeAlias = int | float | Fraction | Decimal
-
-
-class _Missing:
-    """What stands for a missing value: None and NaN are one, and equal."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = _Missing()
 
 
 class Recount:
     """A released table as its equivalence classes, counted anew.
 
     Rows that hold `*` in every quasi-identifier are one class, as an attacker sees them. They are suppressed rows
-    where other rows hold something else.
+    where other rows hold something else, unless a local recoding says that they are a class as any other.
+
+    What a label stands for is said by the groups of a generalization. Without one each cell is read by itself: its
+    label may be of any level of its hierarchy.
     """
 
     def __init__(
@@ -45,7 +42,7 @@ class Recount:
         columns: Sequence[Name] = (),
         original: Any = None,
         hierarchies: Mapping[Name, Hierarchy] | None = None,
-        generalization: Generalization | None = None,
+        generalization: Decoded | None = None,
     ) -> None:
         self.names = list(quasi_identifiers)
         if not self.names:
@@ -54,10 +51,10 @@ class Recount:
         self._hierarchies, self._generalization = hierarchies, generalization
         self._wholes: dict[Name, pd.Series[int]] = {}
         # One pass over the release: it may be large, and made anew whenever it is asked.
-        self._columns = [*self.names, *(name for name in dict.fromkeys(columns) if name not in self.names)]
-        self._found = combinations(frame, self._columns)
+        self.columns = [*self.names, *(name for name in dict.fromkeys(columns) if name not in self.names)]
+        self.found = combinations(frame, self.columns)
         keys = self._keys(self.names)
-        groups = self._found.groupby(keys, sort=False)
+        groups = self.found.groupby(keys, sort=False)
         self._cell_of = groups.ngroup()
         self.cells = groups.n.sum().reset_index()
         if self.n_released == 0:
@@ -90,10 +87,10 @@ class Recount:
     def marked(self) -> pd.Series[bool]:
         """Per class, whether it is that of the suppressed rows."""
         stars = (self.cells[self._keys(self.names)] == SUPPRESSED).all(axis=1)
+        if isinstance(self._generalization, LocalGeneralization):
+            return stars & (not self._generalization.kept.all())
         # Where the whole table is one group, its rows are not suppressed.
-        is_root = self._generalization is None or all(
-            own == [SUPPRESSED] for own in label_texts(self._generalization).values()
-        )
+        is_root = self._generalization is None or all(own.texts == [SUPPRESSED] for own in self.labels.values())
         return stars & (not (bool(stars.all()) and is_root))
 
     @property
@@ -119,9 +116,14 @@ class Recount:
     @cached_property
     def original(self) -> pd.DataFrame:
         """The distinct combinations of quasi-identifiers of the original."""
+        return combinations(self.source, self.names)
+
+    @property
+    def source(self) -> Any:
+        """The original."""
         if self._original is None:
             raise ValueError("original must be the table that was released, got None; the measure compares with it")
-        return combinations(self._original, self.names)
+        return self._original
 
     @property
     def hierarchies(self) -> Mapping[Name, Hierarchy]:
@@ -131,49 +133,59 @@ class Recount:
             raise ValueError(f"hierarchies must have that of every quasi-identifier, got none of {examples(lacking)}")
         return self._hierarchies
 
-    @property
-    def generalization(self) -> Generalization:
-        """What the release was recoded by."""
-        if self._generalization is None or list(self._generalization.labels) != self.names:
-            got = None if self._generalization is None else examples(list(self._generalization.labels))
+    @cached_property
+    def labels(self) -> dict[Name, Labels]:
+        """Per quasi-identifier what its labels stand for."""
+        known, hierarchies = self._generalization, self._hierarchies
+        if isinstance(known, LocalGeneralization) and hierarchies is None:
+            hierarchies = known.quasi_identifiers
+        lacks_names = known is not None and list(known.labels) != self.names
+        if lacks_names or (known is None and any(name not in (hierarchies or {}) for name in self.names)):
+            got = None if known is None else examples(list(known.labels))
             raise ValueError(
                 f"generalization must be what {examples(self.names)} were recoded by, got {got}; the measure needs the "
-                "number of values that a label stands for"
+                "number of values that a label stands for, which the hierarchies of all of them tell, too"
             )
-        return self._generalization
+        return labels_by_column(self.names, known, hierarchies)
 
-    @cached_property
-    def texts(self) -> dict[Name, list[str | None]]:
-        """Per quasi-identifier the text of every group of the generalization."""
-        return label_texts(self.generalization)
-
-    def extents(self, name: Name) -> pd.Series[int]:
-        """Per label of a quasi-identifier, of how many values of the domain it stands."""
-        groups = pd.Series(self.generalization.groups[name]).value_counts().sort_index()
-        return pd.Series(groups.to_numpy(), index=_index(self.texts[name]))
+    @property
+    def is_local(self) -> bool:
+        """Whether each cell is read by itself."""
+        return not isinstance(self._generalization, Generalization)
 
     def became(self, name: Name, values: Sequence[Any]) -> pd.Series:
-        """The label that each original value of a quasi-identifier became."""
+        """The label that each original value of a quasi-identifier became, in a table recoded value by value."""
+        assert isinstance(self._generalization, Generalization)
+        texts = self.labels[name].texts
+        return values_of([texts[group] for group in self._generalization.groups[name][self.places(name, values)]])
+
+    def places(self, name: Name, values: Sequence[Any]) -> NDArray[np.int64]:
+        """The positions of original values in the domain of a quasi-identifier."""
         given = [None if value is MISSING else value for value in values]
-        _, places = fitted(name, self.hierarchies[name], given)
-        return values_of([self.texts[name][group] for group in self.generalization.groups[name][places]])
+        return fitted(name, self.hierarchies[name], given)[1]
+
+    def held(self, name: Name) -> pd.Series[int]:
+        """Per label of a quasi-identifier, how many rows of the original hold a value that it stands for."""
+        rows = self.original.groupby(f"column {self.names.index(name)}", sort=False).n.sum()
+        by_value = np.zeros(self.labels[name].n_values, dtype=np.int64)
+        np.add.at(by_value, self.places(name, list(rows.index)), rows.to_numpy())
+        return self.labels[name].totals(by_value)
 
     def of_labels(self, name: Name) -> pd.Series[int]:
         """How many rows that are not suppressed hold each label of a quasi-identifier."""
-        own = self.cells[~self.marked]
+        own, labels = self.cells[~self.marked], self.labels[name]
         key = self._keys([name])[0]
         rows = own.n.groupby(own[key], sort=False).sum()
-        known = _index(self.texts[name])
-        unknown = [label for label in rows.index if label not in known]
+        unknown = [label for label in rows.index if label not in labels.index]
         if unknown:
-            raise ValueError(f"column {name!r} must hold labels of its generalization, got {examples(unknown)}")
-        return rows.reindex(known, fill_value=0)
+            raise ValueError(f"column {name!r} must hold labels of its {labels.of}, got {examples(unknown)}")
+        return rows.reindex(labels.index, fill_value=0)
 
     def counts(self, column: Name) -> pd.DataFrame:
         """How often each class holds each value of a column that it holds: columns `cell`, `value`, `n`."""
-        if column not in self._columns:
+        if column not in self.columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
-        pairs = self._found.assign(cell=self._cell_of, value=self._found[self._keys([column])[0]])
+        pairs = self.found.assign(cell=self._cell_of, value=self.found[self._keys([column])[0]])
         counts: pd.DataFrame = pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
         return counts
 
@@ -181,7 +193,7 @@ class Recount:
         """How many rows of the table, those included that the release lacks, hold each value of a column."""
         if column not in self._wholes:
             if self._original is None:
-                table, key = self._found, self._keys([column])[0]
+                table, key = self.found, self._keys([column])[0]
             else:
                 table, key = combinations(self._original, [column]), "column 0"
             self._wholes[column] = table.groupby(key, sort=False).n.sum()
@@ -200,7 +212,7 @@ class Recount:
         return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)
 
     def _keys(self, names: Sequence[Name]) -> list[str]:
-        return [f"column {self._columns.index(name)}" for name in names]
+        return [f"column {self.columns.index(name)}" for name in names]
 
 
 def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
@@ -221,14 +233,3 @@ def logarithms(counts: pd.Series[int]) -> pd.Series:
 def weighed_logarithms(weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
     """The sum of the logarithms of counts, each as often as its weight says."""
     return sum(map(mul, weights.tolist(), logarithms(counts)), Decimal(0))
-
-
-def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
-    """Values as objects that compare: whatever is missing is `MISSING`, which equals itself."""
-    column = pd.Series(values, dtype=object).reset_index(drop=True)
-    return column.where(column.notna(), MISSING)
-
-
-def _index(labels: Sequence[Any]) -> pd.Index:
-    index: pd.Index = pd.Index(values_of(labels), dtype=object)
-    return index

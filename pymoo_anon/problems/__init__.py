@@ -11,9 +11,11 @@ from pymoo_anon.problems.tradeoffs import Step
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
+    from pymoo_anon.problems.local_bound import LowerBound
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem
     from pymoo_anon.problems.local_target import LocalTarget
     from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
+    from pymoo_anon.problems.refining import refine
 
 __all__ = [
     "Achievement",
@@ -25,11 +27,13 @@ __all__ = [
     "LatticeProblem",
     "LocalRecodingProblem",
     "LocalTarget",
+    "LowerBound",
     "PreferenceProblem",
     "PreferredPoint",
     "Requirement",
     "Step",
     "journaled",
+    "refine",
     "risk_at_most",
 ]
 
@@ -38,8 +42,10 @@ __getattr__ = later(
     {
         "bitstrings": ("BitStringProblem",),
         "journal": ("Journal", "journaled"),
+        "local_bound": ("LowerBound",),
         "local_recoding": ("LocalRecodingProblem",),
         "local_target": ("LocalTarget",),
+        "refining": ("refine",),
         "preference": ("Achievement", "PreferenceProblem", "PreferredPoint"),
     },
 )

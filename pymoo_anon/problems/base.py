@@ -31,7 +31,7 @@ from pymoo_anon.problems.arguments import (
     measure_names,
 )
 from pymoo_anon.problems.front import Front, front_of, points_of
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.local import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 
@@ -279,7 +279,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """What a point has to satisfy to make a release unasked: nobody stands alone in a class."""
         return KAnonymity(person=self.table.person) >= 2
 
-    def decode(self, x: ArrayLike) -> Generalization:
+    def decode(self, x: ArrayLike) -> Decoded:
         """The generalization of one point.
 
         Args:

@@ -293,7 +293,9 @@ class LatticeProblem(AnonymizationProblem):
 
     def group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The group maps of valid nodes, as `AnonymizationProblem.group_maps`."""
-        maps, numbers = _level_maps(np.ascontiguousarray(X), self.groups, self.n_groups, self.table.tuples.offsets)
+        X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
+        maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
+        _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
         return maps, numbers
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
@@ -322,15 +324,11 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
         )
 
 
-@njit(cache=True, nogil=True)
-def _level_maps(X, groups, n_groups, offsets):  # type: ignore[no-untyped-def]
-    """The group maps of nodes, looked up level by level."""
-    n, n_attributes = X.shape
-    maps = np.empty((n, groups.shape[1]), dtype=np.int64)
-    numbers = np.empty((n, n_attributes), dtype=np.int64)
-    for i in range(n):
-        for j in range(n_attributes):
+@njit(cache=True, nogil=True, allocates=False)
+def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
+    """Write the group maps of nodes and their numbers of groups, looked up level by level."""
+    for i in range(len(X)):
+        for j in range(X.shape[1]):
             numbers[i, j] = n_groups[X[i, j], j]
             for v in range(offsets[j], offsets[j + 1]):
                 maps[i, v] = groups[X[i, j], v]
-    return maps, numbers

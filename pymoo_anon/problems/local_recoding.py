@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pymoo.core.termination import Termination
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -20,6 +21,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem, Memory, Rows
+from pymoo_anon.problems.local_bound import LowerBound, ascend, limit_of, loss_of
 from pymoo_anon.problems.local_target import (
     LocalTarget,
     base_weights,
@@ -175,7 +177,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             x[place] = np.searchsorted(scale, value)
         return x
 
-    def decode(self, x: ArrayLike) -> LocalGeneralization:  # type: ignore[override]
+    def decode(self, x: ArrayLike) -> LocalGeneralization:
         """The local recoding of one point; the same for all points that ask for the same.
 
         Args:
@@ -199,6 +201,36 @@ class LocalRecodingProblem(AnonymizationProblem):
         structure = "sizes" if self.structure == "sizes" else "all"
         cells = recode(trees, tests, target.price, self.method, structure)
         return LocalGeneralization(self.table.quasi_identifiers, cells)
+
+    def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
+        """What every local recoding of the table loses at least, for the k of a point and the constraints.
+
+        The loss is the first `GeneralLossMetric` of the objectives. The bound speaks of all recodings under the same
+        hierarchies that suppress nothing, whatever method makes them, and so of this one whatever its price and its
+        weights. Constraints enter by the rows and the distinct values that they make necessary.
+
+        A bound is true whenever it ends, and is checked then. Passes are steps of a dual ascent; the first ones raise
+        it most.
+
+        Args:
+            x: (n_var,) array, one row of `res.X`.
+            termination: When to end, as pymoo has it: `("n_iter", 20)` is a number of passes, with the same bound on
+                every machine; `("time", 10)` is seconds, of which compiling takes none.
+
+        Raises:
+            ValueError: x is no point, no objective is a `GeneralLossMetric`, or `termination` is something else.
+
+        >>> from pymoo_anon.datasets import make_census
+        >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+        >>> problem = LocalRecodingProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+        >>> bound = problem.lower_bound(problem.x_of(5), ("n_iter", 10))
+        >>> 0 < bound.value <= bound.loss, bound.n_passes
+        (True, 10)
+        """
+        limit, objective, target = limit_of(termination), loss_of(self.objectives), self.target(x)
+        trees = Trees.of(self.table.tuples, self._nodes, objective.weights)
+        loss = float(objective.evaluate(self.equivalence_classes(x))[0])
+        return ascend(trees, self._tests._replace(k=target.k), loss, limit)
 
     @property
     def _nodes(self) -> list[Any]:

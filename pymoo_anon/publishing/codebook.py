@@ -14,6 +14,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.domain_values import is_whole, spelled
 from pymoo_anon.table.generalization import SUPPRESSED, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.local import of_columns
 
 #: What the codebook says of a `*` that suppressed rows have.
 EVERYTHING = "any value: the row is suppressed"
@@ -50,7 +51,7 @@ def codebook(problem: AnonymizationProblem, x: ArrayLike, *, suppressed: str = "
     """
     if suppressed not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
-    table, generalization, classes = problem.table, problem.decode(x), problem.equivalence_classes(x)
+    table, generalization, classes = problem.table, of_columns(problem.decode(x)), problem.equivalence_classes(x)
     assert classes.class_of is not None
     kept = table.tuples.counts * classes.kept[classes.class_of[0]]
     marked = int(classes.n_suppressed[0]) if suppressed == "mark" else 0

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pymoo_anon._messages import label_words, listed, number, plain, share
+from pymoo_anon._messages import label_words, listed, number, percent, plain, share
 from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.compare import Comparison, compare
@@ -21,7 +22,7 @@ from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.table.domain_values import ROOT
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.local import Decoded, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 # So many labels are examples enough.
@@ -137,6 +138,8 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanat
 def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     """A line for each quasi-identifier: its level, and the labels that most rows have."""
     table, generalization = problem.table, problem.decode(np.array(choice.x))
+    if isinstance(generalization, LocalGeneralization):
+        return _local_levels(generalization, problem.equivalence_classes(np.array(choice.x)).sizes)
     lines = []
     for j, (name, groups) in enumerate(generalization.groups.items()):
         labels, totals = generalization.labels[name], table.tuples.totals(name)
@@ -153,12 +156,23 @@ def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     return lines
 
 
+def _local_levels(recoding: LocalGeneralization, sizes: NDArray[np.int64]) -> list[str]:
+    """A line for each quasi-identifier of a local recoding: at which levels its cells are, and what most rows have."""
+    lines = []
+    for (name, hierarchy), own in zip(recoding.quasi_identifiers.items(), recoding.nodes.T, strict=True):
+        rows = np.bincount(own, sizes, len(hierarchy.nodes))
+        by_level = np.bincount(hierarchy.nodes.level, rows, hierarchy.length + 1)
+        shares = listed(f"{percent(n / sizes.sum())} at level {i}" for i, n in enumerate(by_level.tolist()) if n)
+        held = int(np.count_nonzero(rows))
+        shown = [label_words(hierarchy.nodes.labels[n]) for n in np.argsort(-rows, kind="stable")[: min(_LABELS, held)]]
+        lines.append(plain(f"{name}: {shares} of {hierarchy.length}; {held:,} labels, most often {listed(shown)}"))
+    return lines
+
+
 def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
     """What the people say: who is worst off, and who would gain or lose by the next better points."""
     table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
-    generalizations: dict[Hashable, Generalization] = {
-        row: problem.decode(front.X[front.place_of(row)]) for row in rows
-    }
+    generalizations: dict[Hashable, Decoded] = {row: problem.decode(front.X[front.place_of(row)]) for row in rows}
     worst = worst_off(table, generalizations[choice.row], _SIZE, problem.suppression, problem.constraints)
     lines = [_worst(table, worst, choice)]
     if len(rows) == 1:

@@ -20,6 +20,7 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed, coded, combinations_of, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
 from pymoo_anon.table.hierarchy import fitted
+from pymoo_anon.table.local import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -60,37 +61,62 @@ class Recoding(NamedTuple):
 
     source: Renamed
     table: Microdata
-    generalization: Generalization
+    generalization: Generalization | LocalGeneralization
     classes: EquivalenceClasses
     suppressed: str  # What becomes of the rows of suppressed classes: "mark" or "drop"
     values: Frame  # Holds every value of the quasi-identifiers, and is quick to read
 
     def applied(self, frame: Frame, names: Sequence[Name]) -> Frame:
         """Some columns of a frame, and its `COUNT`: labels as text, and suppressed rows marked or left out."""
-        texts = label_texts(self.generalization)
+        if isinstance(self.generalization, LocalGeneralization):
+            frame = self._by_class(frame, self.generalization)
+        else:
+            frame = self._by_value(frame, self.generalization)
+        if self.suppressed == "drop":
+            frame = frame.filter(~nw.col(FLAG))
         labels = {}
         for j, name in enumerate(self.table.quasi_identifiers):
-            frame = self._with_group(frame, name, j, texts[name])
             label = nw.col(f"label {j}")
             if self.suppressed == "mark":
                 label = nw.when(nw.col(FLAG)).then(nw.lit(SUPPRESSED)).otherwise(label)
             labels[name] = label.alias(self.source.alias(name))
-        own = self.generalization.groups.values()
-        groups = np.stack([groups[self.table.tuples.codes[:, j]] for j, groups in enumerate(own)], axis=1)
-        suppressed = groups[self.classes.representatives[~self.classes.kept]]
-        frame = _with_flag(frame, suppressed, self.generalization.n_groups)
-        if self.suppressed == "drop":
-            frame = frame.filter(~nw.col(FLAG))
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
         return frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts])
 
-    def _with_group(self, frame: Frame, name: Name, j: int, texts: Sequence[str | None]) -> Frame:
+    def _by_value(self, frame: Frame, made: Generalization) -> Frame:
+        """The frame with the labels of whole columns, `label 0`, ..., and `FLAG`."""
+        texts = label_texts(made.labels)
+        for j, (name, groups) in enumerate(made.groups.items()):
+            frame = self._with_group(frame, name, j, groups, texts[name])
+        codes = self.table.tuples.codes
+        groups = np.stack([own[codes[:, j]] for j, own in enumerate(made.groups.values())], axis=1)
+        suppressed = groups[self.classes.representatives[~self.classes.kept]]
+        if len(suppressed) == 0:
+            return frame.with_columns(nw.lit(False).alias(FLAG))
+        frame = self._joined(frame, suppressed, made.n_groups, {"found": [1] * len(suppressed)}, {"found": nw.Int64})
+        return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
+
+    def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
+        """The frame with the labels that the class of each row has, `label 0`, ..., and `FLAG`."""
+        texts, tuples = label_texts(made.labels), self.table.tuples
+        for j, name in enumerate(self.table.quasi_identifiers):
+            # Each value is a group of its own, whose label is not needed.
+            n = tuples.domain_sizes[j]
+            frame = self._with_group(frame, name, j, np.arange(n), [""] * n).drop(f"label {j}")
+        labels = {
+            f"label {j}": [texts[name][node] for node in nodes]
+            for j, (name, nodes) in enumerate(zip(self.table.quasi_identifiers, made.cells.T.tolist(), strict=True))
+        }
+        columns = {**labels, "kept": made.kept[made.class_of].astype(np.int64).tolist()}
+        schema = {**dict.fromkeys(labels, nw.String), "kept": nw.Int64}
+        frame = self._joined(frame, tuples.codes, tuples.domain_sizes, columns, schema)
+        return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
+
+    def _with_group(
+        self, frame: Frame, name: Name, j: int, own: NDArray[np.int64], texts: Sequence[str | None]
+    ) -> Frame:
         """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`."""
-        column, hierarchy, own = (
-            self.source.alias(name),
-            self.table.quasi_identifiers[name],
-            self.generalization.groups[name],
-        )
+        column, hierarchy = self.source.alias(name), self.table.quasi_identifiers[name]
         # Values are joined by their text: it is compared alike in every engine.
         key = nw.col(column).cast(nw.String).alias(f"key {j}")
         found = combinations_of(self.values.select(nw.col(column), key).to_native(), [column, f"key {j}"]).columns
@@ -104,7 +130,7 @@ class Recoding(NamedTuple):
             raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
         small = {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
         schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
-        known = lookup(frame, small, schema).rename({one: f"{one} {j}" for one in schema})
+        known = lookup(self.values, small, schema).rename({one: f"{one} {j}" for one in schema})
         frame = frame.with_columns(key).join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
         group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
         if None in hierarchy.domain:
@@ -114,6 +140,21 @@ class Recoding(NamedTuple):
             label, word = nw.when(there).then(label), texts[missing_group]
             label = label if word is None else label.otherwise(nw.lit(word, nw.String))
         return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
+
+    def _joined(
+        self,
+        frame: Frame,
+        groups: NDArray[np.int64],
+        n_groups: tuple[int, ...],
+        columns: Mapping[str, Sequence[Any]],
+        schema: Mapping[str, Any],
+    ) -> Frame:
+        """The frame with columns that are known of each combination of groups."""
+        keys, expressions = _packed(groups, n_groups)
+        named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
+        small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
+        frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
+        return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:
@@ -137,24 +178,6 @@ def unrolled(frame: Frame) -> Frame:
     if isinstance(frame, nw.LazyFrame):
         return unrolled(frame.collect()).lazy()
     return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]
-
-
-def _with_flag(frame: Frame, suppressed: NDArray[np.int64], n_groups: tuple[int, ...]) -> Frame:
-    """The frame with the column `FLAG`: whether a row's groups are among the suppressed ones."""
-    if len(suppressed) == 0:
-        return frame.with_columns(nw.lit(False).alias(FLAG))
-    keys, expressions = _packed(suppressed, n_groups)
-    named = {f"cell {i}": key.tolist() for i, key in enumerate(keys)} | {"found": [1] * len(suppressed)}
-    small = lookup(frame, named, dict.fromkeys(named, nw.Int64))
-    small = small.rename({f"cell {i}": f"suppressed {i}" for i in range(len(keys))})
-    frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
-    frame = frame.join(
-        small,
-        left_on=[f"cell {i}" for i in range(len(keys))],
-        right_on=[f"suppressed {i}" for i in range(len(keys))],
-        how="left",
-    )
-    return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
 
 def _packed(groups: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[list[NDArray[np.int64]], list[Any]]:

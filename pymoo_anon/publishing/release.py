@@ -20,6 +20,7 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.publishing.ancestors import check_rows
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, unrolled
 from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
@@ -37,6 +38,7 @@ from pymoo_anon.table.frames import (
 )
 from pymoo_anon.table.generalization import SUPPRESSED
 from pymoo_anon.table.guesses import Profile, guess_of, profiles_of
+from pymoo_anon.table.local import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
 
@@ -269,7 +271,7 @@ class Recoded:
         return {
             "original": replace(self._source, frame=self._recoding.values) if inside else self._complete,
             "hierarchies": self.problem.table.quasi_identifiers,
-            "generalization": self.problem.decode(self.x),
+            "generalization": self._recoding.generalization,
         }
 
     def _recount(self, written: Renamed, columns: Sequence[Name]) -> Recount:
@@ -289,7 +291,7 @@ class Recoded:
             )
         n_marked = n_suppressed if self.asked.suppressed == "mark" else 0
         n_released = n_rows - (n_suppressed - n_marked)
-        whole = all(labels == [SUPPRESSED] for labels in own.texts.values())
+        whole = all(labels.texts == [SUPPRESSED] for labels in own.labels.values())
         counted = [("rows are there", own.n_released, n_released)]
         if not whole:
             counted.append(("rows are marked *", own.n_released - int(own.kept.sum()), n_marked))
@@ -299,6 +301,9 @@ class Recoded:
         try:
             for name in self.problem.table.quasi_identifiers:
                 own.of_labels(name)
+            made = self._recoding.generalization
+            if isinstance(made, LocalGeneralization):
+                check_rows(own, self.problem.table, made, self.asked.suppressed)
         except ValueError as error:
             raise RecountError(self._refused([str(error)])) from None
 

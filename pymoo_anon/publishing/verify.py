@@ -13,8 +13,8 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.local import Decoded
 from pymoo_anon.table.microdata import names_of
 
 # Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
@@ -28,7 +28,7 @@ def verify(
     *,
     original: Any = None,
     hierarchies: Mapping[Name, Hierarchy] | None = None,
-    generalization: Generalization | None = None,
+    generalization: Decoded | None = None,
 ) -> pd.DataFrame:
     """Count a released table again, with plain dataframe operations and without the engine of a search.
 

@@ -320,6 +320,11 @@ def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
 def _python_values(column: Any, dtype: Any) -> pd.Series:
     """A column as pandas, whole numbers not as floats, days not as times, and moments in the column's time zone."""
     native = column.to_native()
+    if dtype == nw.String and column.implementation.is_pyarrow():
+        # Each text is made an object once.
+        own = native.dictionary_encode().combine_chunks()
+        places = own.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return pd.Series(pd.Categorical.from_codes(places, own.dictionary.to_pylist()))
     if dtype == nw.Date:
         days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)

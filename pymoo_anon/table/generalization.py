@@ -133,13 +133,13 @@ def label_text(label: Any) -> str | None:
     return str(label)
 
 
-def label_texts(generalization: Generalization) -> dict[Name, list[str | None]]:
-    """Per quasi-identifier the text of every group.
+def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[str | None]]:
+    """Per quasi-identifier the text of every label.
 
-    >>> label_texts(Generalization({"age": [0, 0, 1]}, {"age": ["young", 18]}))
+    >>> label_texts({"age": ["young", 18]})
     {'age': ['young', '18']}
     """
-    texts = {name: [label_text(label) for label in labels] for name, labels in generalization.labels.items()}
+    texts = {name: [label_text(label) for label in own] for name, own in labels.items()}
     for name, own in texts.items():
         twice: list[Hashable] = repeated(own)
         if twice:

@@ -30,6 +30,7 @@ class LocalGeneralization:
         quasi_identifiers: The hierarchy of every quasi-identifier, in the table's order.
         cells: (n_distinct, n_attributes) integer array, for every distinct tuple of the table the node that each of its
             cells becomes, as `Hierarchy.nodes` numbers them: the root is 0.
+        suppressed: Whether the class whose cells all are roots is suppressed, and counts as such.
 
     Attributes:
         quasi_identifiers: The hierarchies; a mapping that cannot be written.
@@ -37,10 +38,11 @@ class LocalGeneralization:
             appear among the distinct tuples.
         class_of: (n_distinct,) int64 array, the class of every distinct tuple.
         representatives: (n_classes,) int64 array, the first distinct tuple of every class.
+        kept: (n_classes,) Boolean array, False for the suppressed class.
 
     Raises:
         ValueError: A hierarchy does not end in one group, or has a label for two sets of values; or cells are no such
-            array.
+            array; or `suppressed` where no class has roots alone.
 
     >>> sex = Hierarchy.flat(["Female", "Male"])
     >>> age = Hierarchy.intervals(0, 4, widths=[2])
@@ -52,7 +54,9 @@ class LocalGeneralization:
     {'age': ['0–1', '*'], 'sex': ['*', 'Female']}
     """
 
-    def __init__(self, quasi_identifiers: Mapping[Name, Hierarchy], cells: ArrayLike) -> None:
+    def __init__(
+        self, quasi_identifiers: Mapping[Name, Hierarchy], cells: ArrayLike, *, suppressed: bool = False
+    ) -> None:
         hierarchies = dict(quasi_identifiers)
         n_nodes = tuple(len(own.nodes) for own in checked_nodes(hierarchies).values())
         given = np.asarray(cells)
@@ -68,6 +72,13 @@ class LocalGeneralization:
             array.flags.writeable = False
         self.quasi_identifiers: Mapping[Name, Hierarchy] = MappingProxyType(hierarchies)
         self.grouping = grouping
+        kept = np.ones(len(grouping.nodes), dtype=np.bool_)
+        if suppressed:
+            kept &= grouping.nodes.any(axis=1)
+        self.kept = kept
+        self.kept.flags.writeable = False
+        if suppressed and self.kept.all():
+            raise ValueError("suppressed must be False where no class has roots alone, got True")
 
     @property
     def nodes(self) -> Ints:
@@ -142,15 +153,17 @@ class LocalGeneralization:
         """Whether both give every tuple the same cells, under the same hierarchies."""
         if not isinstance(other, LocalGeneralization):
             return NotImplemented
-        return list(self.quasi_identifiers.items()) == list(other.quasi_identifiers.items()) and np.array_equal(
-            self.cells, other.cells
+        return (
+            list(self.quasi_identifiers.items()) == list(other.quasi_identifiers.items())
+            and np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.kept, other.kept)
         )
 
     def __hash__(self) -> int:
         return hash((tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LocalGeneralization, (dict(self.quasi_identifiers), self.cells)
+        return _remade, (dict(self.quasi_identifiers), self.cells, not self.kept.all())
 
     def __repr__(self) -> str:
         columns = zip(self.quasi_identifiers, self.n_groups, strict=True)
@@ -158,8 +171,27 @@ class LocalGeneralization:
         return f"LocalGeneralization({len(self.nodes):,} class{'es' if len(self.nodes) > 1 else ''}{shown})"
 
 
+def _remade(quasi_identifiers: Mapping[Name, Hierarchy], cells: Ints, suppressed: bool) -> LocalGeneralization:
+    """A local recoding out of a pickle."""
+    return LocalGeneralization(quasi_identifiers, cells, suppressed=suppressed)
+
+
 #: What a point of any search space decodes to.
-Recoding: TypeAlias = Generalization | LocalGeneralization
+Decoded: TypeAlias = Generalization | LocalGeneralization
+
+
+def of_columns(decoded: Decoded) -> Generalization:
+    """A generalization that has a group for every value of a column; a local recoding is refused.
+
+    Raises:
+        TypeError: It is a local recoding.
+    """
+    if isinstance(decoded, LocalGeneralization):
+        raise TypeError(
+            "problem must give every value of a column one group, as a LatticeProblem or a BitStringProblem does, got "
+            "a local recoding"
+        )
+    return decoded
 
 
 def checked_nodes(hierarchies: Mapping[Name, Hierarchy]) -> Mapping[Name, Hierarchy]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,7 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.local import LocalGeneralization, Recoding, checked_nodes, forest_of
+from pymoo_anon.table.local import Decoded, LocalGeneralization, checked_nodes, forest_of
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
 # The square is below 2^63, so that sums of squared class sizes are exact.
@@ -261,7 +261,7 @@ class Microdata:
 
     def equivalence_classes(
         self,
-        generalization: Recoding,
+        generalization: Decoded,
         suppression: float | Suppression = 0,
         constraints: Sequence[ClassConstraint] = (),
     ) -> EquivalenceClasses:
@@ -333,7 +333,8 @@ class Microdata:
                 f"got others of {examples(list(generalization.quasi_identifiers))}"
             )
         generalization.check(self.tuples, self.forest)
-        return classes_of(self.tuples, self.forest, generalization.grouping, columns)
+        classes = classes_of(self.tuples, self.forest, generalization.grouping, columns)
+        return replace(classes, kept=generalization.kept)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Microdata:
         """Itself: nothing in it changes."""

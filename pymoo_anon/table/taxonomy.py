@@ -326,7 +326,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
         bits = strings[s]
         # Backwards in preorder, so that the costs of all children are known when their parent's are added up.
         for node in range(n_nodes - 1, -1, -1):
-            first, last, end = spans[node]
+            first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
             merge_cost[node] = bits[first : last - 1].sum()
             split_cost[node] = 0
             split_ways[node] = 0.0
@@ -359,7 +359,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, inline="always")
 def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
     """Make a node one group, or keep its children apart; returns the next node to decide on."""
-    first, last, end = spans[node]
+    first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
     if merges:
         bits[first : last - 1] = False
         return end
@@ -388,7 +388,7 @@ def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
     for s in range(len(strings)):
         node = 0
         while valid[s] and node < len(spans):
-            first, last, end = spans[node]
+            first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
             if not strings[s, first : last - 1].any():
                 node = end
                 continue

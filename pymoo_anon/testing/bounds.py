@@ -138,9 +138,18 @@ def _floors(known: Known) -> Values:
         if terms is not None:
             floors = np.asarray(terms, dtype=float).sum(axis=1)
         if known.family.floor_rises:
-            own = [known.family.floor_of_generalizations(one) for one in known.case.classes]
-            floors = np.maximum(floors, np.array([-np.inf if one is None else one for one in own], dtype=float))
+            floors = np.maximum(floors, [_of_one(known, "floor_of_generalizations", one) for one in known.case.classes])
     return floors
+
+
+def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
+    """What a family says of one node, as it says it of several; -inf for nothing."""
+    found = getattr(known.family, method)(classes)
+    if found is not None and np.shape(found) != (1,):
+        raise ContractError(
+            f"{method} of {type(known.family).__name__} must give an array of a number for each node, got {found!r}"
+        )
+    return -np.inf if found is None else float(found[0])
 
 
 def _check_floors(known: Known, floors: Values) -> None:
@@ -151,10 +160,8 @@ def _check_floors(known: Known, floors: Values) -> None:
 def _check_rising(known: Known, floors: Values) -> None:
     """Check what evaluated nodes say of their generalizations."""
     for node, one in enumerate(known.case.classes):
-        floor = known.family.floor_of_generalizations(one)
-        if floor is not None:
-            bounds = np.where(known.below[node], float(floor), -np.inf)
-            known.bound_below("no generalization is below the floor", bounds, node)
+        bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
+        known.bound_below("no generalization is below the floor", bounds, node)
 
 
 def _check_specializations(known: Known, floors: Values) -> None:
@@ -238,7 +245,8 @@ def _check_squares(known: Known, floors: Values) -> None:
     """Check what kept classes of specializations add up to."""
     n_suppressed = known.counts.astype(float)
     for node, one in enumerate(known.case.classes):
-        bounds = np.where(known.below[:, node], -known.family.most_of_specializations(one) - n_suppressed**2, -np.inf)
+        most = _of_one(known, "most_of_specializations", one)
+        bounds = np.where(known.below[:, node], -most - n_suppressed**2, -np.inf)
         what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
         known.bound_below(what, bounds, node)
 

@@ -290,7 +290,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
     for row in rng.choice(len(case.X), 2):
         generalization, classes = case.problem.decode(case.X[row]), case.problem.equivalence_classes(case.X[row])
         assert classes.class_of is not None
-        texts = label_texts(generalization)
+        texts = label_texts(generalization.labels)
         labels = {
             name: [texts[name][group] for group in generalization.groups[name][codes[:, j]]]
             for j, name in enumerate(names)

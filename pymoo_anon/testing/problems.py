@@ -13,6 +13,7 @@ from pymoo.core.sampling import Sampling
 
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.table.local import of_columns
 from pymoo_anon.testing.tables import valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
@@ -173,7 +174,7 @@ def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
         return
     maps, n_groups = problem.group_maps(problem.checked(X))
     for x, groups, numbers in zip(X, maps, n_groups, strict=True):
-        made = called(f"decode of {name} must take any valid point", problem.decode, x)
+        made = of_columns(called(f"decode of {name} must take any valid point", problem.decode, x))
         decoded = np.concatenate(list(made.groups.values()))
         if not np.array_equal(decoded, groups) or list(numbers) != list(made.n_groups):
             raise ContractError(

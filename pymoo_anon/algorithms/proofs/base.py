@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.reading import BoundsReader
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
-from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
@@ -190,27 +190,20 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
     return share
 
 
-def least_values(problem: LatticeProblem) -> Matrix:
-    """(n_measures,) float array: the least minimised values that the measures of a problem can have."""
-    ranges = np.array([measure.value_range(problem.table.tuples) for measure in problem.measured])
-    least: Matrix = np.where([measure.maximize for measure in problem.measured], -ranges[:, 1], ranges[:, 0])
-    return least
-
-
 class LatticeProof(Proof):
     """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
 
     Attributes:
+        reader: What the measures say about nodes.
         maximize: (n_obj,) Boolean array.
     """
 
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
-        families = [(objective.bounding or Bounding)(objective) for objective in problem.objectives]
-        leeway = np.array([family.leeway(problem.table.tuples) for family in families])
-        super().__init__(problem, replace(tolerance, leeway=leeway), max_bytes, random_state)
-        self.maximize = np.array([objective.maximize for objective in problem.objectives])
+        self.reader = BoundsReader(problem)
+        super().__init__(problem, replace(tolerance, leeway=self.reader.leeway), max_bytes, random_state)
+        self.maximize = self.reader.maximize[: problem.n_obj]
         self._boxes: BoxArchive | None = None
         if tolerance.absolute.all():
             # On the grid of the natural values.

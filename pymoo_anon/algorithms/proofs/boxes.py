@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, least_values, share_off
+from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, share_off
+from pymoo_anon.algorithms.proofs.reading import BoundsReader
 from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds.base import Bounding, suppressible
+from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.objectives.bounds.worst_class import Hereditary
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -64,28 +65,24 @@ class Corners:
     def __init__(self, problem: LatticeProblem) -> None:
         self._problem = problem
         tuples, lengths = problem.table.tuples, problem.lengths
-        self._families = [Bounding(m) if m.bounding is None else m.bounding(m) for m in problem.measured]
-        self.rises = any(family.floor_rises for family in self._families)
-        self._has_floor = np.array([family.has_floor for family in self._families])
+        self._reader = reader = BoundsReader(problem)
+        self.rises = reader.rises
         # A sum of floats may be too large by such a share; a whole number is not.
         self._rounding = 1e-12 + 1e-15 * len(tuples)
-        self._exact = np.array([not own.has_floor or own.measure.whole for own in self._families])
-        self._least = least_values(problem)
+        self._exact = np.array([not own.has_floor or own.measure.whole for own in reader.families])
+        # What an attribute costs at a level or above it.
+        self._terms = np.minimum.accumulate(reader.terms[:, :, ::-1], axis=2)[:, :, ::-1]
         # An attribute that never varies makes the same classes at all levels. Where nothing but k and losses by
         # attribute is measured, its lowest level is as good as any other.
         same = (tuples.codes == tuples.codes[:1]).all(axis=0)
-        # By measure: (n_levels, n_var) float array, what an attribute costs at a level or above it.
-        self._terms = {}
-        for i, family in enumerate(self._families):
-            terms = family.attribute_floors(tuples, problem.groups)
-            if terms is not None:
-                self._terms[i] = np.minimum.accumulate(terms[::-1], axis=0)[::-1]
-                same &= terms[0] == self._terms[i][0]
+        for own, before, family in zip(self._terms, reader.terms, reader.families, strict=True):
+            if family.kind is Kind.ADDITIVE:
+                same &= before[:, 0] == own[:, 0]
             elif not (isinstance(family, Hereditary) and family.by_size):
                 same[:] = False
         self.highest = np.where(same, 0, lengths)
         # Where only losses count, an attribute that never varies would be split as often as one that makes classes.
-        prices = [problem.weights, *(terms.T for terms in self._terms.values())]
+        prices = [problem.weights, *self._terms[reader.has_floor]]
         self.prices = np.zeros_like(problem.weights)
         for own in prices:
             above = own - own[:, :1]
@@ -94,26 +91,16 @@ class Corners:
 
     def floors_of(self, x: Ints) -> Matrix:
         """(n_measures,) float array: what no generalization of a node is below, without a look at its classes."""
-        floors = np.where(self._has_floor, self._least, 0.0)
-        for i, terms in self._terms.items():
-            floors[i] = np.cumsum(terms[x, np.arange(len(x))])[-1]
-        return floors
+        floors: Matrix = np.cumsum(self._terms[:, np.arange(len(x)), x], axis=1)[:, -1]
+        return np.where(self._reader.has_floor, floors, 0.0)
 
     def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
         """What one node says of its generalizations and of its specializations: the `floors` and `tops` of a `Box`."""
-        problem = self._problem
-        floors = np.where(self._has_floor, -np.inf, 0.0)
-        below = suppressible(classes, problem.suppression, problem.constraints, by_k=True)
-        tops = np.zeros((0 if below.impossible else len(below), len(self._families)))
-        for i, family in enumerate(self._families):
-            floor = family.floor_of_generalizations(classes) if family.floor_rises else None
-            if floor is not None:
-                floors[i] = floor
-            best = family.best_of_specializations(classes, below) if len(tops) else None
-            if best is not None:
-                tops[:, i] = -best if family.measure.maximize and not family.has_floor else best
-            elif not family.has_floor:
-                tops[:, i] = -np.inf
+        reader, below = self._reader, self._reader.below(classes, by_k=True)
+        floors = np.where(reader.has_floor, reader.floors_above(classes)[0], 0.0)
+        if below.impossible:
+            return floors, np.zeros((0, len(floors)))
+        tops = np.column_stack([reader.best_below(o, classes, below) for o in range(len(floors))])
         return floors, tops[first_non_dominated(tops)] if len(tops) > 1 else tops
 
     def bounds(self, boxes: list[Box]) -> Matrix:
@@ -126,7 +113,7 @@ class Corners:
         # A little less, so that the rounding of the sum proves nothing.
         slack = np.where(tops > 0, np.abs(floors) + tops, 0.0)
         slack[:, self._exact] = 0.0
-        bounds = np.maximum(floors + tops - self._rounding * slack, self._least)
+        bounds = np.maximum(floors + tops - self._rounding * slack, self._reader.least)
         possible: Matrix = bounds[(bounds <= self._problem.limits).all(axis=1)]
         return possible
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.local.blocks import classes_by_sizes
+from pymoo_anon.engine.local.relocate import relocate
+from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.specialize import top_down
 from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 
+Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
+
+METHODS = "bottom-up", "top-down"
+STRUCTURES = "sizes", "all"
 
 
 def recode(
-    trees: Trees, tests: Tests, price: float = 0.0, method: str = "bottom-up", structure: str = "sizes"
+    trees: Trees,
+    tests: Tests,
+    price: float = 0.0,
+    method: str = "bottom-up",
+    structure: str = "sizes",
+    n_threads: int | None = None,
 ) -> Numbers32:
     """A recoding in which every class holds all requirements.
 
@@ -26,8 +40,11 @@ def recode(
         price: What a class costs beside the loss of its cells, in cells; larger prices make fewer and larger classes.
         method: "bottom-up", or "top-down", which loses more and takes a tenth of the time.
         structure: What classes are made by. "sizes": by numbers of rows alone, then those that break a requirement are
-            merged, so that classes tell little of the values. "all": by all requirements. Who knows the method can
-            conclude from it that parts of a class, which sizes would have kept apart, break one.
+            merged, so that classes tell little of the values. "all": tuples then move between classes as all
+            requirements allow, which loses less. Who knows the method can conclude from it that parts of a class, which
+            sizes would have kept apart, break one.
+        n_threads: How many parts of a large table are worked on at once, as many as there are processors for None. The
+            cells are the same for any number.
 
     Returns:
         (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
@@ -36,10 +53,24 @@ def recode(
     Raises:
         ValueError: `method` or `structure` is none of these.
     """
-    if method not in ("bottom-up", "top-down"):
-        raise ValueError(f"method must be 'bottom-up' or 'top-down', got {method!r}")
-    if structure not in ("sizes", "all"):
-        raise ValueError(f"structure must be 'sizes' or 'all', got {structure!r}")
-    class_of = top_down(trees, tests, price)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    if structure not in STRUCTURES:
+        raise ValueError(f"structure must be one of {STRUCTURES}, got {structure!r}")
+    class_of = np.zeros(len(trees.rows), dtype=np.int64)
+    if tests.keeps_whole(trees.rows):
+        class_of = _classes(trees, tests, price, method, n_threads or os.cpu_count() or 1)
+        if structure == "all" and len(tests.kinds) > 0:
+            class_of = relocate(trees, tests, class_of, price)
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     return trees.released(cells[class_of])
+
+
+def _classes(trees: Trees, tests: Tests, price: float, method: str, n_threads: int) -> Ints:
+    """The class of every tuple: by sizes, then merged until all requirements hold."""
+    sizes = tests.by_sizes()
+    if method == "top-down":
+        class_of = top_down(trees, sizes.k, price)
+    else:
+        class_of = classes_by_sizes(trees, sizes, price, n_threads)
+    return mend(trees, tests, class_of) if len(tests.kinds) > 0 else class_of

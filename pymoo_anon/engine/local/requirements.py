@@ -117,6 +117,35 @@ class Tests(NamedTuple):
         entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
         return self._replace(starts=starts, values=self.values[entries], counts=self.counts[entries])
 
+    def by_sizes(self) -> Tests:
+        """What numbers of rows decide of the requirements: a class of l values, or of k persons, has l rows."""
+        of_values = self.bounds[self.kinds <= _RECURSIVE]
+        k = max(self.k, int(np.ceil(of_values.max(initial=1))))
+        none = np.zeros(0, dtype=np.int64)
+        return Tests(
+            k=k,
+            kinds=none,
+            first=none,
+            stop=none,
+            bounds=np.zeros(0),
+            numerators=none,
+            denominators=none,
+            levels=none,
+            totals=none,
+            n_rows=self.n_rows,
+            starts=np.zeros_like(self.starts),
+            values=none,
+            counts=none,
+        )
+
+    def keeps_whole(self, rows: Ints) -> bool:
+        """Whether all tuples together hold the requirements.
+
+        Args:
+            rows: (n_tuples,) int64 array, the rows that each tuple stands for.
+        """
+        return bool(hold_whole(np.arange(len(rows)), rows.sum(), self, scratch_for(self)))
+
 
 class Scratch(NamedTuple):
     """Memory for a test. The histogram is 0 between tests.
@@ -220,7 +249,7 @@ def scratch_for(tests: Tests) -> Scratch:
     return Scratch(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
     """Whether a set of tuples holds all requirements.
 
@@ -245,26 +274,13 @@ def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
     return kept
 
 
-@njit(cache=True, nogil=True)
-def may_hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether some part of a set of tuples, or the whole, may hold all requirements; arguments as of `hold`.
-
-    Each is a necessary condition: any part has at most these counts, and at least k rows.
-    """
-    if rows < tests.k:
-        return False
-    if len(tests.kinds) == 0:
-        return True
-    n_touched = _count(members, a, b, tests, scratch)
-    kept = True
-    for t in range(len(tests.kinds)):
-        if kept:
-            kept = _may_hold(t, n_touched, tests, scratch)
-    _clear(n_touched, scratch)
-    return kept
+@njit(cache=True, nogil=True, allocates=False)
+def hold_whole(members, rows, tests, scratch):  # type: ignore[no-untyped-def]
+    """Whether all `members` hold all requirements; arguments as of `hold`."""
+    return hold(members, np.int64(0), np.int64(len(members)), rows, tests, scratch)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
     """Fill the histogram with the values of a set; how many of them there are."""
     n_touched = np.int64(0)
@@ -279,14 +295,14 @@ def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _clear(n_touched, scratch):  # type: ignore[no-untyped-def]
     """Empty the histogram."""
     for i in range(n_touched):
         scratch.histogram[scratch.touched[i]] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     """Whether the set in the histogram holds one requirement.
 
@@ -328,7 +344,7 @@ def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     return kind != _TREE or (high + low) / (tests.levels[t] * (own * n_rows)) <= bound
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     """Whether r_1 < c (r_l + ... + r_m), r being the counts of the values, the most frequent first."""
     rank = np.int64(np.ceil(tests.bounds[t]))
@@ -357,7 +373,7 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
     return most * tests.denominators[t] < tail * tests.numerators[t]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def]
     """The earth mover's distance of the set in the histogram from the table, in an order of values."""
     own, n_rows = np.float64(rows), np.float64(tests.n_rows)
@@ -367,34 +383,3 @@ def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def
         expected += tests.totals[value]
         high, low = add(high, low, abs(below * n_rows - expected * own))
     return (high + low) / (max(stop - first - 1, 1) * (own * n_rows))
-
-
-@njit(cache=True, nogil=True)
-def _may_hold(t, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether some part of the set in the histogram may hold one requirement.
-
-    A part has at least k rows, so a value has at most a share of count / k in it. The shares that may be have to reach
-    1 together. Under an earth mover's distance of t they reach 1 - t at each level: what is in place is not moved.
-    """
-    kind, bound, k = tests.kinds[t], tests.bounds[t], np.float64(tests.k)
-    if kind == _ORDER:
-        return True
-    n_values, covered = np.int64(0), 0.0
-    for i in range(n_touched):
-        value = scratch.touched[i]
-        if tests.first[t] <= value < tests.stop[t]:
-            n_values += 1
-            share = scratch.histogram[value] / k
-            expected = tests.totals[value] / tests.n_rows
-            if kind == _ALPHA:
-                share = min(share, bound)
-            elif kind == _TREE:
-                share = min(share, expected)
-            elif kind >= _BETA:
-                share = min(share, expected * (1.0 + bound))
-            covered += share
-    if kind <= _RECURSIVE:
-        return n_values >= bound
-    if kind == _TREE:
-        return covered >= tests.levels[t] * (1.0 - bound) - 1e-9
-    return covered >= 1.0 - 1e-9

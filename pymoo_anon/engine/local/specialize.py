@@ -1,7 +1,7 @@
 """Top-down: begin with one class of all tuples, and split classes along the trees for as long as that pays.
 
 Multidimensional recoding as Mondrian's (LeFevre et al. 2006), by hierarchies. A split is relaxed: children of a node
-that hold all requirements become classes, the others stay together where they are. The attribute is the one that saves
+that have k rows become classes, the others stay together where they are. The attribute is the one that saves
 most loss per bit of the entropy of the split, which is ours: fine splits are not dearer than coarse ones then.
 """
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.requirements import Tests, hold, scratch_for
 from pymoo_anon.engine.local.trees import Trees, join
 
 Ints = NDArray[np.int64]
@@ -30,11 +29,12 @@ class Children(NamedTuple):
         rows: (n_nodes,) int64, 0 for all others.
         low: (n_nodes,) int64, the first position of a tuple below.
         high: (n_nodes,) int64, the last one.
-        begin: (n_nodes,) int64, where its tuples stand in `sorted`, if they are sorted.
+        begin: (n_nodes,) int64, where its tuples begin among the members, once they are sorted.
         n_tuples: (n_nodes,) int64, how many tuples there are.
         fate: (n_nodes,) int64, 1 for a class of its own, 2 for what stays.
-        sorted: (n_tuples,) int64, tuples by child.
-        gathered: (n_tuples,) int64, memory for the tuples that stay.
+        sorted: (n_tuples,) int64, memory for sorting.
+        members: (n_tuples,) int64, all tuples; the open classes are slices of them.
+        slices: (n_tuples + 1, 2) int64, where each open class begins and ends.
     """
 
     touched: Ints
@@ -45,15 +45,16 @@ class Children(NamedTuple):
     n_tuples: Ints
     fate: Ints
     sorted: Ints
-    gathered: Ints
+    members: Ints
+    slices: Ints
 
 
-def top_down(trees: Trees, tests: Tests, price: float = 0.0, enough: int = 1) -> Ints:
+def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1) -> Ints:
     """The class of every tuple after all splits that pay.
 
     Args:
         trees: The trees and tuples.
-        tests: What every class has to hold. Where all tuples together break it, they are the one class.
+        k: The least number of rows of a class; all tuples are one class where they have fewer.
         price: What a class costs beside the loss of its cells, in cells.
         enough: A class of at most so many tuples is not split.
 
@@ -61,25 +62,25 @@ def top_down(trees: Trees, tests: Tests, price: float = 0.0, enough: int = 1) ->
         (n_tuples,) int64 array, classes counted from 0.
     """
     n_nodes, n_tuples = len(trees.parent), len(trees.rows)
-    children = Children(*(np.zeros(n_nodes, dtype=np.int64) for _ in Children._fields))
-    by_tuple = np.empty((2, n_tuples), dtype=np.int64)
-    children = children._replace(sorted=by_tuple[0], gathered=by_tuple[1])
-    class_of: Ints = _split_all(
-        trees, tests, float(price), int(enough), children, scratch_for(tests), np.empty(n_tuples, dtype=np.int64)
+    children = Children(*(np.zeros(n_nodes, dtype=np.int64) for _ in Children._fields))._replace(
+        sorted=np.empty(n_tuples, dtype=np.int64),
+        members=np.arange(n_tuples),
+        slices=np.empty((n_tuples + 1, 2), dtype=np.int64),
     )
+    class_of = np.empty(n_tuples, dtype=np.int64)
+    _split_all(trees, int(k), float(price), int(enough), children, class_of)
     return class_of
 
 
-@njit(cache=True, nogil=True)
-def _split_all(trees, tests, price, enough, children, scratch, class_of):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False)
+def _split_all(trees, k, price, enough, children, class_of):  # type: ignore[no-untyped-def]
     """Fill `class_of`; arguments as of `top_down`.
 
-    The invariant: the open classes are slices of `members`, each in the order of the tuples, and hold all requirements,
-    or there is one.
+    The invariant: the open classes are slices of `members`, each in the order of the tuples, and have k rows, or there
+    is one.
     """
     n_tuples, n_attributes = trees.positions.shape
-    members = np.arange(n_tuples)
-    slices = np.empty((n_tuples + 1, 2), dtype=np.int64)
+    members, slices = children.members, children.slices
     slices[0, 0], slices[0, 1] = np.int64(0), np.int64(n_tuples)
     n_open, n_classes = np.int64(1), np.int64(0)
     while n_open > 0:
@@ -88,8 +89,8 @@ def _split_all(trees, tests, price, enough, children, scratch, class_of):  # typ
         best, chosen = 0.0, np.int64(-1)
         if b - a > enough:
             for j in range(n_attributes):
-                n_children = _spread(j, a, b, members, trees, tests, children)
-                value = _weigh(n_children, trees, tests, price, children, scratch)
+                n_children = _spread(j, a, b, trees, children)
+                value = _weigh(n_children, k, trees, price, children)
                 _forget(n_children, children)
                 if value > best:
                     best, chosen = value, np.int64(j)
@@ -98,19 +99,19 @@ def _split_all(trees, tests, price, enough, children, scratch, class_of):  # typ
                 class_of[members[i]] = n_classes
             n_classes += 1
         else:
-            n_children = _spread(chosen, a, b, members, trees, tests, children)
-            _weigh(n_children, trees, tests, price, children, scratch)
-            n_open = _part(chosen, slices, n_open, n_children, members, trees, children)
+            n_children = _spread(chosen, a, b, trees, children)
+            _weigh(n_children, k, trees, price, children)
+            n_open = _part(chosen, n_open, n_children, trees, children)
             _forget(n_children, children)
-    return class_of
 
 
-@njit(cache=True, nogil=True)
-def _spread(j, a, b, members, trees, tests, children):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
     """Collect what lies below the children of the smallest node that holds a class; how many of them hold a tuple.
 
     A value has no children.
     """
+    members = children.members
     low = high = trees.positions[members[a], j]
     for i in range(a + 1, b):
         position = trees.positions[members[i], j]
@@ -131,12 +132,10 @@ def _spread(j, a, b, members, trees, tests, children):  # type: ignore[no-untype
         children.high[child] = max(children.high[child], position)
         children.rows[child] += trees.rows[r]
         children.n_tuples[child] += 1
-    if len(tests.kinds) > 0:
-        _sort(j, a, b, n_children, members, trees, children)
     return n_children
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _child(trees, node, position):  # type: ignore[no-untyped-def]
     """The child of a node that holds a position."""
     child = trees.leaves[position]
@@ -145,23 +144,7 @@ def _child(trees, node, position):  # type: ignore[no-untyped-def]
     return child
 
 
-@njit(cache=True, nogil=True)
-def _sort(j, a, b, n_children, members, trees, children):  # type: ignore[no-untyped-def]
-    """Sort the tuples of a class by child, for the tests."""
-    node = trees.parent[children.touched[0]]
-    place = np.int64(0)
-    for c in range(n_children):
-        children.begin[children.touched[c]] = place
-        place += children.n_tuples[children.touched[c]]
-    for i in range(a, b):
-        child = _child(trees, node, np.int64(trees.positions[members[i], j]))
-        children.sorted[children.begin[child]] = members[i]
-        children.begin[child] += 1
-    for c in range(n_children):
-        children.begin[children.touched[c]] -= children.n_tuples[children.touched[c]]
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _forget(n_children, children):  # type: ignore[no-untyped-def]
     """Empty the counts of children."""
     for c in range(n_children):
@@ -169,18 +152,17 @@ def _forget(n_children, children):  # type: ignore[no-untyped-def]
         children.n_tuples[children.touched[c]] = 0
 
 
-@njit(cache=True, nogil=True)
-def _weigh(n_children, trees, tests, price, children, scratch):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _weigh(n_children, k, trees, price, children):  # type: ignore[no-untyped-def]
     """Decide which children become classes; what that saves per bit, or 0 where nothing is to be gained.
 
-    What stays has to hold the requirements, too. Where it does not, the child that gives up least joins it.
+    What stays has to have k rows, too. Where it does not, the child that gives up least joins it.
     """
     rest, n_own = np.int64(0), np.int64(0)
     for c in range(n_children):
         child = children.touched[c]
-        a = children.begin[child]
         children.fate[child] = _REST
-        if hold(children.sorted, a, a + children.n_tuples[child], children.rows[child], tests, scratch):
+        if children.rows[child] >= k:
             children.fate[child] = _OWN
             n_own += 1
         else:
@@ -189,7 +171,7 @@ def _weigh(n_children, trees, tests, price, children, scratch):  # type: ignore[
     for c in range(n_children):
         if children.fate[children.touched[c]] == _OWN:
             whole += children.rows[children.touched[c]]
-    while n_own > 0 and rest > 0 and not _rest_holds(n_children, rest, tests, children, scratch):
+    while n_own > 0 and 0 < rest < k:
         least, joins = np.inf, np.int64(-1)
         for c in range(n_children):
             child = children.touched[c]
@@ -213,37 +195,21 @@ def _weigh(n_children, trees, tests, price, children, scratch):  # type: ignore[
     return max(saved, 0.0) / max(bits, 1e-9)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _saved(child, trees, children):  # type: ignore[no-untyped-def]
     """The loss in an attribute that a child saves as a class of its own."""
     own = join(trees, trees.leaves[children.low[child]], children.high[child])
     return children.rows[child] * (trees.costs[trees.parent[child]] - trees.costs[own])
 
 
-@njit(cache=True, nogil=True)
-def _rest_holds(n_children, rest, tests, children, scratch):  # type: ignore[no-untyped-def]
-    """Whether what stays holds the requirements; its tuples are gathered behind each other first."""
-    if rest < tests.k:
-        return False
-    if len(tests.kinds) == 0:
-        return True
-    n_gathered = np.int64(0)
-    for c in range(n_children):
-        child = children.touched[c]
-        if children.fate[child] == _REST:
-            for i in range(children.n_tuples[child]):
-                children.gathered[n_gathered] = children.sorted[children.begin[child] + i]
-                n_gathered += 1
-    return hold(children.gathered, np.int64(0), n_gathered, rest, tests, scratch)
-
-
-@njit(cache=True, nogil=True)
-def _part(j, slices, n_open, n_children, members, trees, children):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-def]
     """Sort the class behind the open ones by what becomes of its children, what stays first, and open the parts.
 
     Returns:
         How many classes are open then.
     """
+    members, slices = children.members, children.slices
     a, b = slices[n_open, 0], slices[n_open, 1]
     node = trees.parent[children.touched[0]]
     place = a

@@ -18,8 +18,8 @@ from pymoo_anon.engine.tuples import DistinctTuples
 Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
-# The cost of a node that must not be released: more than all others together, and small enough to count with.
-_FORBIDDEN = 1e6
+#: The least cost of a node that must not be released: more than all others together, and small enough to count with.
+FORBIDDEN = 1e6
 
 
 class Nodes(Protocol):
@@ -108,7 +108,8 @@ class Trees(NamedTuple):
         for j, (own, factor) in enumerate(zip(nodes, factors, strict=True)):
             costs = factor * own.losses
             if highest is not None:
-                costs = np.where(own.level > highest[j], _FORBIDDEN, costs)
+                # Still more above: a split there has to pay.
+                costs = np.where(own.level > highest[j], FORBIDDEN * (1.0 + own.losses), costs)
             trees.append(_Tree(own.first, own.stop, own.parent, costs, np.arange(len(own.first))))
         places = np.lexsort(positions.T[::-1])
         return _joined(trees, positions[places], tuples.counts[places], places)
@@ -197,7 +198,18 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
     return kept, before[positions]
 
 
-@njit(cache=True, nogil=True)
+def by_first_step(trees: Trees) -> Ints:
+    """(n_attributes,) int64 array: the attributes, those first where the first step up costs the rows most."""
+    steps = np.zeros(trees.positions.shape[1])
+    for j in range(len(steps)):
+        above = trees.parent[trees.leaves[trees.positions[:, j]]]
+        # A value alone has nothing above it.
+        costs = np.where(above < 0, 0.0, trees.costs[np.maximum(above, 0)])
+        steps[j] = (costs * trees.rows).sum() / trees.rows.sum()
+    return np.argsort(-steps, kind="stable")
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def join(trees, node, position):  # type: ignore[no-untyped-def]
     """The smallest node that holds a node and a position of its attribute."""
     while position < trees.first[node] or position >= trees.stop[node]:
@@ -205,16 +217,28 @@ def join(trees, node, position):  # type: ignore[no-untyped-def]
     return node
 
 
-@njit(cache=True, nogil=True)
-def cells_of_classes(trees, class_of, n_classes):  # type: ignore[no-untyped-def]
-    """(n_classes, n_attributes) int32: the smallest nodes that hold all tuples of each class; -1 for an empty class."""
-    n_attributes = trees.positions.shape[1]
-    cells = np.empty((n_classes, n_attributes), dtype=np.int32)
-    cells[:] = np.int32(-1)
+def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Numbers32:
+    """The smallest nodes that hold all tuples of each class.
+
+    Args:
+        trees: The trees and tuples.
+        class_of: (n_tuples,) int64 array, classes counted from 0, -1 for a tuple without one.
+        n_classes: Number of classes.
+
+    Returns:
+        (n_classes, n_attributes) int32 array, -1 for a class without tuples.
+    """
+    cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
+    _widen(trees, class_of, cells)
+    return cells
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _widen(trees, class_of, cells):  # type: ignore[no-untyped-def]
+    """Let the cells of every class hold its tuples."""
     for r in range(len(class_of)):
         c = class_of[r]
         if c >= 0:
-            for j in range(n_attributes):
+            for j in range(cells.shape[1]):
                 position = trees.positions[r, j]
                 cells[c, j] = trees.leaves[position] if cells[c, j] < 0 else join(trees, cells[c, j], position)
-    return cells

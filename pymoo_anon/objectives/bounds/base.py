@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
+
+# Whole values below this are counted one by one.
+_SMALL = 1 << 12
 
 
 class Kind(Enum):
@@ -40,25 +44,26 @@ class Suppressible:
     """What suppression can do in the specializations of one evaluated node, in one or several cases.
 
     A specialization splits classes into parts. In each of them one of the cases is true: there at least `gone[i, j]`
-    tuples of class `small[j]` are suppressed, and k is at most `most_k[i]`.
+    tuples of class `small[j]` are suppressed, and k is at most `most_k[i]`. It may also speak of several nodes, whose
+    classes lie end to end. Then there is one case.
 
     Attributes:
         limit: No more tuples than this are suppressed in all.
         small: (m,) int64 array, the classes of which tuples are surely suppressed in some case.
         gone: (n_cases, m) int64 array, how many tuples of each of them are.
-        most_k: (n_cases,) int64 array.
-        impossible: Whether every specialization would lose more tuples than the limit.
+        most_k: (n_cases,) int64 array, or one for each of several nodes.
+        impossible: (n_nodes,) Boolean array: whether every specialization would lose more tuples than the limit.
     """
 
     limit: int
     small: Ints
     gone: Ints
     most_k: Ints
-    impossible: bool = False
+    impossible: NDArray[np.bool_]
 
     def __len__(self) -> int:
         """Number of cases."""
-        return len(self.most_k)
+        return len(self.gone)
 
     def wholly_gone(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """(n_cases, m) Boolean array: which of the small classes have no tuple left."""
@@ -95,15 +100,16 @@ class Bounding:
         """
         return 0.0
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float | None:
-        """A floor of all generalizations of one node."""
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> Values | None:
+        """(n,) float array: a floor of all generalizations of each of n nodes; None where there is none."""
         return None
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values | None:
         """(n_cases,) float array: the best value of any specialization of one node, in each case.
 
         A family with floors gives what comes on top of the specialization's own floor; it is not negative. The others
-        give the value with its natural sign.
+        give the value with its natural sign. One of the kind `FIXED` without floors is asked of several nodes at once,
+        too, in one case: then (n_nodes,) array.
         """
         return None
 
@@ -116,57 +122,38 @@ class Bounding:
 
 
 def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below: Suppressible) -> Values:
-    """(n_cases,) float array: the smallest number that not all classes can be suppressed with.
+    """(n_cases,) or (n_nodes,) float array: the smallest number that not all classes can be suppressed with.
 
     Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
     the classes with a number of at most t hold more tuples than can still be suppressed. Then some part of one of them
     is kept, and its number is at most t. Tuples that are surely suppressed have used up their share of the limit.
+    Infinity where all can be suppressed; -inf where more than the limit surely are.
     """
-    known, ranks = np.unique(numbers, return_inverse=True)
-    held = np.bincount(ranks, classes.sizes, minlength=len(known))
-    # Beyond the last number all can be suppressed.
-    known = np.append(known.astype(float), np.inf)
-    fewest = np.empty(len(below))
-    for case, gone in enumerate(below.gone):
-        left = np.cumsum(held - np.bincount(ranks[below.small], gone, minlength=len(held)))
-        fewest[case] = known[np.searchsorted(left, below.limit - gone.sum(), side="right")]
-    return fewest
+    fewest, tally = np.empty((len(below), len(classes))), np.empty(_SMALL, dtype=np.int64)
+    for own, amounts in zip(fewest, below.gone, strict=True):
+        gone = np.zeros(len(classes.sizes), dtype=np.int64)
+        gone[below.small] = amounts
+        _write_fewest(numbers.astype(float), classes.starts, classes.sizes, gone, below.limit, tally, own)
+    return fewest.ravel()
 
 
 def suppressible(
     classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint], by_k: bool
 ) -> Suppressible:
-    """What a rule of suppression can do in the specializations of one node."""
+    """What a rule of suppression can do in the specializations of one node.
+
+    Without cases by the k of the specialization it may be asked of several nodes.
+    """
     if isinstance(rule, Violating):
         return _below_violating(classes, rule, constraints)
     if isinstance(rule, AtMost):
         return _below_at_most(classes, rule.limit_of(classes.n_rows), by_k)
     if isinstance(rule, Below):
-        # Without a limit everything may be suppressed.
+        # Without a limit everything may be suppressed. Parts of a class below the k are below it, too.
         small = np.flatnonzero(classes.sizes < rule.k)
-        return Suppressible(classes.n_rows, small, classes.sizes[small][np.newaxis], _one(classes.n_rows))
+        gone, possible = classes.sizes[small][np.newaxis], np.zeros(len(classes), dtype=bool)
+        return Suppressible(classes.n_rows, small, gone, _one(classes.n_rows), possible)
     raise TypeError(f"rule must be AtMost, Below or Violating, got {rule!r}")
-
-
-def surely_gone(
-    classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint]
-) -> tuple[NDArray[np.bool_], bool]:
-    """What every specialization of a node suppresses, whatever its k is.
-
-    Parts of a class below the k of `Below` are below it, too.
-
-    Returns:
-        (n_classes,) Boolean array, the classes that are suppressed whole, empty for none; and whether more tuples are
-        suppressed than the limit.
-    """
-    if isinstance(rule, Below):
-        return classes.sizes < rule.k, False
-    if isinstance(rule, AtMost):
-        return np.zeros(0, dtype=bool), False
-    below = suppressible(classes, rule, constraints, by_k=False)
-    gone = np.zeros(len(classes.sizes), dtype=bool)
-    gone[below.small] = below.wholly_gone(classes)[0]
-    return gone, below.impossible
 
 
 def _below_at_most(classes: EquivalenceClasses, limit: int, by_k: bool) -> Suppressible:
@@ -177,15 +164,16 @@ def _below_at_most(classes: EquivalenceClasses, limit: int, by_k: bool) -> Suppr
     of the classes of at most s_i tuples are smaller than it and suppressed. So with s_0 = 0 and s_(m+1) = k, its k lies
     above s_i and is at most s_(i+1) for one i, and the classes of at most s_i tuples are gone.
     """
-    sizes = classes.sizes
+    sizes, possible = classes.sizes, np.zeros(len(classes), dtype=bool)
     if not by_k:
-        return Suppressible(limit, np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.int64), _one(classes.n_rows))
+        nothing = np.empty(0, dtype=np.int64)
+        return Suppressible(limit, nothing, nothing[np.newaxis], _one(classes.n_rows), possible)
     k = sizes[classes.kept].min()
     small = np.flatnonzero(sizes < k)
     different = np.unique(sizes[small])
     above = np.append(0, different)
     gone = np.where(sizes[small] <= above[:, np.newaxis], sizes[small], 0)
-    return Suppressible(limit, small, gone, np.append(different, k))
+    return Suppressible(limit, small, gone, np.append(different, k), possible)
 
 
 def _below_violating(classes: EquivalenceClasses, rule: Violating, constraints: Sequence[Constraint]) -> Suppressible:
@@ -201,11 +189,69 @@ def _below_violating(classes: EquivalenceClasses, rule: Violating, constraints: 
             sure = np.maximum(sure, family(constraint.objective).surely_suppressed(classes, constraint))
     limit = rule.limit_of(classes.n_rows)
     small = np.flatnonzero(sure)
-    below = Suppressible(limit, small, sure[small][np.newaxis], _one(classes.n_rows), bool(sure.sum() > limit))
-    # No part of a class is larger than the class.
-    most_k = fewest_unavoidable(classes.sizes, classes, below).astype(np.int64)
-    return Suppressible(limit, below.small, below.gone, most_k, below.impossible)
+    impossible = np.add.reduceat(sure, classes.starts[:-1]) > limit
+    below = Suppressible(limit, small, sure[small][np.newaxis], _one(classes.n_rows), impossible)
+    # No part of a class is larger than the class. Of what is impossible any k may be told.
+    most_k = np.maximum(fewest_unavoidable(classes.sizes, classes, below), 1).astype(np.int64)
+    return replace(below, most_k=most_k)
 
 
 def _one(value: int) -> Ints:
     return np.array([value], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: ignore[no-untyped-def]
+    """Write what `fewest_unavoidable` gives for n nodes in one case.
+
+    Args:
+        numbers: (n_classes,) float.
+        starts: (n + 1,) int64, where the classes of each node begin.
+        sizes: (n_classes,) int64.
+        gone: (n_classes,) int64, how many tuples of each class every specialization suppresses.
+        limit: Number of tuples that may be suppressed.
+        tally: int64, scratch; whole numbers below its length are counted one by one.
+        fewest: (n,) float, written.
+    """
+    for i in range(len(fewest)):
+        fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
+    """What `_write_fewest` writes for the node with the classes from `first` on; `tally` is scratch."""
+    for v in range(len(tally)):
+        tally[v] = 0
+    room, everything, all_whole = np.int64(limit), np.int64(0), True
+    for c in range(first, end):
+        left = sizes[c] - gone[c]
+        room -= gone[c]
+        everything += left
+        if 0 <= numbers[c] < len(tally) and numbers[c] == np.floor(numbers[c]):
+            tally[np.int64(numbers[c])] += left
+        else:
+            all_whole = all_whole and numbers[c] >= len(tally)
+    if room < 0:
+        return -np.inf
+    if everything <= room:
+        return np.inf
+    last = -np.inf
+    if all_whole:
+        # Invariant: `room` is what is left once the classes of less than v are suppressed.
+        for v in range(len(tally)):
+            room -= tally[v]
+            if room < 0:
+                return float(v)
+        last = float(len(tally) - 1)
+    # Invariant: `room` is what is left once the classes of at most `last` are suppressed.
+    while True:
+        lowest, held = np.inf, np.int64(0)
+        for c in range(first, end):
+            left = sizes[c] - gone[c]
+            if left > 0 and numbers[c] > last and numbers[c] <= lowest:
+                held = left if numbers[c] < lowest else held + left
+                lowest = numbers[c]
+        room -= held
+        if room < 0 or held == 0:
+            return lowest
+        last = lowest

@@ -69,10 +69,11 @@ class RisingLoss(Bounding):
     floor_rises = True
     slack = 0.0
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> float:
-        """The loss of the node if nothing were suppressed."""
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> Values:
+        """The loss of each node if nothing were suppressed."""
         everything = replace(classes, kept=np.ones(len(classes.sizes), dtype=bool))
-        return float(self.measure.evaluate(everything)[0]) * (1 - self.slack)
+        losses: Values = self.measure.evaluate(everything) * (1 - self.slack)
+        return losses
 
 
 class RisingSum(RisingLoss):
@@ -114,9 +115,10 @@ class SquaresOverClasses(Bounding):
         total = int(squares.sum())
         return np.array([float(total - int(lost) + below.limit**2) for lost in gone])
 
-    def most_of_specializations(self, classes: EquivalenceClasses) -> float:
-        """The most that kept classes of any specialization add up to."""
-        return float(int(self.measure.squares(classes).sum()))
+    def most_of_specializations(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array: the most that kept classes of any specialization of each of n nodes add up to."""
+        # Of whole numbers, rounded once.
+        return np.add.reduceat(self.measure.squares(classes), classes.starts[:-1]).astype(float)
 
 
 class FewestClasses(Bounding):
@@ -124,9 +126,9 @@ class FewestClasses(Bounding):
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The classes that are left where as many as possible are suppressed, and at least one."""
-        ends = np.cumsum(np.sort(classes.sizes))
-        n_suppressed = int(np.searchsorted(ends, below.limit, side="right"))
-        return np.full(len(below), max(len(classes.sizes) - n_suppressed, 1) / classes.n_rows)
+        ends = [np.cumsum(np.sort(one.sizes)) for one in classes]
+        left = [len(own) - np.searchsorted(own, below.limit, side="right") for own in ends]
+        return np.repeat(np.maximum(left, 1) / classes.n_rows, len(below))
 
 
 @dataclass(frozen=True, eq=False)

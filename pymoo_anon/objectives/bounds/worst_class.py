@@ -118,16 +118,18 @@ class WorstShare(Bounding):
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The value of the worst class, once the tuples that may be suppressed are gone from where it helps most."""
-        worst = float(self.measure.of_classes(classes).max())
+        of_classes: Values = self.measure.of_classes(classes)
+        worst = np.maximum.reduceat(of_classes, classes.starts[:-1])
         if below.limit > 0:
             shares: Shares = self.measure.shares(classes)
-            worst = float(least_worst_share(shares, classes.sizes, below.limit, worst))
-        return np.full(len(below), worst)
+            _lower_worst(worst, of_classes, classes.starts, classes.sizes, below.limit, *shares)
+        return np.repeat(worst, len(below))
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         """The fewest tuples without which what is left of a class keeps the constraint."""
         shares: Shares = self.measure.shares(classes)
-        needed: Values = tuples_too_many(float(constraint.bound), shares, classes.sizes)
+        needed = np.empty(len(classes.sizes))
+        _write_too_many(float(constraint.bound), classes.sizes, needed, *shares)
         # Rounding must not find a violation where the measure itself sees none.
         return np.where(constraint.broken(classes), np.maximum(needed, 1), 0).astype(np.int64)
 
@@ -159,7 +161,7 @@ class WorstDiversity(Bounding):
         removed = np.minimum(below.limit, classes.sizes - 1)
         left: Values = self.measure.diversity(classes, removed)
         # Where the limit takes a whole class, the class says nothing.
-        best = float(np.where(below.limit < classes.sizes, left, np.inf).min())
+        best = np.minimum.reduceat(np.where(below.limit < classes.sizes, left, np.inf), classes.starts[:-1])
         distinct = np.diff(classes.columns[self.measure.column].starts)
         return np.minimum(best, fewest_unavoidable(distinct, classes, below))
 
@@ -179,43 +181,74 @@ class WorstDiversity(Bounding):
         return high
 
 
-@njit(cache=True, nogil=True)
-def least_worst_share(shares, sizes, limit, worst):  # type: ignore[no-untyped-def]
-    """The least value for which at most `limit` tuples can be removed so that no share is too large, or a little less.
+@njit(cache=True, nogil=True, allocates=False)
+def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
+    """Lower the worst value of n nodes to what it is with the best `limit` tuples removed, or to a little less.
 
-    None has to be removed for `worst`, which may be infinity; so is the answer where there is no such value.
+    It stays infinite where there is no such value.
+
+    Args:
+        worst: (n,) float, lowered in place: nothing has to be removed for it.
+        of_classes: (n_classes,) float.
+        class_starts: (n + 1,) int64.
+        sizes: (n_classes,) int64.
+        limit: Number of tuples.
+        shares: The arrays of a `Shares`.
     """
-    low, high = 0.0, worst
-    if worst == np.inf:
-        high = ((shares.caps - shares.offsets) / shares.slopes).max()
-        if tuples_too_many(high, shares, sizes).sum() > limit:
-            return np.inf
-    # The invariant: for `low` too many tuples would have to go, or it is 0; for `high` they may go.
-    for _ in range(24):
-        middle = (low + high) / 2
-        if tuples_too_many(middle, shares, sizes).sum() > limit:
-            low = middle
-        else:
-            high = middle
-    return low
+    starts, offsets, slopes, caps = shares[1], shares[2], shares[3], shares[4]
+    for i in range(len(worst)):
+        first, end = class_starts[i], class_starts[i + 1]
+        low, high, n_left = 0.0, worst[i], 24
+        if high == np.inf:
+            high = 0.0
+            for e in range(starts[first], starts[end]):
+                high = max(high, (caps[e] - offsets[e]) / slopes[e])
+            if _exceeds(high, limit, of_classes, first, end, sizes, shares):
+                n_left, low = 0, np.inf
+        # The invariant: for `low` too many tuples would have to go, or it is 0; for `high` they may go.
+        for _ in range(n_left):
+            middle = (low + high) / 2
+            if _exceeds(middle, limit, of_classes, first, end, sizes, shares):
+                low = middle
+            else:
+                high = middle
+        worst[i] = low
 
 
-@njit(cache=True, nogil=True)
-def tuples_too_many(value, shares, sizes):  # type: ignore[no-untyped-def]
-    """(n_classes,) float array: how many tuples have to go so that no share of the rest is too large for a value.
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
+    """Whether more tuples have to go from some classes than the limit; none has to from a class that is good enough."""
+    total = 0.0
+    for c in range(first, end):
+        if of_classes[c] > value:
+            total += _too_many(value, c, sizes, shares)
+            if total > limit:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
+    """How many tuples of a class have to go so that no share of the rest is too large for a value.
 
     Removal of r of the tuples that an entry counts leaves (held - r) / (size - r), which is a share s where
     r = (held - s size) / (1 - s).
     """
-    needed = np.zeros(len(sizes))
+    held, starts, offsets, slopes, caps, floors = shares
+    size = np.float64(sizes[c])
+    # A value below the floor by no more than the rounding counts as the floor; for less the class has to go whole.
+    removed = 0.0 if value >= floors[c] * (1 - 1e-9) else size
+    for e in range(starts[c], starts[c + 1]):
+        share = min(offsets[e] + slopes[e] * value, caps[e])
+        excess = held[e] - share * size
+        if excess > 0 and share < 1:
+            removed = max(removed, excess / (1 - share))
+    # Whole tuples, but for the rounding; and no more than there are.
+    return min(np.ceil(removed - 1e-6), size)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_too_many(value, sizes, needed, *shares):  # type: ignore[no-untyped-def]
+    """Write how many tuples of each class have to go for a value: (n_classes,) float."""
     for c in range(len(sizes)):
-        # A value below the floor by no more than the rounding counts as the floor; for less the class has to go whole.
-        removed = 0.0 if value >= shares.floors[c] * (1 - 1e-9) else np.float64(sizes[c])
-        for e in range(shares.starts[c], shares.starts[c + 1]):
-            share = min(shares.offsets[e] + shares.slopes[e] * value, shares.caps[e])
-            excess = shares.held[e] - share * sizes[c]
-            if excess > 0 and share < 1:
-                removed = max(removed, excess / (1 - share))
-        # Whole tuples, but for the rounding; and no more than there are.
-        needed[c] = min(np.ceil(removed - 1e-6), sizes[c])
-    return needed
+        needed[c] = _too_many(value, c, sizes, shares)

@@ -11,7 +11,6 @@ from math import lcm
 from operator import mul
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
@@ -252,9 +251,7 @@ class NonUniformEntropy(Objective):
         total, all_rows = Decimal(0), Decimal(recount.n_rows).ln()
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
-            became = rows.groupby(recount.became(name, list(rows.index)).to_numpy(), sort=False).sum()
-            kept = recount.of_labels(name)
-            held = became.reindex(kept.index).fillna(1).astype("int64")
+            kept, held = recount.of_labels(name), recount.held(name).clip(lower=1)
             total += weighed_logarithms(kept, held) + recount.n_suppressed * all_rows - weighed_logarithms(rows, rows)
         # Where anything is lost it is a bit or more.
         return total / Decimal(2).ln() if total > Decimal("0.5") else Decimal(0)
@@ -321,13 +318,16 @@ class Precision(Objective):
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """1 - the mean over cells of level / height; the level is the lowest whose groups hold those of the release."""
+        """1 - the mean over cells of level / height; the level is the lowest that holds or has the labels."""
         cost, kept = Fraction(0), recount.n_rows - recount.n_suppressed
         for name in recount.names:
-            hierarchy, groups = recount.hierarchies[name], recount.generalization.groups[name]
-            fits = [pd.Series(own).groupby(groups).nunique().max() == 1 for own in hierarchy.groups[:-1]]
-            level = [*fits, True].index(True)
-            cost += Fraction(kept * level, max(hierarchy.length, 1)) + recount.n_suppressed
+            hierarchy, labels = recount.hierarchies[name], recount.labels[name]
+            if labels.levels is None:
+                fits = [all(len(set(own[places])) == 1 for places in labels.places) for own in hierarchy.groups[:-1]]
+                steps = kept * [*fits, True].index(True)
+            else:
+                steps = int((recount.of_labels(name) * labels.levels).sum())
+            cost += Fraction(steps, max(hierarchy.length, 1)) + recount.n_suppressed
         return 1 - cost / (recount.n_rows * len(recount.names))
 
 
@@ -335,9 +335,9 @@ def _recounted(recount: Recount, weights: Values | None) -> Fraction:
     """The weighted loss of all cells, counted again."""
     total = Fraction(0)
     for weight, name in zip(np.ones(len(recount.names)) if weights is None else weights, recount.names, strict=True):
-        extents = recount.extents(name)
-        cost = int((recount.of_labels(name) * (extents - 1)).sum())
-        total += meant(weight) * (Fraction(cost, max(int(extents.sum()) - 1, 1)) + recount.n_suppressed)
+        labels = recount.labels[name]
+        cost = int((recount.of_labels(name) * (labels.extents - 1)).sum())
+        total += meant(weight) * (Fraction(cost, max(labels.n_values - 1, 1)) + recount.n_suppressed)
     return total
 
 
@@ -354,10 +354,12 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
         (extents, *_), cells = classes.extents()
         cost = np.where(classes.kept[:, np.newaxis], extents[cells], _divisors(tuples))
         return classes.totals(cost * classes.sizes[:, np.newaxis])
-    numerators: NDArray[np.int64] = _with_suppression(
-        classes.maps,
+    extents = group_extents(classes.maps, tuples.offsets)
+    numerators = _unsuppressed(tuples, extents)
+    _add_suppressed(
+        numerators,
+        extents,
         tuples.offsets,
-        tuples.marginals,
         tuples.codes,
         classes.starts,
         classes.sizes,
@@ -439,48 +441,32 @@ def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
 
 def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
     """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
-    losses: Values = _unsuppressed_losses(maps, tuples.offsets, tuples.marginals)
+    losses: Values = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
     return losses
 
 
-@njit(cache=True, nogil=True)
-def _unsuppressed_losses(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """(n, n_attributes) float array: the loss of each attribute where nothing is suppressed."""
-    numerators, _, denominators = _numerators(maps, offsets, marginals)
-    return numerators / denominators
-
-
-@njit(cache=True, nogil=True)
-def _with_suppression(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, codes, starts, sizes, representatives, kept
-):
-    """(n, n_attributes) int64 array: the loss of each attribute before it is divided.
-
-    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
-    """
-    numerators, extents, denominators = _numerators(maps, offsets, marginals)
-    for i in range(len(numerators)):
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                for j in range(len(denominators)):
-                    extent = extents[i, offsets[j] + codes[representatives[c], j]]
-                    numerators[i, j] += sizes[c] * (denominators[j] - extent)
+def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
+    numerators: NDArray[np.int64] = np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
     return numerators
 
 
-@njit(cache=True, nogil=True)
-def _numerators(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """Unsuppressed losses before they are divided, the extents of groups, and what to divide by."""
-    extents = group_extents(maps, offsets)
-    numerators = np.empty((len(maps), len(offsets) - 1), dtype=np.int64)
-    for i in range(len(maps)):
-        for j in range(len(offsets) - 1):
-            numerator = np.int64(0)
-            for v in range(offsets[j], offsets[j + 1]):
-                numerator += marginals[v] * extents[i, v]
-            numerators[i, j] = numerator
-    # A domain of one value loses nothing by generalization and 1 by suppression.
-    return numerators, extents, np.maximum(offsets[1:] - offsets[:-1] - 1, 1)
+@njit(cache=True, nogil=True, allocates=False)
+def _add_suppressed(  # type: ignore[no-untyped-def]
+    numerators, extents, offsets, codes, starts, sizes, representatives, kept
+):
+    """Add what suppression costs to losses before they are divided.
+
+    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
+    """
+    for i in range(len(numerators)):
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for j in range(len(offsets) - 1):
+                    a, b = offsets[j], offsets[j + 1]
+                    # A domain of one value loses nothing by generalization and 1 by suppression.
+                    most = max(b - a - 1, 1)
+                    numerators[i, j] += sizes[c] * (most - extents[i, a + codes[representatives[c], j]])
 
 
 @njit(cache=True, nogil=True)

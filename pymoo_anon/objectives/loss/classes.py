@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from pymoo_anon.engine.sums import (
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
 from pymoo_anon.objectives.bounds.sums import ClassGains, MajorityLoss, RisingLoss, RisingSum
+from pymoo_anon.objectives.labels import Labels
 from pymoo_anon.objectives.recount import Counted, Recount
 
 
@@ -207,24 +209,42 @@ class KLDivergence(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
-        keys = [f"column {i}" for i in range(len(recount.names))]
-        original = recount.original
-        recoded = pd.DataFrame(index=original.index)
-        cells, all_cells = pd.Series(1, index=original.index, dtype=object), 1
-        for key, name in zip(keys, recount.names, strict=True):
-            recoded[key] = recount.became(name, original[key].tolist()).to_numpy()
-            extents = recount.extents(name)
-            cells *= recoded[key].map(extents).astype(object)
-            all_cells *= int(extents.sum())
-        sizes = recount.cells[~recount.marked]
-        size = recoded.merge(sizes, on=keys, how="left").n.fillna(0).astype(int)
-        # The rows that a tuple holds in the original and in the release, over one another.
-        ratios: Counter[Fraction] = Counter()
-        for rows, own, among in zip(original.n.tolist(), size.tolist(), cells, strict=True):
-            ratios[rows / (Fraction(own, int(among)) + Fraction(recount.n_suppressed, all_cells))] += rows
-        total = sum((_log(ratio) * rows for ratio, rows in ratios.items()), Decimal(0))
+        total = sum((_log(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
+
+
+def _ratios(recount: Recount) -> Counter[Fraction]:
+    """The rows that a tuple holds in the original and in the release, over one another, and for how many rows."""
+    keys, labels = [f"column {i}" for i in range(len(recount.names))], list(recount.labels.values())
+    original, ratios, all_cells = recount.original, Counter[Fraction](), prod(own.n_values for own in labels)
+    suppressed = Fraction(recount.n_suppressed, all_cells)
+    if recount.is_local:
+        # All rows of a class have one density, whichever rows these are.
+        kept = recount.cells[~recount.marked]
+        for rows, cells in zip(kept.n.tolist(), _cells(kept, keys, labels), strict=True):
+            ratios[1 / (Fraction(rows, int(cells)) + suppressed)] += rows
+        for rows in original.n.tolist():
+            ratios[Fraction(rows)] += rows
+        if suppressed:
+            ratios[1 / suppressed] += recount.n_suppressed
+        return ratios
+    recoded = pd.DataFrame(index=original.index)
+    for key, name in zip(keys, recount.names, strict=True):
+        recoded[key] = recount.became(name, original[key].tolist()).to_numpy()
+    size = recoded.merge(recount.cells[~recount.marked], on=keys, how="left").n.fillna(0).astype(int)
+    among = _cells(recoded, keys, labels)
+    for rows, own, cells in zip(original.n.tolist(), size.tolist(), among, strict=True):
+        ratios[rows / (Fraction(own, int(cells)) + suppressed)] += rows
+    return ratios
+
+
+def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.Series:
+    """For each row of labels, how many combinations of domain values it may stand for."""
+    cells = pd.Series(1, index=released.index, dtype=object)
+    for key, own in zip(keys, labels, strict=True):
+        cells *= released[key].map(own.extents).astype(object)
+    return cells
 
 
 def _log(ratio: Fraction) -> Decimal:

@@ -42,7 +42,8 @@ class DistinctLDiversity(ColumnObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""
         counts = self._counts(classes)
-        fewest: Values = _fewest_values(classes.starts, classes.kept, counts.starts)
+        fewest = np.empty(len(classes))
+        _write_fewest(classes.starts, classes.kept, counts.starts, fewest)
         none_kept = fewest == np.inf
         if none_kept.any():
             fewest[none_kept] = np.count_nonzero(classes.tuples.totals(self.column))
@@ -254,10 +255,9 @@ class AlphaDeassociation(WorstClassObjective):
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
 
 
-@njit(cache=True, nogil=True)
-def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
-    """(n,) float array: fewest distinct values of a kept class of each generalization; infinity without one."""
-    fewest = np.full(len(starts) - 1, np.inf, dtype=np.float64)
+@njit(cache=True, nogil=True, allocates=False)
+def _write_fewest(starts, kept, value_starts, fewest):  # type: ignore[no-untyped-def]
+    """Write the fewest distinct values of a kept class of each generalization to `fewest`; infinity without one."""
     for i in range(len(fewest)):
         most = np.iinfo(np.int64).max
         first, last = starts[i], starts[i + 1]
@@ -265,9 +265,7 @@ def _fewest_values(starts, kept, value_starts):  # type: ignore[no-untyped-def]
         distinct = most
         for c in range(len(stays)):
             distinct = min(distinct, begins[c + 1] - begins[c] if stays[c] else most)
-        if distinct < most:
-            fewest[i] = distinct
-    return fewest
+        fewest[i] = distinct if distinct < most else np.inf
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
-from pymoo_anon.objectives.recount import Counted, Recount, values_of
+from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
 
@@ -65,8 +65,7 @@ class KAnonymity(Objective):
         """(n,) float array, k of each of n generalizations."""
         if self.column is not None:
             return DistinctLDiversity(self.column).evaluate(classes)
-        k: Values = _smallest_size(classes.starts, classes.sizes, classes.kept, classes.n_rows)
-        return k
+        return _smallest_sizes(classes, classes.sizes, classes.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: the rows or persons of each class."""
@@ -241,13 +240,7 @@ class KMap(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k in the population of each of n generalizations."""
-        k: Values = _smallest_size(
-            classes.starts,
-            self.of_classes(classes),
-            classes.kept,
-            self.population.n_rows,
-        )
-        return k
+        return _smallest_sizes(classes, self.of_classes(classes), self.population.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: how many persons of the population fit each class."""
@@ -285,21 +278,27 @@ class KMap(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The fewest persons of the population whose values, recoded alike, are those of a class."""
-        population, texts = self.population, recount.texts
         kept = recount.cells[~recount.marked]
         if kept.empty:
-            return population.n_rows
-        keys = [f"column {i}" for i in range(len(recount.names))]
-        codes = population.tuples.codes
-        people = pd.DataFrame(
-            {
-                key: values_of([texts[name][group] for group in recount.generalization.groups[name][codes[:, i]]])
-                for i, (key, name) in enumerate(zip(keys, recount.names, strict=True))
-            }
-        )
-        persons = people.assign(persons=population.tuples.counts).groupby(keys, as_index=False, sort=False)
-        found = kept.merge(persons.persons.sum(), on=keys, how="left").persons
-        return float(found.fillna(0).min())
+            return self.population.n_rows
+        keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
+        labels = [recount.labels[name] for name in recount.names]
+        if not recount.is_local:
+            # Each value has one label, so that persons are recoded as the table is.
+            people = pd.DataFrame({"persons": tuples.counts})
+            for key, own, codes in zip(keys, labels, tuples.codes.T, strict=True):
+                label_of = np.argsort(np.concatenate(own.places))
+                at = np.repeat(np.arange(len(own.places)), own.extents)[label_of]
+                people[key] = own.index.to_numpy()[at[codes]]
+            persons = people.groupby(keys, as_index=False, sort=False)
+            found = kept.merge(persons.persons.sum(), on=keys, how="left").persons
+            return float(found.fillna(0).min())
+        members = [own.members(kept[key].tolist()) for key, own in zip(keys, labels, strict=True)]
+        fewest = self.population.n_rows
+        for one in range(len(kept)):
+            fits = np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
+            fewest = min(fewest, int(tuples.counts[fits].sum()))
+        return fewest
 
     def __eq__(self, other: object) -> bool:
         """Whether both count in the same population, also in copies of it."""
@@ -336,17 +335,22 @@ def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
     return persons
 
 
-@njit(cache=True, nogil=True)
-def _smallest_size(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
-    """(n,) float array: the smallest kept class of each generalization, or the number of rows without one."""
-    k = np.full(len(starts) - 1, n_rows, dtype=np.float64)
+def _smallest_sizes(classes: EquivalenceClasses, sizes: NDArray[np.generic], n_rows: int) -> Values:
+    """(n,) float array: the smallest size of a kept class of each generalization, or a number of rows without one."""
+    k = np.empty(len(classes))
+    _write_smallest(classes.starts, sizes, classes.kept, n_rows, k)
+    return k
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_smallest(starts, sizes, kept, n_rows, k):  # type: ignore[no-untyped-def]
+    """Write what `_smallest_sizes` returns."""
     for i in range(len(k)):
         smallest = n_rows
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         for c in range(len(own)):
             smallest = min(smallest, own[c] if stays[c] else n_rows)
         k[i] = smallest
-    return k
 
 
 @njit(cache=True, nogil=True)

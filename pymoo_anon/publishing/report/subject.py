@@ -20,6 +20,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import smallest_k
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import Generalization, label_texts
+from pymoo_anon.table.local import of_columns
 from pymoo_anon.table.microdata import Microdata
 
 Sizes = NDArray[np.int64]
@@ -153,7 +154,7 @@ class Subject:
         n_suppressed, k = int(self.front.n_suppressed[place]), int(KAnonymity().evaluate(classes)[0])
         # Fewer marked rows than k would be a smaller class: such a release is refused.
         marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
-        made = self.problem.decode(self.front.X[place])
+        made = of_columns(self.problem.decode(self.front.X[place]))
         own = Member(place, self.table, made, classes, n_suppressed, marked, self.table.person)
         return _outside(own) if self.external else own
 
@@ -180,7 +181,7 @@ def _outside(member: Member) -> Member:
     released, place = np.unique(groups[kept > 0], axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), kept[kept > 0], len(released)).astype(np.int64)
     n_marked = member.n_suppressed if member.marked else 0
-    roots = [np.array([text == ROOT for text in own]) for own in label_texts(made).values()]
+    roots = [np.array([text == ROOT for text in own]) for own in label_texts(made.labels).values()]
     if member.marked and not all(own.all() for own in roots):
         # Nobody can tell a row whose labels all are * from one that is marked.
         stars = np.logical_and.reduce([own[released[:, j]] for j, own in enumerate(roots)])

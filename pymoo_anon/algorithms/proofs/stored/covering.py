@@ -332,3 +332,44 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
             if n_open == len(found):
                 return position + 1, n_open
     return end, n_open
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def spread(X, lessons, *arrays):  # type: ignore[no-untyped-def]
+    """Note what evaluated nodes say of all their specializations, and raise the floors of all their generalizations.
+
+    Args:
+        X: (n, n_var) int64, the nodes.
+        lessons: (n, n_values + 2 n_columns) float, what each says: tops and bounds of specializations, then bounds of
+            generalizations.
+        arrays: The arrays of all groups, as `known_groups` takes them.
+    """
+    rules, known, _, scratch = known_groups(arrays)
+    n_values, n_columns, x = known.tops.shape[1], known.bounds.shape[1], scratch.x
+    last = len(x) - 1
+    for i in range(len(X)):
+        for upwards in range(2):
+            # Tops are of specializations alone.
+            n_tops, first = n_values * (1 - upwards), n_values + n_columns * upwards
+            number = np.int64(0)
+            for j in range(len(x)):
+                x[j] = X[i, j] if upwards else 0
+                number += x[j] * rules.strides[j]
+            width = rules.lengths[last] - x[last] if upwards else X[i, last]
+            j = 0
+            # Invariant: all nodes of the box before x are done; x has the lowest last level, the others lie beside it.
+            while j >= 0:
+                for node in range(number, number + width + 1):
+                    for h in range(n_tops):
+                        known.tops[node, h] = min(known.tops[node, h], lessons[i, h])
+                    for c in range(n_columns):
+                        known.bounds[node, c] = max(known.bounds[node, c], lessons[i, first + c])
+                j = last - 1
+                while j >= 0 and x[j] == (rules.lengths[j] if upwards else X[i, j]):
+                    lowest = X[i, j] if upwards else 0
+                    number -= (x[j] - lowest) * rules.strides[j]
+                    x[j] = lowest
+                    j -= 1
+                if j >= 0:
+                    x[j] += 1
+                    number += rules.strides[j]

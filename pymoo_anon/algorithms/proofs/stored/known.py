@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Tolerance
+from pymoo_anon.algorithms.proofs.reading import BoundsReader
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
-from pymoo_anon.objectives.bounds.base import Bounding, Kind
+from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Ints = NDArray[np.int64]
@@ -135,37 +136,36 @@ _NUMBERS = {
 }
 
 # Projections are evaluated first where they are no more than this share of the nodes.
-_SHARE_OF_PROJECTIONS = 1 / 8
+_SHARE_OF_PROJECTIONS = 1 / 16
 
 
 class Measures:
     """The measures of a problem, by their families.
 
     Attributes:
-        families: What is known of each measure, in order.
+        reader: What they say about nodes.
         thresholds: The families of the thresholds; one by size comes first.
         columns: The measures with a column of bounds of their own.
         sweeps: Whether no floor of an objective rises from below.
         rules: All as arrays.
     """
 
-    def __init__(self, problem: LatticeProblem) -> None:
-        self._problem = problem
-        measures = problem.measured
-        self.families: list[Any] = [Bounding(m) if m.bounding is None else m.bounding(m) for m in measures]
-        self.sweeps = not any(family.floor_rises for family in self.families[: problem.n_obj])
-        listed = [family for family in self.families if family.kind is Kind.THRESHOLD]
+    def __init__(self, problem: LatticeProblem, reader: BoundsReader) -> None:
+        self._problem, self.reader = problem, reader
+        families = reader.families
+        self.sweeps = not any(family.floor_rises for family in families[: problem.n_obj])
+        listed = [family for family in families if family.kind is Kind.THRESHOLD]
         by_size = [family for family in listed if family.by_size]
         self.thresholds: list[Any] = by_size[:1] + [family for family in listed if not family.by_size]
         for family in listed:
             family.n_rows = problem.table.n_rows
-        own = [i for i, family in enumerate(self.families) if family.kind not in (Kind.ADDITIVE, Kind.THRESHOLD)]
+        own = [i for i, family in enumerate(families) if family.kind not in (Kind.ADDITIVE, Kind.THRESHOLD)]
         # What all specializations inherit comes first.
-        self.columns = sorted(own, key=lambda i: self.families[i].has_floor)
+        self.columns = sorted(own, key=lambda i: families[i].has_floor)
         self.rules = self._rules()
 
     def _rules(self) -> Rules:
-        problem, families = self._problem, self.families
+        problem, families = self._problem, self.reader.families
         tuples, lengths = problem.table.tuples, problem.lengths
         strides = np.append(np.cumprod(lengths[:0:-1] + 1)[::-1], 1).astype(np.int64)
         kinds = np.array([_NUMBERS[family.kind] for family in families], dtype=np.int64)
@@ -173,10 +173,9 @@ class Measures:
         columns = np.full(len(families), -1, dtype=np.int64)
         columns[self.columns] = np.arange(len(self.columns))
         groups = problem.groups
-        additive = [family for family in families if family.kind is Kind.ADDITIVE]
-        left = np.array([family.left_by_value(tuples, groups) for family in additive])
-        left = left.reshape(len(additive), *groups.shape)
-        terms = np.array([family.attribute_floors(tuples, groups).T for family in additive])
+        additive = kinds == ADDITIVE
+        left = np.array([families[o].left_by_value(tuples, groups) for o in np.flatnonzero(additive)])
+        left = left.reshape(-1, *groups.shape)
         limits = problem.limits
         limit = problem.suppression.limit_of(tuples.n_rows)
         return Rules(
@@ -187,7 +186,7 @@ class Measures:
             columns=columns,
             limits=limits,
             first=self._first(limits, bool((kinds == SQUARES).any())),
-            terms=terms.reshape(len(additive), len(lengths), len(groups)),
+            terms=self.reader.terms[additive],
             least=np.minimum.reduceat(left, tuples.offsets[:-1], axis=2).transpose(0, 2, 1).copy(),
             limit=tuples.n_rows if limit is None else limit,
             n_inherited=sum(not families[i].has_floor for i in self.columns),
@@ -196,7 +195,7 @@ class Measures:
     def _first(self, limits: Matrix, has_sums: bool) -> Matrix:
         """(n_thresholds,) float array: what each threshold is above at every node that keeps the constraints."""
         first = np.full(max(len(self.thresholds), 1), -np.inf)
-        for family, most in zip(self.families, limits, strict=True):
+        for family, most in zip(self.reader.families, limits, strict=True):
             if family.kind is Kind.THRESHOLD and np.isfinite(most):
                 place = 0 if family.by_size else self.thresholds.index(family)
                 (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), family.n_rows)
@@ -215,33 +214,31 @@ class Measures:
 
     def first_bounds(self) -> Matrix:
         """(n_nodes, n_columns) float array: lower bounds before anything is evaluated."""
-        bounds = np.full((self._problem.n_nodes, len(self.columns)), -np.inf)
-        for place, column in enumerate(self.columns):
-            if self.families[column].has_floor:
-                bounds[:, place] = _floors(self._problem, self.families[column])
+        bounds = np.empty((self._problem.n_nodes, len(self.columns)))
+        for place, terms in enumerate(self.reader.terms[self.columns]):
+            by_attribute = [own[: length + 1] for own, length in zip(terms, self.rules.lengths, strict=True)]
+            bounds[:, place] = reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
         return bounds
+
+    def levels(self, nodes: Ints) -> Ints:
+        """(n, n_var) int64 array: the levels of nodes, given by number."""
+        levels: Ints = nodes[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
+        return levels
 
     def first_floors(self, ahead: Ints) -> Matrix:
         """(n,) float array: the first additive floor of some nodes, given by number; 0 where there is none."""
-        if len(self.rules.terms) == 0:
-            return np.zeros(len(ahead))
-        levels = ahead[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
-        sums: Matrix = np.cumsum(self.rules.terms[0][np.arange(levels.shape[1]), levels], axis=1)[:, -1]
-        return sums
+        additive = np.flatnonzero(self.rules.kinds == ADDITIVE)[:1]
+        floors: Matrix = self.reader.floors(self.levels(ahead))[:, additive].sum(axis=1)
+        return floors
 
     def bounds_of(self, ahead: Ints, nodes: Nodes) -> Matrix:
         """(n, n_measures) float array: lower bounds of the minimised values of some nodes."""
-        rules = self.rules
-        levels = ahead[:, np.newaxis] // rules.strides % (rules.lengths + 1)
-        bounds = np.empty((len(ahead), len(self.families)))
-        for o, family in enumerate(self.families):
-            if family.kind is Kind.ADDITIVE:
-                terms = rules.terms[rules.places[o]][np.arange(levels.shape[1]), levels]
-                bounds[:, o] = np.cumsum(terms, axis=1)[:, -1]
-            elif family.kind is Kind.THRESHOLD:
+        rules, bounds = self.rules, self.reader.floors(self.levels(ahead))
+        for o, family in enumerate(self.reader.families):
+            if family.kind is Kind.THRESHOLD:
                 place = 0 if family.by_size else self.thresholds.index(family)
                 bounds[:, o] = family.at(nodes.tops[ahead, place])
-            else:
+            elif family.kind is not Kind.ADDITIVE:
                 bounds[:, o] = nodes.bounds[ahead, rules.columns[o]]
                 if family.kind is Kind.SQUARES:
                     bounds[:, o] -= float(rules.limit) ** 2
@@ -278,16 +275,6 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
     top = int(lengths @ strides)
     # The most special node, number 0, has the least loss: without it nothing stands for what is little private.
     return np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
-
-
-def _floors(problem: LatticeProblem, family: Bounding) -> Matrix:
-    """(n_nodes,) float array: what an objective is not below at every node, before anything is evaluated."""
-    terms = family.attribute_floors(problem.table.tuples, problem.groups)
-    if terms is None:
-        return np.full(problem.n_nodes, family.measure.value_range(problem.table.tuples)[0])
-    by_attribute = [terms[: length + 1, j] for j, length in enumerate(problem.lengths)]
-    sums: Matrix = reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
-    return sums
 
 
 def members_of(

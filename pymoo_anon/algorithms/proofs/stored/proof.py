@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, least_values
-from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen
+from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
+from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
 from pymoo_anon.algorithms.proofs.stored.known import (
     Measures,
     Members,
@@ -22,7 +23,7 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     projections,
     scratch_for,
 )
-from pymoo_anon.algorithms.proofs.stored.teacher import Teacher
+from pymoo_anon.algorithms.proofs.stored.teacher import lessons_of
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -33,6 +34,12 @@ Matrix = NDArray[np.float64]
 # Nodes that are evaluated, or looked at, in one slice.
 _EVALUATED_A_SLICE = 50
 _LOOKED_AT_A_SLICE = 1 << 16
+
+# Bounds pay where they settle half of the nodes that are looked at: to learn from a node takes about as long again as
+# to evaluate it. That is counted over so many nodes at least. Nodes that are visited without lessons come so many at a
+# time.
+_COUNTED = 512
+_BATCH_OF_ALL = 4096
 
 # Open nodes that are evaluated together: with more of them roll-up saves more, with fewer the front settles more.
 _BATCH = 64
@@ -58,6 +65,12 @@ class StoredLatticeProof(LatticeProof):
     levels. Then nodes are visited layer by layer. From general to special every bound from above is known when its node
     comes. A floor that rises from below is known nowhere then: with such objectives there is one layer in random order,
     which has evaluated nodes on both sides.
+
+    Where bounds settle too little to be worth their time, all that they leave open is visited, as by exhaustive search.
+
+    Attributes:
+        sweeps: Whether there are layers, from general to special.
+        visits_all: Whether all open nodes are visited, without lessons.
     """
 
     shows_gap = False
@@ -70,9 +83,8 @@ class StoredLatticeProof(LatticeProof):
         random_state: np.random.Generator,
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
-        self._measures = own = Measures(problem)
+        self._measures = own = Measures(problem, self.reader)
         self.sweeps = own.sweeps
-        self._teacher = Teacher(problem, own.families, own.thresholds, own.columns, not own.sweeps)
         n_values = max(len(own.thresholds), 1)
         self._nodes = Nodes(
             np.full((problem.n_nodes, n_values), own.first_tops()),
@@ -88,6 +100,9 @@ class StoredLatticeProof(LatticeProof):
         # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
+        self.visits_all = False
+        # Nodes that were looked at since bounds were last judged, and how many of them were open.
+        self._n_looked_at = self._n_open = 0
         # How many nodes of each layer were evaluated.
         self._n_done = np.zeros(len(self._layer_sizes), dtype=np.int64)
 
@@ -118,8 +133,11 @@ class StoredLatticeProof(LatticeProof):
         before, n_looked = self.n_evaluated, 0
         while not self.certified and self.n_evaluated - before < _EVALUATED_A_SLICE and n_looked < _LOOKED_AT_A_SLICE:
             if len(self._open) > 0:
-                self._visit(self._open[:_BATCH])
-                self._open = self._open[_BATCH:]
+                size = _BATCH_OF_ALL if self.visits_all else _BATCH
+                self._visit(self._open[:size])
+                self._open = self._open[size:]
+            elif self._n_looked_at >= _COUNTED and (self._position == len(self._ahead) or not self.sweeps):
+                self._judge_bounds()
             elif self._position == len(self._ahead):
                 self._enter_next_layer()
             else:
@@ -140,22 +158,17 @@ class StoredLatticeProof(LatticeProof):
             return np.empty((0, self.problem.n_obj))
         n_obj, nodes = self.problem.n_obj, self._nodes
         ahead = [np.append(self._ahead[self._position :], self._open)]
-        # Without members that stand for anything all are left.
-        nobody = Members(np.empty((0, len(self._measures.families))), np.empty((0, nodes.tops.shape[1])))
-        later = range(0)
+        later: Iterable[Ints] = ()
         if self._layer > 0 and self.sweeps:
             nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
-            later = range(self._layer - 1, -1, -1)
-            # While members stood for nodes, not all bounds came down to these.
-            for total in range(len(self._n_done) - 1, self._layer - 1, -1):
-                self._screen(total, nodes, nobody)
+            later = self._brought_down(nodes)
         elif self._layer > 0:
             ahead = [np.arange(self.problem.n_nodes)]
-        least = least_values(self.problem)
+        least = self.reader.least
         bounds = np.empty((0, n_obj))
         # Invariant: every open node that was looked at is at least as large as some row. Few nodes at a time: a row for
         # each would take far more memory than what is known of them.
-        for part in chain(ahead, (self._screen(total, nodes, nobody) for total in later)):
+        for part in chain(later, ahead):
             for i in range(0, len(part), _BOUNDED_TOGETHER):
                 chosen = part[i : i + _BOUNDED_TOGETHER]
                 own = np.maximum(self._measures.bounds_of(chosen[~nodes.done[chosen]], nodes), least)
@@ -171,12 +184,35 @@ class StoredLatticeProof(LatticeProof):
         start, end = self._position, min(self._position + _LOOKED_AT_A_SLICE, len(self._ahead))
         self._position, n_open = find_open(self._ahead, start, end, found, *arrays)
         self._open = found[:n_open]
+        self._n_looked_at += self._position - start
+        self._n_open += n_open
         return int(self._position - start)
+
+    def _judge_bounds(self) -> None:
+        """Visit all that bounds leave open from now on, unless they settled half of the nodes that were looked at."""
+        if 2 * self._n_open > self._n_looked_at:
+            later = self._brought_down(self._nodes) if self.sweeps else ()
+            self._ahead = np.concatenate([self._ahead[self._position :], *later])
+            self._layer = self._position = 0
+            found = np.empty(len(self._ahead), dtype=np.int64)
+            arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
+            self._position, n_open = find_open(self._ahead, 0, len(self._ahead), found, *arrays)
+            self._open, self.visits_all = np.sort(found[:n_open]), True
+        self._n_looked_at = self._n_open = 0
+
+    def _brought_down(self, nodes: Nodes) -> Iterator[Ints]:
+        """The nodes of the layers to come, once all bounds have come down to them."""
+        # Without members that stand for anything no bound is passed over, and all nodes are left.
+        nobody = Members(np.empty((0, len(self.reader.families))), np.empty((0, nodes.tops.shape[1])))
+        for total in range(len(self._n_done) - 1, -1, -1):
+            found = self._screen(total, nodes, nobody)
+            if total < self._layer:
+                yield found
 
     def _front(self) -> Members:
         if self._members is None:
             own = self._measures
-            self._members = members_of(self.F, self.tolerance, self.maximize, own.families, own.thresholds)
+            self._members = members_of(self.F, self.tolerance, self.maximize, self.reader.families, own.thresholds)
         return self._members
 
     def _arrays(self, nodes: Nodes, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
@@ -192,7 +228,9 @@ class StoredLatticeProof(LatticeProof):
             self._layer = 0 if self._layer > 0 else -1
         else:
             if self._layer > 0:
+                n_left = int(self._layer_sizes[self._layer - 1] - self._n_done[self._layer - 1])
                 ahead = self._screen(self._layer - 1, self._nodes, self._front())
+                self._n_looked_at += n_left - len(ahead)
                 # Nodes of little loss are most likely to be in the front.
                 self._ahead = ahead[np.argsort(self._measures.first_floors(ahead), kind="stable")]
             self._layer -= 1
@@ -229,61 +267,46 @@ class StoredLatticeProof(LatticeProof):
             return list(pool.map(do, parts))
 
     def _visit(self, nodes: Ints) -> None:
-        """Evaluate nodes, learn from their classes, and offer them to the front."""
+        """Evaluate nodes and offer them to the front; learn from their classes, unless all are visited."""
         nodes = nodes[~self._nodes.done[nodes]]
         if len(nodes) == 0:
             return
-        X = nodes[:, np.newaxis] // self._measures.rules.strides % (self.problem.lengths + 1)
-        F, G, lessons = self._lessons(X)
-        self.take(X, F, G)
-        totals = X.sum(axis=1).tolist()
-        for i, node in enumerate(nodes.tolist()):
-            self._learn(node, X[i], lessons[i])
-            # Last, so that a node whose evaluation is interrupted stays open.
-            self._nodes.done[node] = True
-            self._n_done[totals[i]] += 1
-            self.n_evaluated += 1
+        X = self._measures.levels(nodes)
+        lessons = None if self.visits_all else self._lessons(X)
+        self.take(X, *self.problem.evaluate(X, return_values_of=["F", "G"]))
+        if lessons is not None:
+            self._learn(nodes, X, lessons)
+        # Last, so that nodes whose evaluation is interrupted stay open.
+        self._nodes.done[nodes] = True
+        self._n_done += np.bincount(X.sum(axis=1), minlength=len(self._n_done))
+        self.n_evaluated += len(nodes)
 
-    def _lessons(self, X: Ints) -> tuple[Matrix, Matrix, list[Matrix]]:
-        """F and G of nodes, and what their classes say about others: both may stand in a journal."""
+    def _lessons(self, X: Ints) -> Matrix:
+        """(n, n_values + 2 n_columns) float array: what the classes of nodes say of others; it may be in a journal."""
         journal = self.problem.journal
         found: list[Any] = [None if journal is None else journal.lessons.pop(x.tobytes(), None) for x in X]
         new = np.array([i for i, lesson in enumerate(found) if lesson is None], dtype=np.int64)
-
-        learned = self.problem.study(X[new], self._teacher.lessons) if len(new) else []
+        learned = self.problem.study(X[new], partial(lessons_of, self._measures)) if len(new) else []
         for i, lesson in zip(new, learned, strict=True):
             found[i] = lesson
             if journal is not None:
                 journal.append(LESSON, [X[i].tobytes()], lesson)
-        F, G = self.problem.evaluate(X, return_values_of=["F", "G"])
-        return F, G, found
-
-    def _learn(self, node: int, x: Ints, lesson: Matrix) -> None:
-        """Note what a node says about its specializations and generalizations."""
-        n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
         # What comes behind was written by an earlier version.
-        tops, special, general = np.split(lesson[: n_values + 2 * n_columns], [n_values, n_values + n_columns])
-        if self.sweeps:
-            self._nodes.tops[node] = np.minimum(self._nodes.tops[node], tops)
-            known = self._nodes.bounds[node]
-            np.maximum(known, special, out=known)
-        else:
-            self._spread(x, tops, special, general)
+        width = self._nodes.tops.shape[1] + 2 * self._nodes.bounds.shape[1]
+        if any(len(lesson) < width for lesson in found):
+            raise ValueError(f"{journal.path} holds what another version learned; search anew, without resume")
+        return np.array([lesson[:width] for lesson in found])
 
-    def _spread(self, x: Ints, tops: Matrix, special: Matrix, general: Matrix) -> None:
-        """Note what all specializations of a node cannot be above, and raise the floors of all its generalizations."""
-        # An attribute of one level is no axis: numpy has a limit of them.
-        axes = self.problem.lengths > 0
-        shape, place = self.problem.lengths[axes] + 1, x[axes]
-        below: Any = (*(slice(0, level + 1) for level in place), ...)
-        above: Any = (*(slice(level, None) for level in place), ...)
-        for values, own in zip(self._nodes.tops.T, tops, strict=True):
-            grid = values.reshape(shape)
-            np.minimum(grid[below], own, out=grid[below])
-        for values, low, high in zip(self._nodes.bounds.T, special, general, strict=True):
-            grid = values.reshape(shape)
-            np.maximum(grid[below], low, out=grid[below])
-            np.maximum(grid[above], high, out=grid[above])
+    def _learn(self, nodes: Ints, X: Ints, lessons: Matrix) -> None:
+        """Note what nodes say about their specializations and generalizations."""
+        if not self.sweeps:
+            spread(X, lessons, *self._arrays(self._nodes, self._front(), self._scratches[0]))
+            return
+        # These bounds come down to specializations when their layer is entered.
+        n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
+        tops, special, _ = np.split(lessons, [n_values, n_values + n_columns], axis=1)
+        self._nodes.tops[nodes] = np.minimum(self._nodes.tops[nodes], tops)
+        self._nodes.bounds[nodes] = np.maximum(self._nodes.bounds[nodes], special)
 
 
 def bytes_of(problem: LatticeProblem) -> int:

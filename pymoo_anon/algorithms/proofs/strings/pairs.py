@@ -40,7 +40,7 @@ _LARGEST_GAIN = 2.0**52
 _BISECTIONS = 5
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
     """The cut with the largest sum of gains, as an int64 array of the places of its groups; of several the first."""
     n = spans[-1, 1]
@@ -102,16 +102,17 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
     return cut, longest_cut(_summed(table, cut), other_spans), proven
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def _summed(table, cut):  # type: ignore[no-untyped-def]
     """What a cut of the first attribute gains with each group of the second."""
     total = np.zeros(table.shape[1])
     for i in cut:
-        total += table[i]
+        for j in range(len(total)):
+            total[j] += table[i, j]
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
     """A cut of the first attribute, improved in turns with the second's; and what the two gain."""
     n_other = other_spans[-1, 1]
@@ -127,18 +128,20 @@ def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
         cut, value = better, reached
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  # type: ignore[no-untyped-def]
     """The first attribute's cut that gains more than a value, or none, and whether that is proven."""
     n, n_other, n_groups, n_others = spans[-1, 1], other_spans[-1, 1], len(spans), len(other_spans)
     rest = np.empty(n + 1)
     completions(own_best, spans, n, rest)
     # For each group of the second attribute its own best completion from each value on.
-    rests = np.full((n + 1, n_others), -np.inf)
-    rests[n] = 0.0
+    rests = np.empty((n + 1, n_others))
+    for x in range(n + 1):
+        for j in range(n_others):
+            rests[x, j] = 0.0 if x == n else -np.inf
     begins = np.full(n + 1, n_groups, dtype=np.int64)
     for i in range(n_groups - 1, -1, -1):
-        low, high = spans[i]
+        low, high = spans[i, 0], spans[i, 1]
         begins[low] = i
         for j in range(n_others):
             rests[low, j] = max(rests[low, j], table[i, j] + rests[high, j])

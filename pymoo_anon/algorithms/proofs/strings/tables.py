@@ -48,7 +48,7 @@ _NOWHERE = -1e300
 DONE, SPENT, FOUND = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def longest_path(gains: Any, spans: Any, n: int) -> float:
     """The greatest sum of gains on a path 0 -> n."""
     best = np.full(n + 1, _NOWHERE)
@@ -58,7 +58,7 @@ def longest_path(gains: Any, spans: Any, n: int) -> float:
     return best[n]  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
     """The greatest sum of gains on a path x -> n, for every x.
 
@@ -75,7 +75,7 @@ def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
         best[spans[g, 0]] = max(best[spans[g, 0]], gains[g] + best[spans[g, 1]])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
     """The longest path over the rows of a table, for every column; it is left in best[n]."""
     best[0] = 0.0
@@ -86,7 +86,7 @@ def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
             after[c] = max(after[c], before[c] + own[c])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> float:
     """No less than the sum of a table over the product of a path of p and one of q."""
     best = np.empty((n_p + 1, len(spans_q)))
@@ -98,7 +98,7 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
     return min(inner_p, longest_path(best[n_q], spans_p, n_p))  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_zero(block: Any) -> bool:
     """Whether a block gains nothing: no class has rows enough in it."""
     for value in block:  # noqa: SIM110
@@ -121,7 +121,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
         return block[0]  # type: ignore[no-any-return]
     if _is_zero(block):
         return 0.0
-    g_a, g_e, g_p, g_q = shape[1]
+    g_a, g_e, g_p, g_q = shape[1, 0], shape[1, 1], shape[1, 2], shape[1, 3]
     of_p, of_q = spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     n_p, n_q = shape[0, 2], shape[0, 3]
     if stage == 2:
@@ -179,7 +179,7 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
     return new_ids, new_base, dropped
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
     """Order of the tuples by class and value of p, and where each of these pairs begins: a counting sort."""
     starts = np.zeros(n_classes * n_values + 1, dtype=np.int64)
@@ -196,30 +196,32 @@ def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
     return order, starts
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inner=True)
 def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
     """Counts of (values of e below x, group of q) for every x, from the counts of (value of e, value of q)."""
     n_e, n_q = cells.shape
     n_groups = len(spans)
     before = np.empty(n_q + 1)
     before[0] = 0.0
-    sums[0] = 0.0
+    for g in range(n_groups + 1):
+        sums[0, g] = 0.0
     # The invariant: sums[x] holds what stands in the values of e below x.
     for x in range(n_e):
         for y in range(n_q):
             before[y + 1] = before[y] + cells[x, y]
         if before[n_q] == 0.0:
-            sums[x + 1] = sums[x]
+            for g in range(n_groups + 1):
+                sums[x + 1, g] = sums[x, g]
             continue
         for g in range(n_groups):
             sums[x + 1, g] = sums[x, g] + (before[spans[g, 1]] - before[spans[g, 0]])
         sums[x + 1, n_groups] = sums[x, n_groups] + before[n_q]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out: Any, p: int) -> None:
     """Add the gains of the boxes of one class and one group of a and p to the table."""
-    k, base, price, square = prices
+    k, base, price, square = prices[0], prices[1], prices[2], prices[3]
     n_e, _, n_q = out.shape
     of_q = worths[n_e:]
     for e in range(n_e):
@@ -243,7 +245,7 @@ def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out
                 own[g] += mass * (saved + of_q[g]) + n * (price - square * n)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
     """The rows of one class below every value of p, of those whose value of a is from `low` to below `high`."""
     for y in range(len(starts) - 1):
@@ -270,15 +272,15 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
     Returns:
         (n_groups of a,) Boolean array: whether anything was filled into each part of the table.
     """
-    (_, n_e, n_p, n_q), (g_a, g_e, g_p, g_q) = shape[0], shape[1]
+    n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
     order, starts = _sorted_by_class(tuples, len(base), n_p)
-    cells, sums = np.zeros((1 + len(masses), n_e, n_q)), np.zeros((1 + len(masses), n_e + 1, g_q + 1))
+    cells, sums = np.zeros((1 + len(masses), n_e, n_q)), np.zeros((1 + len(masses), n_e + 1, len(of_q) + 1))
     held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
     own = prices.copy()
     for g in range(g_a):
-        low, high = spans[g]
+        low, high = spans[g, 0], spans[g, 1]
         for c in range(len(base)):
             _count(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
             if held[n_p] < prices[0]:
@@ -306,7 +308,7 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
     return filled
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def add_price(table: Any, rows: Any, filled: Any, price: float, out: Any) -> None:
     """A table with another price of rows, in place of what `out` held.
 
@@ -359,7 +361,8 @@ class Walk:
 
     def keep_rows(self, rows: Values, fewest: float) -> None:
         """Find only strings that keep enough rows."""
-        self._rows, self._fewest = rows.reshape(-1), fewest
+        # A float, since numba would compile the walk once more for a whole number.
+        self._rows, self._fewest = rows.reshape(-1), float(fewest)
 
     def go(self, need: float, budget: int) -> int:
         """Go on until a path is complete, nothing is left, or the budget is spent.
@@ -428,7 +431,7 @@ def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: A
     return rests[stage, 0]  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float:
     """The rows that a string keeps: the sum over the product of its paths."""
     kept = 0.0
@@ -443,7 +446,7 @@ def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def _add(first: Any, second: Any, total: Any) -> None:
     """The sum of two arrays, in a third."""
     for i in range(len(total)):

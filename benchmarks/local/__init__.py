@@ -1,0 +1,1 @@
+"""Local recodings: fronts, and what their weights are worth."""

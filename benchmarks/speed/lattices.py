@@ -1,0 +1,159 @@
+"""Branch and bound beside exhaustive search, on every lattice of the benchmarks and of the suite that can be visited.
+
+    python -m benchmarks.speed.lattices [--only NAME ...]
+
+A proof should never take longer than a visit to all nodes. Both take turns and have to find the same front; lattices
+whose visit takes minutes are left out. Processor seconds of one thread; the best of each counts, as what else runs can
+only add to them. A quarter of an hour; needs Adult.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from pymoo.core.algorithm import Algorithm
+from pymoo.optimize import minimize
+
+from benchmarks import record
+from benchmarks.moeas.problems import TASKS, beta, t
+from benchmarks.papers.arx_rule import CASES, constraints_of
+from benchmarks.speed.exact_runs import SETS, glm, k, l
+from benchmarks.suite.package import of_package
+from pymoo_anon import suite
+from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
+from pymoo_anon.datasets import fetch_adult, make_census
+from pymoo_anon.objectives import Discernibility, EntropyLDiversity, NonUniformEntropy
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import AtMost, Violating
+
+# Both take turns so often, or until they have taken so many seconds together; at least twice.
+TURNS, SECONDS = 7, 8.0
+
+# To visit all nodes where these, times distinct tuples, are more takes minutes.
+MOST_WORK = 2 * 10**9
+
+dm, nue, entropy_l = Discernibility(), NonUniformEntropy(), EntropyLDiversity("occupation")
+
+#: What the census is searched for, by numbers of rows.
+CENSUS = {
+    2_000: [[k, glm], [k, l, glm], [k, t, glm], [k, glm, dm], [k, nue]],
+    30_162: [[k, glm], [k, l, glm], [k, entropy_l, glm], [k, t, glm], [k, beta, glm], [k, glm, dm], [k, dm], [k, nue]],
+}
+
+Make = Callable[[], LatticeProblem]
+
+
+def problems() -> dict[str, Make]:
+    """By name, what makes each problem anew."""
+    found: dict[str, Make] = {}
+    for name, (objectives, label, _) in SETS.items():
+        found[f"Adult: {name}"] = partial(LatticeProblem, fetch_adult(label=label), objectives, 301)
+    for objectives in ([k, t, glm], [k, glm, dm], [k, dm]):
+        found[f"Adult: {', '.join(o.name for o in objectives)}"] = partial(
+            LatticeProblem, fetch_adult(), objectives, 301
+        )
+    for part in ("constrained", "many"):
+        found |= {f"Adult: {name}": task.make().fresh_copy for name, task in TASKS[part].items()}
+    for bounds, limit in CASES:
+        for rule in (Violating(limit), AtMost(limit)):
+            name = f"Adult: GLM, {', '.join(f'{of} {bound}' for of, bound in bounds.items())}, {rule!r}"
+            found[name] = partial(LatticeProblem, fetch_adult(), [glm], rule, constraints_of(bounds))
+    for n_rows, asked in CENSUS.items():
+        table = make_census(n_rows)
+        for objectives in asked:
+            name = f"census of {n_rows:,}: {', '.join(o.name for o in objectives)}"
+            found[name] = partial(LatticeProblem, table, objectives, 0.01)
+    for name in suite.names():
+        instance = suite.load(name).instance
+        if instance.space == "levels":
+            found[f"suite: {name}"] = of_package(instance).fresh_copy
+    return found
+
+
+def work_of(problem: LatticeProblem) -> int:
+    """Nodes times distinct tuples."""
+    return problem.n_nodes * problem.table.n_distinct
+
+
+def measured(make: Make) -> dict[str, float]:
+    """Seconds of both, best of some turns, and how many nodes the proof evaluates."""
+    best, fronts, n_turns, spent = {}, {}, 0, 0.0
+    algorithms: dict[str, type[Algorithm]] = {"proof": BranchAndBound, "exhaustive": ExhaustiveSearch}
+    while n_turns < 2 or (n_turns < TURNS and spent < SECONDS):
+        for name, algorithm in algorithms.items():
+            problem = make()
+            began = time.process_time()
+            res = minimize(problem, algorithm(), seed=1)
+            seconds = time.process_time() - began
+            assert res.algorithm.certified
+            F = np.empty((0, problem.n_obj)) if res.F is None else np.atleast_2d(res.F)
+            fronts[name] = F[np.lexsort(F.T[::-1])]
+            # The first turn loads what is compiled.
+            best[name] = seconds if n_turns < 2 else min(seconds, best[name])
+            spent += seconds if n_turns else 0.0
+            if name == "proof":
+                evaluated = res.algorithm.n_evaluated
+        np.testing.assert_array_equal(fronts["proof"], fronts["exhaustive"])
+        n_turns += 1
+    return {
+        "nodes": problem.n_nodes,
+        "tuples": problem.table.n_distinct,
+        "evaluated": evaluated,
+        "front": len(fronts["proof"]),
+        **best,
+        "ratio": best["proof"] / best["exhaustive"],
+    }
+
+
+def page(figures: dict[str, dict[str, float]], machine: dict) -> str:
+    """The figures as a page, the worst ratio first."""
+    in_order = sorted(figures.items(), key=lambda one: -one[1]["ratio"])
+    rows = [
+        [
+            name.replace("|", "or"),
+            f"{one['nodes']:,}",
+            f"{one['tuples']:,}",
+            f"{one['evaluated'] / one['nodes']:.0%}",
+            str(one["front"]),
+            f"{one['proof']:.3f}",
+            f"{one['exhaustive']:.3f}",
+            f"{one['ratio']:.2f}",
+        ]
+        for name, one in in_order
+    ]
+    ratios = [one["ratio"] for one in figures.values()]
+    head = ["problem", "nodes", "distinct tuples", "evaluated", "front", "proof, s", "exhaustive search, s", "ratio"]
+    return "\n\n".join(
+        [
+            f"Branch and bound beside exhaustive search, {len(figures)} lattices; processor seconds of one thread, the "
+            f"best of up to {TURNS} turns; {record.line(machine)}.",
+            f"The fronts are equal. The proof takes {max(ratios):.2f} of exhaustive search's seconds at most, "
+            f"{float(np.median(ratios)):.2f} in the median:",
+            record.markdown(head, rows),
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[""], help="only problems with one of these words in their names")
+    asked = parser.parse_args().only
+    figures = {}
+    for name, make in problems().items():
+        if any(word in name for word in asked) and work_of(make()) <= MOST_WORK:
+            figures[name] = measured(make)
+            print(f"{figures[name]['ratio']:.2f}  {name}", flush=True)
+    machine = record.machine()
+    text = page(figures, machine)
+    if asked == [""]:
+        record.write("lattices", {"machine": machine, "figures": figures}, text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Large tables: split into blocks from the top first, then each block is recoded by itself.
+
+What a block's classes lose depends on the block alone, so threads may work on as many blocks as they like.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.local.cube import bottom_up
+from pymoo_anon.engine.local.growth import grow
+from pymoo_anon.engine.local.relocate import relocate
+from pymoo_anon.engine.local.repair import mend
+from pymoo_anon.engine.local.requirements import Tests
+from pymoo_anon.engine.local.specialize import top_down
+from pymoo_anon.engine.local.trees import Trees
+
+Ints = NDArray[np.int64]
+
+# A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
+_BLOCK = 30_000
+_ROWS_OF_K = 500
+
+# A cube may look at so many tuples for each one of its block. Where there are too many attributes for that, what it has
+# not released by then grows, in blocks whose square is small.
+_LOOKS = 1_000
+_GROWN = 1_000
+
+# Sequential clustering may compare so many cells in a block.
+_COMPARED = 30_000_000
+
+
+def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+    """The class of every tuple, made bottom-up by numbers of rows alone.
+
+    Args:
+        trees: The trees and tuples.
+        sizes: The least number of rows of a class; nothing else is read.
+        price: What a class costs beside the loss of its cells, in cells.
+        n_threads: How many blocks are worked on at once; the classes are the same for any number.
+
+    Returns:
+        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    """
+    rows_of_tuples = trees.rows.mean()
+    size = max(_BLOCK, int(_ROWS_OF_K * sizes.k / rows_of_tuples))
+    blocks = _blocks(trees, sizes.k, size)
+
+    def recoded(block: Ints) -> Ints:
+        return _recoded(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
+
+    with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
+        return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))
+
+
+def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
+    """Tuples in blocks of about a number of tuples, each of k rows or more, by splits from the top."""
+    if len(trees.rows) <= size:
+        return [np.arange(len(trees.rows))]
+    # No block is much smaller than the others, so that few tuples end where they do not belong.
+    least = max(k, int(trees.rows.mean() * size / 4))
+    block_of = top_down(trees, least, enough=size)
+    by_block = np.argsort(block_of, kind="stable")
+    return np.split(by_block, np.cumsum(np.bincount(block_of))[:-1])
+
+
+def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
+    """The class of every tuple of one block."""
+    class_of = bottom_up(trees, sizes.k, price, budget=_LOOKS * len(trees.rows))
+    left = np.flatnonzero(class_of < 0)
+    if trees.rows[left].sum() >= sizes.k:
+        rest = trees.subset(left)
+        parts = _blocks(rest, sizes.k, _GROWN)
+        grown = _laid_out(len(left), parts, [grow(rest.subset(part), sizes.k, price) for part in parts])
+        class_of[left] = np.where(grown < 0, -1, grown + class_of.max() + 1)
+    class_of = mend(trees, sizes, class_of)
+    return relocate(trees, sizes, class_of, price, _COMPARED)
+
+
+def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
+    """The classes of all tuples, those of each block numbered after those of the block before."""
+    class_of, n_classes = np.full(n_tuples, -1), 0
+    for block, own in zip(blocks, classes, strict=True):
+        class_of[block] = np.where(own < 0, -1, own + n_classes)
+        n_classes += int(own.max(initial=-1)) + 1
+    return class_of

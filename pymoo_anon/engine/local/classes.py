@@ -1,0 +1,321 @@
+"""Classes that tuples join and leave, each with the smallest cells that hold its tuples."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
+from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
+
+Ints = NDArray[np.int64]
+
+
+class Classes(NamedTuple):
+    """Classes of tuples as chains. A class without rows is none.
+
+    Attributes:
+        class_of: (n_tuples,) int64, the class of each tuple, -1 for none.
+        cells: (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class.
+        rows: (n_classes,) int64.
+        costs: (n_classes,) float, what the cells of each class cost a row.
+        heads: (n_classes,) int64, the first tuple of each class, -1 for none.
+        following: (n_tuples,) int64, the next tuple of the class, -1 for none.
+        preceding: (n_tuples,) int64, the one before, -1 for none.
+        attributes: (n_attributes,) int64, in the order in which cells are compared: first those where to widen a cell
+            costs most.
+        order: (n_classes,) int64, the classes sorted by their cells.
+        sorted: (n_classes, n_attributes) int32, their cells when they were sorted, in that order of classes and of
+            attributes.
+        shared: (n_classes,) int64, of how many attributes the cells are those of the class before in that order.
+        skip: (n_classes, n_attributes) int64, where in that order the next class stands that differs in one of the
+            attributes up to this one.
+        changed: (n_classes,) int64, the classes whose cells may have changed since they were sorted.
+        has_changed: (n_classes,) Boolean, the same.
+        reached: (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how
+            much more that is than without.
+        members: (n_tuples,) int64, memory for the tuples of a class.
+        moving: (n_tuples,) int64, memory for the tuples of a class that is dissolved.
+        tally: (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how
+            many tuples and classes were moved for good.
+        scratch: Memory for tests.
+    """
+
+    class_of: Ints
+    cells: NDArray[np.int32]
+    rows: Ints
+    costs: NDArray[np.float64]
+    heads: Ints
+    following: Ints
+    preceding: Ints
+    attributes: Ints
+    order: Ints
+    sorted: NDArray[np.int32]
+    shared: Ints
+    skip: Ints
+    changed: Ints
+    has_changed: NDArray[np.bool_]
+    reached: NDArray[np.float64]
+    members: Ints
+    moving: Ints
+    tally: Ints
+    scratch: Scratch
+
+    @classmethod
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints) -> Classes:
+        """The classes of some tuples.
+
+        Args:
+            trees: The trees and tuples.
+            tests: What will be tested.
+            class_of: (n_tuples,) int64 array, classes counted from 0, -1 for tuples without one.
+        """
+        own = np.array(class_of, dtype=np.int64)
+        n_classes, n_tuples = int(own.max(initial=-1)) + 1, len(own)
+        cells = cells_of_classes(trees, own, n_classes)
+        rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_classes).astype(np.int64)
+        by_attribute = np.where(cells < 0, 0.0, trees.costs[cells])
+        heads = np.full(n_classes, -1)
+        chains = np.full((2, n_tuples), -1)
+        _chain(own, heads, chains[0], chains[1])
+        classes = cls(
+            class_of=own,
+            cells=cells,
+            rows=rows,
+            costs=by_attribute.sum(axis=1),
+            heads=heads,
+            following=chains[0],
+            preceding=chains[1],
+            attributes=by_first_step(trees),
+            order=np.empty(n_classes, dtype=np.int64),
+            sorted=np.empty_like(cells),
+            shared=np.empty(n_classes, dtype=np.int64),
+            skip=np.empty(cells.shape, dtype=np.int64),
+            changed=np.empty(n_classes, dtype=np.int64),
+            has_changed=np.empty(n_classes, dtype=np.bool_),
+            reached=np.zeros((cells.shape[1] + 1, 2)),
+            members=np.empty(n_tuples, dtype=np.int64),
+            moving=np.empty(n_tuples, dtype=np.int64),
+            tally=np.zeros(3, dtype=np.int64),
+            scratch=scratch_for(tests),
+        )
+        classes.sort()
+        return classes
+
+    def sort(self) -> None:
+        """Sort the classes anew, so that searches are fast; whatever they find is the same without it."""
+        keys = self.cells[:, self.attributes]
+        self.order[:], self.shared[:], self.skip[:] = sort_by_cells(keys)
+        self.sorted[:] = keys[self.order]
+        self.has_changed[:] = False
+        self.tally[1] = 0
+
+
+def sort_by_cells(keys: NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
+    """Rows of cells in ascending order, and what a search needs that skips all rows that begin alike.
+
+    Args:
+        keys: (n, n_attributes) int32 array.
+
+    Returns:
+        (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
+        (n, n_attributes) int64 array: where in that order the next row stands that differs in one of the attributes up
+        to this one, n for none.
+    """
+    order = np.lexsort(keys.T[::-1])
+    differs = np.diff(keys[order], axis=0) != 0
+    shared = np.zeros(len(keys), dtype=np.int64)
+    shared[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), keys.shape[1])
+    skip = np.empty(keys.shape, dtype=np.int64)
+    for depth in range(keys.shape[1]):
+        starts = np.append(np.flatnonzero(shared <= depth), len(keys))
+        skip[:, depth] = starts[np.searchsorted(starts, np.arange(len(keys)), side="right")]
+    return order, shared, skip
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-def]
+    """Chain the tuples of every class, the first one first."""
+    for i in range(len(class_of)):
+        r = len(class_of) - 1 - i
+        c = class_of[r]
+        if c >= 0:
+            following[r] = heads[c]
+            if heads[c] >= 0:
+                preceding[heads[c]] = r
+            heads[c] = r
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """The class that takes a tuple at least added loss, and holds all requirements then.
+
+    Classes are met in the order of their cells. What a tuple adds to one is at least what it adds in the first few
+    attributes, if the class had but k rows; where that is too much, all classes with the same first cells are skipped.
+
+    Args:
+        r: The tuple.
+        limit: What the loss has to be below.
+        trees: The trees and tuples.
+        tests: What every class has to hold, the tuple's own aside.
+        classes: The classes; that of the tuple itself does not count.
+
+    Returns:
+        The class, -1 for none, and the loss.
+    """
+    found, n_classes = np.int64(-1), len(classes.order)
+    w, deepest = np.float64(trees.rows[r]), len(classes.attributes)
+    reached, k = classes.reached, np.float64(tests.k)
+    i, depth = np.int64(0), np.int64(0)
+    # Invariant: `reached` holds up to `depth`, and is right for the class at hand.
+    while i < n_classes:
+        while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
+            _reach(classes.sorted[i, depth], r, depth, trees, classes)
+            depth += 1
+        if w * reached[depth, 0] + k * reached[depth, 1] >= limit:
+            i = classes.skip[i, max(depth - 1, 0)]
+        else:
+            c = classes.order[i]
+            if not classes.has_changed[c]:
+                added = _added(c, r, w, limit, trees, tests, classes)
+                if added < limit:
+                    found, limit = c, added
+            i += 1
+        if i < n_classes:
+            depth = min(depth, classes.shared[i])
+    for turn in range(classes.tally[1]):
+        c = classes.changed[turn]
+        for j in range(deepest):
+            _reach(classes.cells[c, classes.attributes[j]], r, j, trees, classes)
+        added = _added(c, r, w, limit, trees, tests, classes)
+        if added < limit:
+            found, limit = c, added
+    return found, limit
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
+    """Compare one cell of a class with a tuple: what was reached at its depth, and what it adds."""
+    classes.tally[0] += 1
+    if node < 0:
+        return  # a class without tuples, which nothing joins
+    joined = trees.costs[join(trees, node, trees.positions[r, classes.attributes[depth]])]
+    classes.reached[depth + 1, 0] = classes.reached[depth, 0] + joined
+    classes.reached[depth + 1, 1] = classes.reached[depth, 1] + (joined - trees.costs[node])
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """The loss that a tuple adds to a class whose cells were all compared; infinite where it must not join."""
+    n = classes.rows[c]
+    if n == 0 or c == classes.class_of[r]:
+        return np.inf
+    last = len(classes.attributes)
+    added = w * classes.reached[last, 0] + n * classes.reached[last, 1]
+    if added < limit and (len(tests.kinds) == 0 or holds_with(c, r, trees, tests, classes)):
+        return added
+    return np.inf
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Whether a class and one more tuple hold all requirements but k."""
+    n = list_members(c, np.int64(0), classes)
+    classes.members[n] = r
+    return hold(
+        classes.members, np.int64(0), n + 1, max(classes.rows[c] + trees.rows[r], tests.k), tests, classes.scratch
+    )
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def list_members(c, n, classes):  # type: ignore[no-untyped-def]
+    """Append the tuples of a class to `members`, of which n are taken; how many are taken then."""
+    r = classes.heads[c]
+    while r >= 0:
+        classes.members[n] = r
+        n += 1
+        r = classes.following[r]
+    return n
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _mark(c, classes):  # type: ignore[no-untyped-def]
+    """Note that a class is no longer where it was sorted."""
+    if not classes.has_changed[c]:
+        classes.has_changed[c] = True
+        classes.changed[classes.tally[1]] = c
+        classes.tally[1] += 1
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
+    """A tuple that is in no class joins one."""
+    _mark(c, classes)
+    cost = 0.0
+    for j in range(classes.cells.shape[1]):
+        position = trees.positions[r, j]
+        if classes.rows[c] == 0:
+            classes.cells[c, j] = trees.leaves[position]
+        else:
+            classes.cells[c, j] = join(trees, classes.cells[c, j], position)
+        cost += trees.costs[classes.cells[c, j]]
+    classes.costs[c] = cost
+    classes.rows[c] += trees.rows[r]
+    classes.class_of[r] = c
+    classes.preceding[r], classes.following[r] = -1, classes.heads[c]
+    if classes.heads[c] >= 0:
+        classes.preceding[classes.heads[c]] = r
+    classes.heads[c] = r
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def leave(r, trees, classes):  # type: ignore[no-untyped-def]
+    """A tuple leaves its class; the cells of the class are found anew."""
+    c = classes.class_of[r]
+    _mark(c, classes)
+    if classes.preceding[r] >= 0:
+        classes.following[classes.preceding[r]] = classes.following[r]
+    else:
+        classes.heads[c] = classes.following[r]
+    if classes.following[r] >= 0:
+        classes.preceding[classes.following[r]] = classes.preceding[r]
+    classes.rows[c] -= trees.rows[r]
+    classes.class_of[r] = -1
+    classes.costs[c] = 0.0
+    for j in range(classes.cells.shape[1]):
+        node = _node_without(c, r, j, trees, classes)
+        classes.cells[c, j] = node
+        if node >= 0:
+            classes.costs[c] += trees.costs[node]
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
+    """What the cells of a tuple's class would cost a row without it; its class has other tuples."""
+    cost = 0.0
+    c = classes.class_of[r]
+    for j in range(classes.cells.shape[1]):
+        cost += trees.costs[_node_without(c, r, j, trees, classes)]
+    return cost
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
+    """The smallest node of an attribute that holds a class without a tuple; -1 if nothing is left."""
+    low, high = np.int64(-1), np.int64(-1)
+    own = classes.cells[c, j]
+    q = classes.heads[c]
+    while q >= 0:
+        position = np.int64(trees.positions[q, j])
+        if q != r and (low < 0 or position < low or position > high):
+            low, high = position if low < 0 else min(low, position), max(high, position)
+            # Those that were seen need the whole node: no other tuple changes that.
+            if join(trees, trees.leaves[low], high) == own:
+                return np.int64(own)
+        q = classes.following[q]
+    if low < 0:
+        return np.int64(-1)
+    return join(trees, trees.leaves[low], high)

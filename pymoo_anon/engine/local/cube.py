@@ -1,0 +1,357 @@
+"""Bottom-up: release the cheapest cells that still cover a class, again and again.
+
+The cells that cover enough tuples are found as an iceberg cube is computed (Beyer and Ramakrishnan 1999): attribute by
+attribute and depth first. Below a set of tuples are fewer rows and dearer cells, so what is too small, or too dear for
+all tuples of the set, ends its branch. The use of such a cube for recoding is ours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
+
+Ints = NDArray[np.int64]
+
+# What cells may cost in one band after the other, in mean weights. Cheap classes are released before dear ones are
+# counted, and cost less that way, too: a dear class would take tuples from cheap ones.
+_BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
+
+
+class Cube(NamedTuple):
+    """Memory of the search. A depth is an attribute; dear ones come first.
+
+    Attributes:
+        attributes: (n_attributes,) int64, the attribute of each depth.
+        sorted: (n_attributes, n_tuples) int64, at each depth the tuples at hand by position.
+        sums: (n_attributes, n_tuples + 1) int64, the rows of the tuples before each of them.
+        nodes: (n_attributes, room) int64, at each depth the nodes that hold them and are the smallest to do so.
+        begins: (n_attributes, room) int64, where the tuples of each node begin in `sorted`.
+        ends: (n_attributes, room) int64, where they end.
+        n_nodes: (n_attributes,) int64, how many nodes each depth has.
+        turn: (n_attributes,) int64, the node of each depth that comes next.
+        path: (n_attributes,) int64, the node that is chosen at each depth.
+        spent: (n_attributes + 1,) float, what the nodes chosen before each depth cost.
+        spine: (n_nodes, 2) int64, memory for nodes that are not yet complete and where they begin.
+        counts: (n_positions + 1,) int64, memory for sorting; 0 between steps.
+        best: (n_tuples,) float, the least score of cells that cover each tuple, or what it has to be below.
+        owner: (n_tuples,) int64, which cells that is, -1 for none.
+        cells: (n_vectors, n_attributes) int32, cells that were the best of a tuple.
+        tally: (2,) int64, the number of cells, and the tuples that were looked at.
+        moved: (n_vectors,) int64, memory for dropping cells.
+    """
+
+    attributes: Ints
+    sorted: Ints
+    sums: Ints
+    nodes: Ints
+    begins: Ints
+    ends: Ints
+    n_nodes: Ints
+    turn: Ints
+    path: Ints
+    spent: NDArray[np.float64]
+    spine: Ints
+    counts: Ints
+    best: NDArray[np.float64]
+    owner: Ints
+    cells: NDArray[np.int32]
+    tally: Ints
+    moved: Ints
+
+    @classmethod
+    def of(cls, trees: Trees) -> Cube:
+        """Memory for a search over all tuples."""
+        n_tuples, n_attributes = trees.positions.shape
+        widths = np.diff(trees.offsets)
+        room = int(min(widths.max(), 2 * n_tuples))
+        ints = np.int64
+        return cls(
+            attributes=by_first_step(trees),
+            sorted=np.empty((n_attributes, n_tuples), dtype=ints),
+            sums=np.zeros((n_attributes, n_tuples + 1), dtype=ints),
+            nodes=np.empty((n_attributes, room), dtype=ints),
+            begins=np.empty((n_attributes, room), dtype=ints),
+            ends=np.empty((n_attributes, room), dtype=ints),
+            n_nodes=np.zeros(n_attributes, dtype=ints),
+            turn=np.zeros(n_attributes, dtype=ints),
+            path=np.zeros(n_attributes, dtype=ints),
+            spent=np.zeros(n_attributes + 1),
+            spine=np.empty((int(widths.max()) + 1, 2), dtype=ints),
+            counts=np.zeros(int(np.diff(trees.position_offsets).max()) + 1, dtype=ints),
+            best=np.empty(n_tuples),
+            owner=np.empty(n_tuples, dtype=ints),
+            cells=np.empty((2 * n_tuples + 64, n_attributes), dtype=np.int32),
+            tally=np.zeros(2, dtype=ints),
+            moved=np.empty(2 * n_tuples + 64, dtype=ints),
+        )
+
+
+def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+    """The class of every tuple that finds one.
+
+    Args:
+        trees: The trees and tuples.
+        k: The least number of rows of a class.
+        price: What a class costs beside the loss of its cells, in cells.
+        budget: About how many tuples the search may look at, each time that it looks. What it has released until then
+            stays.
+
+    Returns:
+        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over. Where the budget is kept
+        these have fewer than k rows together.
+    """
+    cube = Cube.of(trees)
+    class_of = np.full(len(trees.rows), -1)
+    scale = _mean_weight(trees)
+    for cap in [*(band * scale for band in _BANDS if band < len(trees.offsets) - 1), np.inf]:
+        waiting = class_of < 0
+        while trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
+            cube.best[:] = np.where(waiting, np.nextafter(cap, np.inf), -1.0)
+            cube.owner[:] = -1
+            cube.tally[0] = 0
+            left = np.flatnonzero(class_of < 0)
+            _search(int(k), float(price), left, int(budget), trees, cube)
+            # Cells in the order of their score, then of the first tuple that they are the best of.
+            candidates, first = np.unique(cube.owner, return_index=True)
+            known = candidates >= 0
+            candidates, first = candidates[known], first[known]
+            candidates = candidates[np.lexsort((first, cube.best[first]))]
+            index = Index.of(trees, left)
+            if _release(candidates, int(k), float(cap), float(price), index, class_of, trees, cube) == 0:
+                break
+            # Who found no cells finds none now: there are fewer tuples.
+            waiting = (class_of < 0) & (cube.owner >= 0)
+    return class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
+    """Find the best cells of every tuple among those that cover k rows, until the budget is used up.
+
+    The invariant: what stands at a depth are the tuples below the nodes chosen before it, and `turn` the nodes tried.
+    """
+    deepest = len(cube.attributes) - 1
+    _arrange(0, left, 0, len(left), trees, cube)
+    depth = 0
+    while depth >= 0 and cube.tally[1] < budget:
+        turn = cube.turn[depth]
+        if turn == cube.n_nodes[depth]:
+            depth -= 1
+            continue
+        cube.turn[depth] += 1
+        node, a, b = cube.nodes[depth, turn], cube.begins[depth, turn], cube.ends[depth, turn]
+        rows = cube.sums[depth, b] - cube.sums[depth, a]
+        if rows < k:
+            continue
+        spent = cube.spent[depth] + trees.costs[node]
+        score = spent + price / rows
+        members = cube.sorted[depth]
+        if not _is_better(members, a, b, score, cube.best):
+            continue
+        cube.path[depth] = node
+        if depth == deepest:
+            _enter(a, b, score, cube)
+        else:
+            depth += 1
+            cube.spent[depth] = spent
+            _arrange(depth, members, a, b, trees, cube)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
+    """Whether a score is below the best of a tuple."""
+    for i in range(a, b):  # noqa: SIM110 (a generator is not compiled)
+        if score < best[members[i]]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
+    """Enter the chosen cells as the best of those tuples that had none as good."""
+    deepest = len(cube.attributes) - 1
+    n_cells = cube.tally[0]
+    if n_cells == len(cube.cells):
+        n_cells = _compact(cube)
+    for depth in range(deepest + 1):
+        cube.cells[n_cells, cube.attributes[depth]] = cube.path[depth]
+    for i in range(a, b):
+        r = cube.sorted[deepest, i]
+        if score < cube.best[r]:
+            cube.best[r] = score
+            cube.owner[r] = n_cells
+    cube.tally[0] = n_cells + 1
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _compact(cube):  # type: ignore[no-untyped-def]
+    """Drop cells that are nobody's best any more; how many are left, at most one for each tuple."""
+    moved = cube.moved
+    for v in range(len(moved)):
+        moved[v] = 0
+    for r in range(len(cube.owner)):
+        if cube.owner[r] >= 0:
+            moved[cube.owner[r]] = 1
+    n_kept = np.int64(0)
+    for v in range(len(moved)):
+        if moved[v] == 1:
+            moved[v] = n_kept
+            for j in range(cube.cells.shape[1]):
+                cube.cells[n_kept, j] = cube.cells[v, j]
+            n_kept += 1
+    for r in range(len(cube.owner)):
+        if cube.owner[r] >= 0:
+            cube.owner[r] = moved[cube.owner[r]]
+    return n_kept
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
+    """Sort tuples by their position in the attribute of a depth, and list the nodes that hold some of them.
+
+    Only the smallest nodes for what they hold are listed. A node comes after those below it, so that a tuple meets
+    cheap cells first. The invariant of the spine: its nodes lie above each other, hold the last position, and are not
+    complete; each begins where its first tuple stands.
+    """
+    j, n = cube.attributes[depth], b - a
+    own, sums = cube.sorted[depth], cube.sums[depth]
+    _sort(source, a, n, j, own, trees, cube)
+    cube.tally[1] += n
+    cube.turn[depth] = 0
+    n_nodes, height = np.int64(0), np.int64(0)
+    spine = cube.spine
+    for i in range(n + 1):
+        if i < n:
+            sums[i + 1] = sums[i] + trees.rows[own[i]]
+            position = np.int64(trees.positions[own[i], j])
+            if i > 0 and position == trees.positions[own[i - 1], j]:
+                continue
+        begin, last = np.int64(i), np.int64(-1)
+        while height > 0 and (i == n or position >= trees.stop[spine[height - 1, 0]]):
+            height -= 1
+            last, begin = spine[height, 0], spine[height, 1]
+            cube.nodes[depth, n_nodes], cube.begins[depth, n_nodes], cube.ends[depth, n_nodes] = last, begin, i
+            n_nodes += 1
+        if i < n:
+            if last >= 0:
+                above = join(trees, last, position)
+                if height == 0 or spine[height - 1, 0] != above:
+                    spine[height, 0], spine[height, 1] = above, begin
+                    height += 1
+            spine[height, 0], spine[height, 1] = trees.leaves[position], i
+            height += 1
+    cube.n_nodes[depth] = n_nodes
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
+    """Sort n tuples from `a` on by position: by counting where positions are dense, else by Shell's sort."""
+    low = high = np.int64(trees.positions[source[a], j])
+    for i in range(n):
+        position = np.int64(trees.positions[source[a + i], j])
+        low, high = min(low, position), max(high, position)
+    if high - low < 2 * n:
+        counts = cube.counts
+        for i in range(n):
+            counts[trees.positions[source[a + i], j] - low + 1] += 1
+        for p in range(high - low):
+            counts[p + 1] += counts[p]
+        for i in range(n):
+            p = trees.positions[source[a + i], j] - low
+            target[counts[p]] = source[a + i]
+            counts[p] += 1
+        for p in range(high - low + 2):
+            counts[p] = 0
+        return
+    for i in range(n):
+        target[i] = source[a + i]
+    gap = np.int64(1)
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            r = target[i]
+            place = np.int64(i)
+            while place >= gap and trees.positions[target[place - gap], j] > trees.positions[r, j]:
+                target[place] = target[place - gap]
+                place -= gap
+            target[place] = r
+        gap //= 3
+
+
+def _mean_weight(trees: Trees) -> float:
+    """The mean over the attributes of the greatest cost that may be released."""
+    allowed = np.where(trees.costs < FORBIDDEN, trees.costs, 0.0)
+    return float(np.maximum.reduceat(allowed, trees.offsets[:-1]).mean())
+
+
+class Index(NamedTuple):
+    """The tuples that are left, by position.
+
+    Attributes:
+        tuples: (n_attributes, n_left) int64, in each attribute's order.
+        starts: (n_positions + 1,) int64, how many of these tuples stand before each position, all attributes in a row.
+    """
+
+    tuples: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, trees: Trees, left: Ints) -> Index:
+        """The index of some tuples."""
+        positions = trees.positions[left]
+        by_position = [left[np.argsort(own, kind="stable")] for own in positions.T]
+        counts = np.bincount(positions.ravel(), minlength=int(trees.position_offsets[-1]))
+        return cls(np.array(by_position), np.concatenate([[0], np.cumsum(counts)]))
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: ignore[no-untyped-def]
+    """Make classes of the tuples that are left below each cells, where these are k rows; how many tuples that were.
+
+    Others may have been released since the cells were found, so everything is looked at again.
+    """
+    n_attributes = trees.positions.shape[1]
+    n_classes = np.int64(0)
+    for r in range(len(class_of)):
+        n_classes = max(n_classes, class_of[r] + 1)
+    members = cube.sorted[0]
+    n_released = np.int64(0)
+    for v in candidates:
+        shortest, fewest = np.int64(0), np.int64(1 << 62)
+        spent = 0.0
+        for j in range(n_attributes):
+            node = cube.cells[v, j]
+            spent += trees.costs[node]
+            length = index.starts[trees.stop[node]] - index.starts[trees.first[node]]
+            if length < fewest:
+                shortest, fewest = np.int64(j), length
+        begin = index.starts[trees.first[cube.cells[v, shortest]]] - shortest * index.tuples.shape[1]
+        n, rows = np.int64(0), np.int64(0)
+        for i in range(begin, begin + fewest):
+            r = index.tuples[shortest, i]
+            if class_of[r] < 0 and _is_below(r, v, trees, cube):
+                members[n] = r
+                rows += trees.rows[r]
+                n += 1
+        if rows >= k and spent + price / rows <= cap:
+            for i in range(n):
+                class_of[members[i]] = n_classes
+            n_classes += 1
+            n_released += n
+    return n_released
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _is_below(r, v, trees, cube):  # type: ignore[no-untyped-def]
+    """Whether cells hold a tuple."""
+    for j in range(cube.cells.shape[1]):
+        node, position = cube.cells[v, j], trees.positions[r, j]
+        if position < trees.first[node] or position >= trees.stop[node]:
+            return False
+    return True

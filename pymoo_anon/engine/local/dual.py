@@ -1,0 +1,436 @@
+"""How little a local recoding can lose: a lower bound by prices of rows.
+
+A recoding puts every row below one vector of nodes; all rows of a class pay what its vector costs, and a class has k
+rows. That is facility location with lower bounds, and weak duality bounds it: give every row a price so that no vector
+v has a set S of k or more rows below it with sum over S of (price - cost of v) > 0. Then the prices of each class
+together are at most what it loses, and so all prices together are at most what any recoding loses.
+
+Prices are feasible after every pass of the ascent, which can stop at any time. A pass proposes greater prices, visits
+all vectors as an iceberg cube is computed, and lowers the prices of a set that is paid too much. Lower prices break
+nothing that held before, so that one visit to each vector is enough.
+
+Nothing is suppressed here. Otherwise no price could be above what a suppressed row loses, the weights of all
+attributes; prices of large k do exceed it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.items import Items
+from pymoo_anon.engine.local.requirements import Tests
+from pymoo_anon.engine.local.trees import Trees, by_first_step
+
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+# A pass proposes to raise prices by this share of the first ones; later passes by less.
+_FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
+
+# So often a set may be paid too much before its prices are cut to the cost of the vector.
+_ROUNDS = 40
+
+# What rounding may make of a sum that is 0.
+_ROUNDING = 1e-9
+
+
+class Walk(NamedTuple):
+    """Memory for visits to all vectors. A depth is an attribute; dear ones come first.
+
+    Attributes:
+        attributes: (n_attributes,) int64, the attribute of each depth.
+        members: int32, items: all of them in their order, then at each depth those below each node, in the same order.
+        offsets: (n_attributes,) int64, where each depth begins in `members`.
+        nodes: (n_attributes, room) int32, at each depth the nodes that hold enough of the items at hand and are the
+            smallest to hold theirs; nodes come after those below them.
+        begins: (n_attributes, room) int64, where the items of each node begin in `members`.
+        ends: (n_attributes, room) int64, where they end.
+        n_nodes: (n_attributes,) int64, how many nodes each depth has.
+        turn: (n_attributes,) int64, the node of each depth that comes next.
+        spent: (n_attributes + 1,) float, what the nodes chosen before each depth cost.
+        touched: (n_nodes,) int32, memory for the nodes of an attribute.
+        climbing: (2, n_nodes) int32, memory for leaves and how far up each is.
+        n_below: (n_nodes,) int64, items below a node; 0 between steps.
+        rows_below: (n_nodes,) int64, rows; 0 between steps.
+        place: (n_nodes,) int64, where the next item of a node goes; -1 for a node that is not visited.
+        ranked: (n_items,) int32, memory for items in the order of their prices.
+        chosen: (n_items,) int64, how many rows of each item are in the best set.
+        seen: (n_values,) int64, when each value was seen last.
+        tally: (3,) int64, when that was, the vectors visited, and the sets whose prices were lowered.
+        greatest: (1,) float, by how much a set was paid too much, at most.
+    """
+
+    attributes: Ints
+    members: NDArray[np.int32]
+    offsets: Ints
+    nodes: NDArray[np.int32]
+    begins: Ints
+    ends: Ints
+    n_nodes: Ints
+    turn: Ints
+    spent: Numbers
+    touched: NDArray[np.int32]
+    climbing: NDArray[np.int32]
+    n_below: Ints
+    rows_below: Ints
+    place: Ints
+    ranked: NDArray[np.int32]
+    chosen: Ints
+    seen: Ints
+    tally: Ints
+    greatest: Numbers
+
+    @classmethod
+    def of(cls, trees: Trees, items: Items) -> Walk:
+        """Memory for some items."""
+        n_items, n_attributes = items.positions.shape
+        attributes = by_first_step(trees)
+        heights = _depths(trees)
+        lengths = [n_items, *(n_items * int(heights[j]) for j in attributes)]
+        widths = np.diff(trees.offsets)
+        room, n_nodes = int(widths.max()), len(trees.parent)
+        return cls(
+            attributes=attributes,
+            members=np.empty(sum(lengths), dtype=np.int32),
+            offsets=np.cumsum(lengths)[:-1],
+            nodes=np.empty((n_attributes, room), dtype=np.int32),
+            begins=np.empty((n_attributes, room), dtype=np.int64),
+            ends=np.empty((n_attributes, room), dtype=np.int64),
+            n_nodes=np.zeros(n_attributes, dtype=np.int64),
+            turn=np.zeros(n_attributes, dtype=np.int64),
+            spent=np.zeros(n_attributes + 1),
+            touched=np.empty(room, dtype=np.int32),
+            climbing=np.empty((2, room), dtype=np.int32),
+            n_below=np.zeros(n_nodes, dtype=np.int64),
+            rows_below=np.zeros(n_nodes, dtype=np.int64),
+            place=np.empty(n_nodes, dtype=np.int64),
+            ranked=np.empty(n_items, dtype=np.int32),
+            chosen=np.empty(n_items, dtype=np.int64),
+            seen=np.zeros(int(items.values.max()) + 1, dtype=np.int64),
+            tally=np.zeros(3, dtype=np.int64),
+            greatest=np.zeros(1),
+        )
+
+
+def _depths(trees: Trees) -> Ints:
+    """(n_attributes,) int64 array: the most nodes between a leaf and the root of each tree, both counted."""
+    depth = np.ones(len(trees.parent), dtype=np.int64)
+    for node, above in enumerate(trees.parent.tolist()):
+        if above >= 0:
+            depth[node] = depth[above] + 1
+    deepest: Ints = np.maximum.reduceat(depth, trees.offsets[:-1])
+    return deepest
+
+
+class Ascent:
+    """A lower bound that passes raise.
+
+    Args:
+        trees: The trees and tuples; the costs of nodes are those of the loss.
+        items: What is priced.
+
+    Attributes:
+        prices: (n_items,) float array, the best prices so far.
+        n_passes: How many passes there were.
+    """
+
+    def __init__(self, trees: Trees, items: Items) -> None:
+        self.trees, self.items = trees, items
+        self.n_passes = 0
+        self._walk = Walk.of(trees, items)
+        self._first = np.full(len(items.rows), np.inf)
+        self._walk.members[: len(items.rows)] = np.arange(len(items.rows))
+        # The cheapest vector that could hold a row with others: feasible, and a bound at once.
+        _find_cheapest(items, trees, self._walk, self._first)
+        self.prices = self._current = self._first
+        self._step = _FIRST_STEP
+
+    @classmethod
+    def of(cls, trees: Trees, tests: Tests) -> Ascent:
+        """The ascent from that requirement which bounds most before the first pass.
+
+        Args:
+            trees: The trees and tuples; the costs of nodes are those of the loss.
+            tests: What every class has to hold.
+        """
+        starts = [cls(trees, items) for items in Items.readings(trees, tests)]
+        return max(starts, key=lambda one: one.paid)
+
+    @property
+    def paid(self) -> float:
+        """What all rows are paid together at the best prices."""
+        return float(self.prices @ self.items.rows)
+
+    def advance(self) -> None:
+        """One pass: propose greater prices, and lower those of every set that would be paid too much."""
+        current = self._proposed()
+        self._visit(current, mends=True)
+        self._current = current
+        if current @ self.items.rows > self.paid:
+            self.prices = current
+        self._step = max(self._step * _DECAY, _LEAST_STEP)
+        self.n_passes += 1
+
+    def _proposed(self) -> Numbers:
+        """Prices that are raised in proportion to the first ones."""
+        proposed: Numbers = self._current + self._step * self._first
+        return proposed
+
+    def _visit(self, prices: Numbers, *, mends: bool) -> float:
+        """Visit all vectors, and lower prices where they are too great; else tell by how much they are."""
+        self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
+        self._walk.greatest[0] = 0.0
+        _visit_all(mends, self.items, self.trees, self._walk, prices.copy(), prices)
+        return float(self._walk.greatest[0])
+
+    def bound(self) -> float:
+        """What every recoding loses at least, by the best prices, after a check of them all.
+
+        The check visits all vectors and lowers no price. If some set S is paid e too much, prices that are lower by e /
+        k are feasible, since S has k rows or more.
+        """
+        too_much = self._visit(self.prices.copy(), mends=False) + _ROUNDING
+        return max(self.paid - too_much * int(self.items.rows.sum()) / self.items.k, 0.0)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _find_cheapest(items, trees, walk, best):  # type: ignore[no-untyped-def]
+    """Find what the cheapest vector costs that could hold a class with each item in it.
+
+    The invariant of this loop and the next: what stands at a depth are the nodes for the items below those chosen
+    before, and `turn` says which were tried.
+    """
+    deepest = len(walk.attributes) - 1
+    depth = np.int64(0)
+    _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
+    while depth >= 0:
+        turn = walk.turn[depth]
+        if turn == walk.n_nodes[depth]:
+            depth -= 1
+            continue
+        walk.turn[depth] += 1
+        a, b = walk.begins[depth, turn], walk.ends[depth, turn]
+        spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
+        if not _is_of_use(a, b, spent, items, walk, best):
+            continue
+        if depth == deepest:
+            walk.tally[1] += 1
+            for i in range(a, b):
+                best[walk.members[i]] = min(best[walk.members[i]], spent)
+        else:
+            depth += 1
+            walk.spent[depth] = spent
+            _arrange(depth, a, b, items, trees, walk)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
+    """Whether some item had nothing as cheap, and there are enough values."""
+    cheaper, n_values = False, np.int64(0)
+    walk.tally[0] += 1
+    for i in range(a, b):
+        r = walk.members[i]
+        cheaper = cheaper or spent < best[r]
+        if n_values < items.n_values and walk.seen[items.values[r]] != walk.tally[0]:
+            walk.seen[items.values[r]] = walk.tally[0]
+            n_values += 1
+        if cheaper and n_values >= items.n_values:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _visit_all(mends, items, trees, walk, proposed, prices):  # type: ignore[no-untyped-def]
+    """Visit all vectors of which a set could be paid too much; lower its prices, or note by how much.
+
+    Below a branch are fewer items and dearer vectors, and no price is above the one proposed. So where the best set of
+    a branch is not paid too much at proposed prices, nothing below it is paid too much either.
+    """
+    deepest = len(walk.attributes) - 1
+    depth = np.int64(0)
+    _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
+    while depth >= 0:
+        turn = walk.turn[depth]
+        if turn == walk.n_nodes[depth]:
+            depth -= 1
+            continue
+        walk.turn[depth] += 1
+        a, b = walk.begins[depth, turn], walk.ends[depth, turn]
+        spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
+        excess, _ = _best_set(walk.members, a, b, spent, items, walk, proposed)
+        if excess <= 0.0:
+            continue
+        if depth < deepest:
+            depth += 1
+            walk.spent[depth] = spent
+            _arrange(depth, a, b, items, trees, walk)
+            continue
+        walk.tally[1] += 1
+        if mends:
+            _mend(a, b, spent, items, walk, proposed, prices)
+        else:
+            walk.greatest[0] = max(walk.greatest[0], excess)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-untyped-def]
+    """By how much the best set of rows below a vector is paid too much.
+
+    Members come in the order of their prices, the greatest first. The best row of each of the values with the best
+    rows is in the set, then the best of all others until there are k, then all that are worth more than they cost.
+
+    Returns:
+        The sum of price - cost, and how many members were looked at; `chosen` says how many rows of each are in the
+        set. Where there are too few values there is no set, and the sum is 0.
+    """
+    lacking, missing = items.n_values, items.k - items.n_values
+    total, n = 0.0, np.int64(0)
+    walk.tally[0] += 1
+    for i in range(a, b):
+        r = members[i]
+        own, left, taken = prices[r] - spent, items.rows[r], np.int64(0)
+        if lacking > 0 and walk.seen[items.values[r]] != walk.tally[0]:
+            walk.seen[items.values[r]] = walk.tally[0]
+            lacking -= 1
+            taken, left = taken + 1, left - 1
+        if own > 0.0:
+            taken += left
+            missing -= left
+        elif missing > 0:
+            taken += min(left, missing)
+            missing -= min(left, missing)
+        elif lacking == 0 and taken == 0:
+            break
+        walk.chosen[n] = taken
+        total += taken * own
+        n += 1
+    if lacking > 0:
+        return 0.0, n
+    return total, n
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _mend(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
+    """Lower prices below a vector until no set is paid too much.
+
+    Each time the prices of the best set are moved by the least squares, weighed by rows, that make its sum 0.
+    """
+    n, ranked = b - a, walk.ranked
+    for i in range(n):
+        ranked[i] = walk.members[a + i]
+    changed = False
+    for i in range(n):
+        if prices[ranked[i]] != proposed[ranked[i]]:
+            changed = True
+            break
+    for _ in range(_ROUNDS):
+        if changed:
+            _rank(n, ranked, prices)
+        excess, n_chosen = _best_set(ranked, np.int64(0), n, spent, items, walk, prices)
+        if excess <= 0.0:
+            return
+        walk.tally[2] += 1
+        squares = 0.0
+        for i in range(n_chosen):
+            squares += walk.chosen[i] * (walk.chosen[i] / items.rows[ranked[i]])
+        # A little more, since rounding might leave a rest.
+        step = excess / squares * (1.0 + 1e-9)
+        for i in range(n_chosen):
+            prices[ranked[i]] -= step * (walk.chosen[i] / items.rows[ranked[i]])
+        changed = True
+        if excess <= 1e-11:
+            return
+    for i in range(n):
+        prices[ranked[i]] = min(prices[ranked[i]], spent)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
+    """Sort items by price, the greatest first, by Shell's sort: most of them are in order."""
+    gap = np.int64(1)
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            r = ranked[i]
+            price, place = prices[r], np.int64(i)
+            while place >= gap and prices[ranked[place - gap]] < price:
+                ranked[place] = ranked[place - gap]
+                place -= gap
+            ranked[place] = r
+        gap //= 3
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
+    """List the nodes of the attribute of a depth that hold some of the items at hand, and what each of them holds.
+
+    Items below a node stand in the order in which they came.
+    """
+    j, members = walk.attributes[depth], walk.members
+    n_touched = np.int64(0)
+    for i in range(a, b):
+        r = members[i]
+        leaf = trees.leaves[items.positions[r, j]]
+        if walk.n_below[leaf] == 0:
+            walk.touched[n_touched] = leaf
+            n_touched += 1
+        walk.n_below[leaf] += 1
+        walk.rows_below[leaf] += items.rows[r]
+    n_touched = _climb(n_touched, trees, walk)
+    for q in range(n_touched):
+        walk.place[walk.touched[q]] = np.int64(0)
+    for q in range(n_touched):
+        # A node is not the smallest one where one below it holds all.
+        above = trees.parent[walk.touched[q]]
+        if above >= 0 and walk.n_below[above] == walk.n_below[walk.touched[q]]:
+            walk.place[above] = np.int64(-1)
+    n_nodes, end = np.int64(0), walk.offsets[depth]
+    for q in range(n_touched):
+        node = walk.touched[q]
+        if walk.rows_below[node] < items.k:
+            walk.place[node] = np.int64(-1)
+        if walk.place[node] == 0:
+            walk.place[node], walk.begins[depth, n_nodes] = end, end
+            end += walk.n_below[node]
+            walk.nodes[depth, n_nodes], walk.ends[depth, n_nodes] = node, end
+            n_nodes += 1
+        walk.n_below[node], walk.rows_below[node] = np.int64(0), np.int64(0)
+    walk.n_nodes[depth], walk.turn[depth] = n_nodes, np.int64(0)
+    if n_nodes == 0:
+        return
+    for i in range(a, b):
+        node = trees.leaves[items.positions[members[i], j]]
+        while node >= 0:
+            place = walk.place[node]
+            if place >= 0:
+                members[place] = members[i]
+                walk.place[node] = place + 1
+            node = trees.parent[node]
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _climb(n_leaves, trees, walk):  # type: ignore[no-untyped-def]
+    """Count for the nodes above what was counted for leaves, one step up after the other; how many nodes hold some."""
+    leaves, at = walk.climbing[0], walk.climbing[1]
+    for q in range(n_leaves):
+        leaves[q] = at[q] = walk.touched[q]
+    n_touched, n_left = n_leaves, n_leaves
+    while n_left > 0:
+        n_kept = np.int64(0)
+        for q in range(n_left):
+            above = trees.parent[at[q]]
+            if above >= 0:
+                if walk.n_below[above] == 0:
+                    walk.touched[n_touched] = above
+                    n_touched += 1
+                walk.n_below[above] += walk.n_below[leaves[q]]
+                walk.rows_below[above] += walk.rows_below[leaves[q]]
+                leaves[n_kept], at[n_kept] = leaves[q], above
+                n_kept += 1
+        n_left = n_kept
+    return n_touched

@@ -1,0 +1,209 @@
+"""Growth: a class begins with one tuple and takes in what widens its cells least, until it has k rows.
+
+For many attributes, where an iceberg cube would not end. Work is the square of the number of tuples, whatever the
+number of attributes; so it is for blocks of few tuples.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.classes import sort_by_cells
+from pymoo_anon.engine.local.trees import Trees, by_first_step, join
+
+Ints = NDArray[np.int64]
+
+
+# What adds less than this to the cost of cells adds nothing.
+_NOTHING = 1e-12
+
+
+class Seeds(NamedTuple):
+    """Tuples without a class, sorted, and the class that grows.
+
+    Attributes:
+        attributes: (n_attributes,) int64, in the order in which tuples are sorted and compared.
+        order: (n,) int64, the tuples, sorted by their positions.
+        shared: (n,) int64, in how many attributes each has the positions of the one before.
+        skip: (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
+        scores: (n,) float, what a class costs a row that grows from each tuple.
+        is_taken: (n,) Boolean, the tuples that are in the class or in one that is made.
+        members: (n,) int64, the tuples of the class, as places in `order`.
+        cells: (n_attributes,) int64, the cells of the class.
+        rest: (n_attributes + 1,) float, what the cells from each attribute on cost.
+        reached: (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand.
+    """
+
+    attributes: Ints
+    order: Ints
+    shared: Ints
+    skip: Ints
+    scores: NDArray[np.float64]
+    is_taken: NDArray[np.bool_]
+    members: Ints
+    cells: Ints
+    rest: NDArray[np.float64]
+    reached: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, trees: Trees, left: Ints) -> Seeds:
+        """The seeds that some tuples are."""
+        attributes = by_first_step(trees)
+        order, shared, skip = sort_by_cells(trees.positions[np.ix_(left, attributes)])
+        n, n_attributes = len(left), len(attributes)
+        return cls(
+            attributes=attributes,
+            order=left[order],
+            shared=shared,
+            skip=skip,
+            scores=np.zeros(n),
+            is_taken=np.zeros(n, dtype=np.bool_),
+            members=np.empty(n, dtype=np.int64),
+            cells=np.empty(n_attributes, dtype=np.int64),
+            rest=np.zeros(n_attributes + 1),
+            reached=np.zeros(n_attributes + 1),
+        )
+
+
+def grow(trees: Trees, k: int, price: float = 0.0) -> Ints:
+    """The class of every tuple that finds one, the cheapest classes first.
+
+    Args:
+        trees: The trees and tuples.
+        k: The least number of rows of a class.
+        price: What a class costs beside the loss of its cells, in cells.
+
+    Returns:
+        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over, which have fewer than k
+        rows together.
+    """
+    class_of = np.full(len(trees.rows), -1)
+    while trees.rows[class_of < 0].sum() >= k:
+        seeds = Seeds.of(trees, np.flatnonzero(class_of < 0))
+        most = int(trees.rows[seeds.order].max())
+        _score(int(k), most, float(price), trees, seeds)
+        # Ties by place, which is that of the tuples' positions.
+        turns = np.argsort(seeds.scores, kind="stable")
+        _make(turns, int(k), most, float(price), class_of, trees, seeds)
+    return class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _score(k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
+    """Grow a class from every tuple, for its score."""
+    for i in range(len(seeds.order)):
+        n, score = _grow(i, k, most, price, trees, seeds)
+        seeds.scores[i] = score
+        for m in range(n):
+            seeds.is_taken[seeds.members[m]] = False
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-untyped-def]
+    """Make classes in the order of their scores; where tuples are gone by then, the seed waits for the next turn."""
+    n_classes = np.int64(0)
+    for r in range(len(class_of)):
+        n_classes = max(n_classes, class_of[r] + 1)
+    for i in turns:
+        if seeds.is_taken[i]:
+            continue
+        n, score = _grow(i, k, most, price, trees, seeds)
+        if score <= seeds.scores[i] + 1e-12 and score < np.inf:
+            for m in range(n):
+                class_of[seeds.order[seeds.members[m]]] = n_classes
+            n_classes += 1
+        else:
+            for m in range(n):
+                seeds.is_taken[seeds.members[m]] = False
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
+    """Grow a class from a tuple: until it has k rows, and then for as long as its score falls.
+
+    Returns:
+        How many members it has, and its score: what its cells cost, and the share of each row of its price. It is
+        infinite where there are not enough tuples.
+    """
+    r = seeds.order[i]
+    for depth in range(len(seeds.attributes)):
+        seeds.cells[depth] = trees.leaves[trees.positions[r, seeds.attributes[depth]]]
+    seeds.members[0], n, rows = i, np.int64(1), trees.rows[r]
+    seeds.is_taken[i] = True
+    cost = _sum_up(trees, seeds)
+    while rows < k or price > 0.0:
+        need = max(k - rows, 1)
+        best, added = _next_tuple(np.inf, np.float64(min(most, need)), np.float64(need), trees, seeds)
+        if best < 0:
+            break
+        r = seeds.order[best]
+        widened = cost + added * min(trees.rows[r], need)
+        if rows >= k and widened + price / (rows + trees.rows[r]) >= cost + price / rows:
+            break
+        for depth in range(len(seeds.attributes)):
+            position = trees.positions[r, seeds.attributes[depth]]
+            seeds.cells[depth] = join(trees, seeds.cells[depth], position)
+        seeds.members[n] = best
+        seeds.is_taken[best] = True
+        n += 1
+        rows += trees.rows[r]
+        cost = _sum_up(trees, seeds)
+    if rows < k:
+        return n, np.inf
+    # What stands below the cells joins for nothing.
+    while True:
+        best, _ = _next_tuple(_NOTHING, 1.0, 1.0, trees, seeds)
+        if best < 0:
+            return n, cost + price / rows
+        seeds.members[n] = best
+        seeds.is_taken[best] = True
+        n += 1
+        rows += trees.rows[seeds.order[best]]
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
+    """What the cells of the class cost a row, and what those from each attribute on do."""
+    last = len(seeds.attributes)
+    for step in range(last):
+        depth = last - 1 - step
+        seeds.rest[depth] = seeds.rest[depth + 1] + trees.costs[seeds.cells[depth]]
+    return seeds.rest[0]
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _next_tuple(least, most, need, trees, seeds):  # type: ignore[no-untyped-def]
+    """The tuple that widens the cells of the class least, by the rows that it brings of those needed.
+
+    Tuples are met in their order. What one widens in the first few attributes bounds what it and all that agree with it
+    there widen in all; `most` bounds the rows that one brings. Only what is below `least` counts.
+
+    Returns:
+        Its place, -1 for none, and what it adds to the cost of the cells, a row that it brings.
+    """
+    found = np.int64(-1)
+    deepest, n = len(seeds.attributes), len(seeds.order)
+    i, depth = np.int64(0), np.int64(0)
+    # Invariant: `reached` is right up to `depth` for the tuple at hand.
+    while i < n:
+        bound = least * most * (1.0 - 1e-12) + seeds.rest[0]
+        r = seeds.order[i]
+        while depth < deepest and seeds.reached[depth] + seeds.rest[depth] < bound:
+            node = join(trees, seeds.cells[depth], trees.positions[r, seeds.attributes[depth]])
+            seeds.reached[depth + 1] = seeds.reached[depth] + trees.costs[node]
+            depth += 1
+        if seeds.reached[depth] + seeds.rest[depth] >= bound:
+            i = seeds.skip[i, max(depth - 1, 0)]
+        else:
+            if not seeds.is_taken[i]:
+                added = max(seeds.reached[depth] - seeds.rest[0], 0.0) / min(np.float64(trees.rows[r]), need)
+                if added < least:
+                    found, least = i, added
+            i += 1
+        if i < n:
+            depth = min(depth, seeds.shared[i])
+    return found, least

@@ -1,0 +1,108 @@
+"""How far a local recoding is from the best one: a certified lower bound of its loss."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from pymoo.core.termination import Termination
+from pymoo.termination import get_termination
+from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.termination.max_time import TimeBasedTermination
+
+from pymoo_anon.engine.local import Ascent, Tests, Trees
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.loss import GeneralLossMetric
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """What every local recoding of a table loses at least, beside what one of them loses.
+
+    Attributes:
+        value: The lower bound, in units of the objective.
+        loss: What the recoding of the point loses, in the same units.
+        n_passes: How many passes raised the bound.
+
+    >>> bound = LowerBound(value=90.0, loss=100.0, n_passes=20)
+    >>> bound.gap, bound.share
+    (10.0, 0.1)
+    >>> print(bound)
+    a loss of 100 is within 10.0 % of the least: none is below 90 (20 passes)
+    """
+
+    value: float
+    loss: float
+    n_passes: int
+
+    @property
+    def gap(self) -> float:
+        """By how much the objective could still be lower, in its units; 0 where the recoding is proven best."""
+        return max(self.loss - self.value, 0.0)
+
+    @property
+    def share(self) -> float:
+        """The gap as a share of the loss, from 0 to 1."""
+        return self.gap / self.loss if self.gap > 0 else 0.0
+
+    def __str__(self) -> str:
+        within = f"within {self.share:.1%} of the least".replace("%", " %")
+        return f"a loss of {self.loss:g} is {within}: none is below {self.value:g} ({self.n_passes} passes)"
+
+
+def loss_of(objectives: Sequence[Objective]) -> GeneralLossMetric:
+    """The loss that is bounded.
+
+    Raises:
+        ValueError: No objective is a general loss.
+    """
+    for objective in objectives:
+        if isinstance(objective, GeneralLossMetric):
+            return objective
+    raise ValueError(
+        "a lower bound needs a GeneralLossMetric among the objectives, got none: add GeneralLossMetric() to objectives"
+    )
+
+
+def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
+    """A termination of pymoo that passes can be counted or timed by, unused.
+
+    Raises:
+        ValueError: It ends by something else, or at once.
+    """
+    made = get_termination(*termination) if isinstance(termination, tuple) else copy.deepcopy(termination)
+    limit = getattr(made, "n_max_gen", None) or getattr(made, "max_time", None)
+    if not isinstance(made, MaximumGenerationTermination | TimeBasedTermination) or limit is None or not limit > 0:
+        raise ValueError(
+            'termination must be a number of passes, such as ("n_iter", 20), or a time in seconds, such as '
+            f'("time", 10), got {termination!r}'
+        )
+    return made
+
+
+def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
+    """Raise a lower bound for as long as it may take.
+
+    Args:
+        trees: The trees and tuples; the costs of nodes are those of the objective.
+        tests: What every class has to hold.
+        loss: What the recoding loses.
+        limit: When to end; the pass at hand is ended, and the bound is checked after that.
+    """
+    # Loops are compiled before time counts.
+    few = np.arange(min(len(trees.rows), 2))
+    small = Ascent.of(trees.subset(few), tests.subset(few)._replace(k=1))
+    small.advance()
+    state = SimpleNamespace(start_time=time.time(), n_gen=0, n_iter=0)
+    ascent = Ascent.of(trees, tests)
+    limit.update(state)
+    while limit.do_continue() and ascent.paid < loss:
+        ascent.advance()
+        state.n_gen = state.n_iter = ascent.n_passes
+        limit.update(state)
+    return LowerBound(value=ascent.bound(), loss=loss, n_passes=ascent.n_passes)

@@ -1,0 +1,293 @@
+"""Releases of local recodings: every claim as plain rows say it, no damage unseen, nothing of classes in the order."""
+
+from collections import Counter
+from math import exp, log, log2
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from persons import FRAMES, QUASI, persons, rows_of
+from strategies import more, tables
+
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    AverageClassSize,
+    BasicBetaLikeness,
+    Discernibility,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KLDivergence,
+    KMap,
+    MarketerRisk,
+    NonUniformEntropy,
+    NormalizedWeightedPenalty,
+    Precision,
+    ProsecutorRisk,
+    TCloseness,
+)
+from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.publishing import RecountError, release, verify
+from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.table import Hierarchy, LocalGeneralization, Microdata
+
+
+class Given(LocalRecodingProblem):
+    """A problem in which every point is one recoding that somebody made."""
+
+    def decode(self, x):
+        return self.made
+
+
+def measures_of(population):
+    """A measure of each kind that there is."""
+    return [
+        *(KAnonymity(), ProsecutorRisk(), MarketerRisk(), AverageClassSize(), Discernibility(), KMap(population)),
+        *(GeneralLossMetric(), NormalizedWeightedPenalty(), Precision(), NonUniformEntropy(), KLDivergence()),
+        *(DistinctLDiversity("s0"), EntropyLDiversity("s0"), AlphaDeassociation("s0"), TCloseness("s0")),
+        BasicBetaLikeness("s0"),
+    ]
+
+
+def by_rows(released, original, levels):
+    """The same measures, from the rows of both tables and the levels of the hierarchies alone; the population is both.
+
+    A label stands for the values that have it at any level.
+    """
+    names, n = list(levels), len(original)
+    under, height, level_of = {}, {}, {}
+    for name in names:
+        under[name], level_of[name] = {}, {}
+        height[name] = max(len(levels[name]) - 1, 1)
+        for level, own in enumerate(levels[name]):
+            for value, label in own.items():
+                level_of[name].setdefault(str(label), level)
+                if level_of[name][str(label)] == level:
+                    under[name].setdefault(str(label), set()).add(value)
+    classes = [own for _, own in released.groupby(names, dropna=False)]
+    sizes = [len(own) for own in classes]
+    extents = {name: released[name].map(lambda label, name=name: len(under[name][label])) for name in names}
+    domain = {name: len(levels[name][0]) for name in names}
+    loss = sum(((extents[name] - 1) / max(domain[name] - 1, 1)).sum() for name in names)
+    climbed = sum(released[name].map(level_of[name]).sum() / height[name] for name in names)
+    bits = 0.0
+    for name in names:
+        counts = Counter(original[name])
+        held = released[name].map(lambda label, name=name, c=counts: sum(c[value] for value in under[name][label]))
+        bits += np.log2(held.astype(float)).sum() - sum(c * log2(c) for c in counts.values())
+    fits = [
+        sum(all(row[name] in under[name][own[name].iloc[0]] for name in names) for row in original.to_dict("records"))
+        for own in classes
+    ]
+    divergence = sum(c * log2(c) for c in Counter(original[names].itertuples(index=False, name=None)).values()) / n
+    for own in classes:
+        volume = np.prod([float(len(under[name][own[name].iloc[0]])) for name in names])
+        divergence -= len(own) * log2(len(own) / volume) / n
+    whole = Counter(original.s0)
+    shares = [{value: count / len(own) for value, count in Counter(own.s0).items()} for own in classes]
+    gains = [(p - whole[value] / n) / (whole[value] / n) for own in shares for value, p in own.items()]
+    return {
+        "k": min(sizes),
+        "prosecutor risk": 1 / min(sizes),
+        "marketer risk": len(sizes) / n,
+        "AECS": n / len(sizes),
+        "DM": sum(size**2 for size in sizes),
+        "k-map": min(fits),
+        "GLM": loss,
+        "NWP": loss / n / len(names),
+        "precision": 1 - climbed / n / len(names),
+        "NUE": bits,
+        "KL": divergence,
+        "l of s0": min(map(len, shares)),
+        "entropy l of s0": min(exp(-sum(p * log(p) for p in own.values())) for own in shares),
+        "alpha of s0": max(max(own.values()) for own in shares),
+        "t of s0": max(sum(abs(own.get(v, 0) - c / n) for v, c in whole.items()) / 2 for own in shares),
+        "beta of s0": max(0.0, *gains),
+    }
+
+
+@st.composite
+def recodings(draw):
+    """A table, and a problem whose points are cells of any levels; often those of another tuple."""
+    table = draw(tables(rooted=True))
+    own = table.microdata
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    lengths = [hierarchy.length for hierarchy in own.quasi_identifiers.values()]
+    levels = np.column_stack([rng.integers(0, length + 1, own.n_distinct) for length in lengths])
+    levels = levels[rng.integers(0, draw(st.integers(1, own.n_distinct)), own.n_distinct)]
+    cells = [
+        hierarchy.nodes.ancestors[levels[:, j], own.tuples.codes[:, j]]
+        for j, hierarchy in enumerate(own.quasi_identifiers.values())
+    ]
+    problem = Given(own, measures_of(own))
+    problem.made = LocalGeneralization(own.quasi_identifiers, np.column_stack(cells))
+    return table, problem
+
+
+def released(table, problem, x):
+    roles = {*table.microdata.sensitive, table.microdata.label}
+    keep = {name: "as it was drawn" for name in ("s0", "s1", "label") if name not in roles}
+    return release(table.frame, problem, x, keep=keep, k_of_one=True, below_requirements=True)
+
+
+@more(3)
+@given(recodings())
+def test_every_claim_is_what_rows_and_levels_say(drawn):
+    table, problem = drawn
+    made = released(table, problem, np.zeros(problem.n_var, dtype=int))
+    claims = made.claims.set_index("measure")
+    assert claims.holds.tolist() == [True] * len(claims)
+    found = by_rows(made.frame, table.frame, table.levels)
+    assert sorted(found) == sorted(claims.index)
+    for name, value in found.items():
+        assert claims.recounted[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
+        assert claims.promised[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
+
+
+@st.composite
+def points(draw):
+    """A table, a problem that makes recodings, and a point."""
+    table = draw(tables(rooted=True))
+    problem = LocalRecodingProblem(
+        table.microdata,
+        measures_of(table.microdata),
+        draw(st.sampled_from([(), (KAnonymity() >= 2,), (DistinctLDiversity("s0") >= 2,)])),
+        method=draw(st.sampled_from(["bottom-up", "top-down"])),
+    )
+    return table, problem, [draw(st.integers(0, int(most))) for most in problem.xu]
+
+
+@given(points())
+def test_what_a_search_makes_is_claimed_and_counted_again_from_hierarchies_alone(drawn):
+    table, problem, x = drawn
+    made = released(table, problem, x)
+    found = by_rows(made.frame, table.frame, table.levels)
+    assert made.claims.holds.tolist() == [True] * len(found)
+    assert dict(zip(made.claims.measure, made.claims.recounted, strict=True)) == pytest.approx(found, abs=1e-9)
+    assert made.n_suppressed == 0
+    hierarchies = problem.table.quasi_identifiers
+    # A row of stars alone is a suppressed one to who knows nothing of the recoding.
+    stars = (made.frame[list(hierarchies)] == "*").all(axis=1)
+    if not stars.any():
+        again = verify(made.frame, list(hierarchies), problem.objectives, original=table.frame, hierarchies=hierarchies)
+        assert again.recounted[: len(found)].tolist() == made.claims.recounted.tolist()
+
+
+@given(points(), st.integers(0, 2**32))
+def test_nothing_of_the_order_of_rows_shows(drawn, seed):
+    table, problem, x = drawn
+    made = released(table, problem, x).frame
+    names = list(made)
+    assert made.equals(made.sort_values(names, ignore_index=True))
+    table.frame = table.frame.sample(frac=1, random_state=seed)
+    assert released(table, problem, x).frame.equals(made)
+
+
+AGES = Hierarchy.intervals(20, 52, [4, 8, 16])
+WARD = pd.DataFrame(
+    {
+        "age": [20, 21, 22, 23, 24, 27, 29, 31, 33, 38, 41, 50],
+        "sex": ["F", "M", "F", "F", "M", "M", "F", "M", "F", "M", "F", "M"],
+        "diagnosis": ["flu", "cold", "asthma"] * 4,
+    }
+)
+
+
+def ward():
+    """A release of twelve rows in classes of two or more, not counted yet."""
+    table = Microdata.from_frame(WARD, {"age": AGES, "sex": Hierarchy.flat(["F", "M"])}, "diagnosis")
+    measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric(), MarketerRisk()]
+    problem = LocalRecodingProblem(table, measures)
+    return recode(WARD, problem, problem.x_of(2), Asked())
+
+
+def classes_of(frame):
+    return [own for _, own in frame.groupby(["age", "sex"])]
+
+
+def cell(frame, rows, column, value):
+    made = frame.copy()
+    made.loc[rows, column] = value
+    return made
+
+
+def swapped(frame, column):
+    """The cells of a column in a row of the first class and one of the last."""
+    one, other = classes_of(frame)[0].index[0], classes_of(frame)[-1].index[-1]
+    return cell(cell(frame, one, column, frame[column][other]), other, column, frame[column][one])
+
+
+def moved(frame):
+    """A row of the first class stands in the last."""
+    one, other = classes_of(frame)[0].index[0], classes_of(frame)[-1].index[-1]
+    return cell(frame, one, ["age", "sex"], frame.loc[other, ["age", "sex"]].to_numpy())
+
+
+def refined(frame):
+    """A class is as fine as it can be said to be, with labels of the hierarchy."""
+    own = max(classes_of(frame), key=lambda own: own.age.iloc[0] == "*")
+    return cell(frame, own.index, "age", "20–23" if own.age.iloc[0] != "20–23" else "24–27")
+
+
+#: Damages of a release.
+DAMAGES = {
+    "a cell is swapped": lambda own: swapped(own, "age"),
+    "a sensitive cell is swapped": lambda own: cell(own, own.index[0], "diagnosis", "cold"),
+    "a row stands in another class": moved,
+    "a row is lost": lambda own: own[1:],
+    "a row is there twice": lambda own: pd.concat([own[1:], own[-1:]]),
+    "a class is split below k": lambda own: cell(own, own.index[-1], "age", "*"),
+    "a coarser label of a class": lambda own: cell(own, classes_of(own)[-1].index, "age", "*"),
+    "a finer label of a class": refined,
+    "a finer label of a row": lambda own: cell(own, own.index[0], "age", "20"),
+    "a label of no level": lambda own: cell(own, own.index[0], "age", "20–22"),
+    "no label": lambda own: cell(own, own.index[0], "age", None),
+    "all labels are as coarse as can be": lambda own: own.assign(age="*", sex="*"),
+    "columns are swapped": lambda own: own[["sex", "age", "diagnosis"]],
+    "a column more": lambda own: own.assign(more=1),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_release_never_holds(damage):
+    made = ward()
+    whole = made.counted_again(made.frame)
+    assert whole.claims.holds.tolist() == [True] * 4
+    assert made.frame.groupby(["age", "sex"]).ngroups >= 3
+    damaged = DAMAGES[damage](made.frame).reset_index(drop=True)
+    assert not damaged.equals(made.frame)
+    with pytest.raises(RecountError, match="nothing is released"):
+        made.counted_again(damaged)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_gives_the_same_local_release(kind):
+    frame = FRAMES[kind](pa.Table.from_pandas(persons()))
+    table = Microdata.from_frame(persons(), QUASI, ["diagnosis"])
+    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric(), TCloseness("diagnosis")])
+    made = release(frame, problem, problem.x_of(3), drop=["name"], keep=["salary"])
+    names, rows = rows_of(made.frame)
+    assert type(made.frame) is type(frame)
+    assert names == ["age", "sex", "diagnosis", "salary"]
+    assert rows == [
+        ("*", "*", "flu", 1.5),
+        ("*", "*", "ulcer", 2.0),
+        ("*", "*", "ulcer", 2.0),
+        ("30", "F", "cold", 1.5),
+        ("30", "F", "flu", 1.5),
+        ("30", "F", "flu", 2.0),
+    ]
+    assert made.claims.holds.tolist() == [True] * 3
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_what_is_missing_is_a_value_of_a_class(kind):
+    some = pd.DataFrame({"age": [30, None, 41, 30, None, 41], "sex": ["F", "M", None, "F", "M", None]})
+    table = Microdata.from_frame(some, QUASI, missing="keep")
+    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
+    _, rows = rows_of(release(FRAMES[kind](pa.Table.from_pandas(some)), problem, problem.x_of(2)).frame)
+    assert rows == [("30", "F")] * 2 + [("41", None)] * 2 + [(None, "M")] * 2

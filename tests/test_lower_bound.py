@@ -1,0 +1,268 @@
+"""Lower bounds of local recodings: never above the optimum, checked, and the same for counted passes."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.core.termination import NoTermination
+from pymoo.termination.max_gen import MaximumGenerationTermination
+from strategies import more
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.engine.local import Ascent, Kind, Requirement, Requirements, Trees
+from pymoo_anon.engine.local.items import Items
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.table import Hierarchy, Microdata
+
+HIERARCHIES = {
+    "a": Hierarchy.intervals(0, 8, [2, 4]),
+    "b": Hierarchy.from_levels([["x", "y", "z"], ["xy", "xy", "z"], ["*"] * 3]),
+    "c": Hierarchy.flat(range(4)),
+}
+
+
+@st.composite
+def tables(draw):
+    """Tables of 6 to 10 rows, so small that all recodings can be made."""
+    n = draw(st.integers(6, 10))
+    row = st.tuples(st.integers(0, 7), st.sampled_from("xyz"), st.integers(0, 3), st.sampled_from("pqrs"))
+    rows = draw(st.lists(row, min_size=n, max_size=n))
+    return Microdata.from_frame(pd.DataFrame(rows, columns=["a", "b", "c", "s"]), HIERARCHIES, sensitive="s")
+
+
+def optimum(table, weights, holds):
+    """The least loss of any recoding: of all ways to part the distinct tuples, by subsets.
+
+    `holds` says of the rows of a class whether it may stand.
+    """
+    tuples = table.tuples
+    lowest = [hierarchy.groups for hierarchy in table.quasi_identifiers.values()]
+    n = len(tuples)
+
+    def loss(members):
+        total = 0.0
+        for groups, codes, weight in zip(lowest, tuples.codes[members].T, weights, strict=True):
+            for level in groups:
+                if len(set(level[codes])) == 1:
+                    extent = np.count_nonzero(level == level[codes[0]])
+                    total += weight * (extent - 1) / (groups.shape[1] - 1)
+                    break
+        return total * tuples.counts[members].sum()
+
+    price = {}
+    for mask in range(1, 1 << n):
+        members = [r for r in range(n) if mask >> r & 1]
+        price[mask] = loss(members) if holds(members) else np.inf
+    best = {0: 0.0}
+    for mask in range(1, 1 << n):
+        low = mask & -mask
+        rest = part = mask ^ low
+        best[mask] = np.inf
+        while True:
+            best[mask] = min(best[mask], price[part | low] + best[rest ^ part])
+            if part == 0:
+                break
+            part = (part - 1) & rest
+    return best[(1 << n) - 1]
+
+
+@more(3)
+@given(
+    tables(),
+    st.integers(1, 4),
+    st.sampled_from([0, 2, 3]),
+    st.sampled_from([None, (1, 3, 2), (4, 0, 1)]),
+    st.sampled_from(["sizes", "direct"]),
+)
+def test_no_bound_is_above_the_optimum_and_no_recoding_below_it(table, k, n_values, weights, structure):
+    histogram = table.tuples.columns["s"].histogram()
+    wanted = n_values if (histogram.sum(axis=0) > 0).sum() >= n_values else 0
+
+    def holds(members):
+        return table.tuples.counts[members].sum() >= k and (histogram[members].sum(axis=0) > 0).sum() >= wanted
+
+    asked = [DistinctLDiversity("s") >= wanted] if wanted else []
+    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric(weights)], asked, structure=structure)
+    least = optimum(table, weights or (1, 1, 1), holds)
+    for passes in (1, 30):
+        bound = problem.lower_bound(problem.x_of(k), ("n_iter", passes))
+        assert bound.value <= least + 1e-6
+        assert least <= bound.loss + 1e-9
+        assert bound.gap == max(bound.loss - bound.value, 0)
+
+
+@more(2)
+@given(tables(), st.integers(1, 3), st.data())
+def test_what_other_constraints_make_necessary_is_true_of_every_class_that_holds_them(table, k, data):
+    """Whatever the constraint: the optimum among all parts that hold it is not below the bound."""
+    constraint = data.draw(
+        st.sampled_from(
+            [
+                EntropyLDiversity("s") >= 1.7,
+                RecursiveCLDiversity("s", 2) >= 2,
+                AlphaDeassociation("s") <= 0.5,
+                TCloseness("s") <= 0.3,
+                BasicBetaLikeness("s") <= 1,
+            ]
+        )
+    )
+    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()], [constraint], structure="direct")
+    kept = problem.evaluate(problem.x_of(k)[np.newaxis], return_values_of=["G"]).max() <= 0
+    trees = Trees.of(table.tuples, problem._nodes)
+    tests = problem._tests._replace(k=k)
+    rank = np.empty(len(trees.places), dtype=np.int64)
+    rank[trees.places] = np.arange(len(rank))
+
+    def holds(members):
+        chosen = np.sort(rank[members])
+        rows = trees.rows[chosen]
+        return rows.sum() >= k and (not kept or tests.subset(chosen).keeps_whole(rows))
+
+    bound = problem.lower_bound(problem.x_of(k), ("n_iter", 20))
+    assert bound.value <= optimum(table, (1, 1, 1), holds) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "n_values"),
+    [
+        (Kind.DISTINCT, 2.5, 3),
+        (Kind.ENTROPY, 2.1, 3),
+        (Kind.RECURSIVE, 3, 3),
+        (Kind.ALPHA, 0.5, 2),
+        (Kind.TREE, 0.3, 2),
+        (Kind.TREE, 0.05, 4),
+        (Kind.BETA, 1, 1),
+        (Kind.BETA, 0.5, 2),
+        (Kind.ENHANCED_BETA, 0.1, 4),
+    ],
+)
+def test_a_requirement_makes_so_many_values_necessary(kind, asked, n_values):
+    frame = pd.DataFrame({"a": range(8), "s": list("pppppqqr")})
+    frame.loc[4, "s"] = "s"
+    table = Microdata.from_frame(frame, {"a": HIERARCHIES["a"]}, sensitive="s")
+    trees = Trees.of(table.tuples, [HIERARCHIES["a"].nodes])
+    tests = Requirements(2, [Requirement(kind, "s", asked, c=(5, 1))]).tests(table.tuples, trees)
+    (items,) = Items.readings(trees, tests)
+    assert max(items.n_values, 1) == n_values
+    assert items.k == max(2, n_values)
+
+
+def best_excess(ascent, prices):
+    """By how much the best set of rows is paid too much, of all vectors and all sets: sorted, and one by one."""
+    trees, items = ascent.trees, ascent.items
+    places = [range(a, b) for a, b in zip(trees.offsets[:-1], trees.offsets[1:], strict=True)]
+    most = 0.0
+    for vector in product(*places):
+        first, stop = trees.first[list(vector)], trees.stop[list(vector)]
+        below = np.flatnonzero(((first <= items.positions) & (items.positions < stop)).all(axis=1))
+        rows = [r for r in below for _ in range(items.rows[r])]
+        rows.sort(key=lambda r: -prices[r])
+        values = [items.values[r] for r in rows]
+        # The best row of each value, the best values first.
+        heads = [values.index(value) for value in dict.fromkeys(values)][: items.n_values]
+        if len(rows) < items.k or len(heads) < items.n_values:
+            continue
+        others = [i for i in range(len(rows)) if i not in heads]
+        gains = [prices[r] - trees.costs[list(vector)].sum() for r in rows]
+        need = items.k - items.n_values
+        excess = sum(gains[i] for i in heads) + sum(gains[i] for n, i in enumerate(others) if n < need or gains[i] > 0)
+        most = max(most, excess)
+    return most
+
+
+@given(tables(), st.integers(1, 4), st.sampled_from([1, 2, 3]), st.integers(0, 2**32 - 1))
+def test_prices_are_feasible_and_the_check_finds_what_is_not(table, k, n_values, seed):
+    trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in HIERARCHIES.values()])
+    tests = Requirements(k, [Requirement(Kind.DISTINCT, "s", n_values)]).tests(table.tuples, trees)
+    ascent = Ascent.of(trees, tests)
+    for _ in range(15):
+        ascent.advance()
+        assert best_excess(ascent, ascent.prices) <= 1e-9
+        assert best_excess(ascent, ascent._current) <= 1e-9
+    honest = ascent.bound()
+    assert honest == pytest.approx(ascent.paid, abs=1e-6)
+    # A price that is too great, planted.
+    planted = ascent.prices.copy()
+    planted[np.random.default_rng(seed).integers(len(planted))] += 0.5
+    ascent.prices = planted
+    assert ascent._visit(planted.copy(), mends=False) == pytest.approx(best_excess(ascent, planted), abs=1e-9)
+    assert ascent.bound() <= honest + 1e-6 or best_excess(ascent, planted) == 0
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return LocalRecodingProblem(make_census(600), [KAnonymity(), GeneralLossMetric()])
+
+
+def test_passes_raise_the_bound_and_count(problem):
+    x = problem.x_of(5)
+    few, many, again = (problem.lower_bound(x, ("n_iter", n)) for n in (2, 20, 20))
+    assert few.value < many.value < many.loss
+    assert (few.n_passes, many.n_passes) == (2, 20)
+    assert many == again == problem.lower_bound(x, MaximumGenerationTermination(20))
+    assert many.share < 0.3
+    assert f"{many.share:.1%}".replace("%", " %") in str(many)
+
+
+def test_other_rows_first_and_other_targets(problem):
+    frame = make_census(600)
+    k = 8
+    again = LocalRecodingProblem(frame, [GeneralLossMetric(), KAnonymity()], [KAnonymity() >= k])
+    made = problem.lower_bound(problem.x_of(k), ("n_gen", 5))
+    assert again.lower_bound(again.x_of(k), ("n_gen", 5)) == made
+    # A price of classes asks for more loss and is bounded by the same.
+    dear = problem.lower_bound(problem.x_of(k, price=16), ("n_gen", 5))
+    assert dear.value == made.value
+    assert dear.loss > made.loss
+
+
+def test_time_is_a_wish_that_ends(problem):
+    made = problem.lower_bound(problem.x_of(5), ("time", 0.05))
+    assert made.n_passes >= 1
+    assert 0 < made.value <= made.loss
+
+
+def test_a_proven_recoding_ends_at_once(problem):
+    """All rows in one class: nothing else holds k = 600."""
+    made = problem.lower_bound(problem.x_of(600), ("n_iter", 10**6))
+    assert made.share < 1e-6
+
+
+def test_what_no_recoding_holds_is_bounded_by_k_alone():
+    table = make_census(200)
+    goals = [KAnonymity(), GeneralLossMetric()]
+    free = LocalRecodingProblem(table, goals)
+    never = LocalRecodingProblem(table, goals, [DistinctLDiversity("occupation") >= 100])
+    x = free.x_of(5)
+    bounds = [one.lower_bound(one.x_of(5), ("n_iter", 3)).value for one in (free, never)]
+    assert bounds[0] == bounds[1]
+    assert free.lower_bound(x, ("n_iter", 3)).value > 0
+
+
+@pytest.mark.parametrize(
+    "termination", [("n_eval", 5), ("n_iter", 0), ("time", 0), ("fmin", 3), NoTermination(), ("n_gen", -1)]
+)
+def test_a_termination_is_passes_or_time(problem, termination):
+    with pytest.raises(ValueError, match=r"termination must be a number of passes, such as \(\"n_iter\", 20\)"):
+        problem.lower_bound(problem.x_of(5), termination)
+
+
+def test_a_bound_needs_a_general_loss():
+    problem = LocalRecodingProblem(make_census(200), [KAnonymity()])
+    with pytest.raises(ValueError, match="needs a GeneralLossMetric among the objectives, got none"):
+        problem.lower_bound(problem.x_of(5), ("n_iter", 1))

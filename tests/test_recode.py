@@ -1,0 +1,364 @@
+"""Local recodings: every class holds what is required, every cell holds its value, and no order of rows matters."""
+
+from itertools import product
+from math import exp, log
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees, recode
+from pymoo_anon.engine.local.classes import Classes, enter, leave, nearest_class
+from pymoo_anon.engine.local.cube import bottom_up
+from pymoo_anon.engine.local.repair import mend
+from pymoo_anon.engine.local.specialize import top_down
+from pymoo_anon.engine.local.trees import cells_of_classes
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.table import Generalization, Hierarchy, Microdata
+
+VALUES = "abcd"
+
+
+def nested(n_values):
+    """A hierarchy of so many values by pairs, fours and so on."""
+    columns, width = [[f"v{i}" for i in range(n_values)]], 2
+    while width < n_values:
+        columns.append([f"{width}:{i // width}" for i in range(n_values)])
+        width *= 2
+    return Hierarchy.from_levels([*columns, ["*"] * n_values])
+
+
+@st.composite
+def microdata(draw, max_rows=24, max_attributes=3, sizes=(1, 2, 3, 4, 5, 6)):
+    """A small table with two sensitive columns, and one with the same rows in another order; sizes are of domains."""
+    sizes = draw(st.lists(st.sampled_from(sizes), min_size=1, max_size=max_attributes))
+    n_rows = draw(st.integers(1, max_rows))
+    codes = [draw(st.lists(st.integers(0, n - 1), min_size=n_rows, max_size=n_rows)) for n in sizes]
+    values = [draw(st.lists(st.sampled_from(VALUES), min_size=n_rows, max_size=n_rows)) for _ in range(2)]
+    order = draw(st.permutations(range(n_rows)))
+
+    def table(rows):
+        columns = {f"q{j}": [f"v{own[i]}" for i in rows] for j, own in enumerate(codes)}
+        columns |= {f"s{j}": [own[i] for i in rows] for j, own in enumerate(values)}
+        hierarchies = {f"q{j}": nested(n) for j, n in enumerate(sizes)}
+        return Microdata.from_frame(pd.DataFrame(columns), hierarchies, sensitive=["s0", "s1"])
+
+    return table(range(n_rows)), table(order)
+
+
+#: How coarse the sensitive values are at the level between themselves and their root.
+PAIRS = Hierarchy.from_levels([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
+
+
+def requirement(kind, column, bound, table):
+    """A requirement, and the same as a constraint on a measure."""
+    values = table.domain_of(column)
+    if kind == "distinct":
+        return Requirement(Kind.DISTINCT, column, bound[0]), DistinctLDiversity(column) >= bound[0]
+    if kind == "entropy":
+        return Requirement(Kind.ENTROPY, column, bound[0]), EntropyLDiversity(column) >= bound[0]
+    if kind == "recursive":
+        return Requirement(Kind.RECURSIVE, column, bound[0], (3, 2)), RecursiveCLDiversity(column, 1.5) >= bound[0]
+    if kind == "alpha":
+        return Requirement(Kind.ALPHA, column, bound[1]), AlphaDeassociation(column) <= bound[1]
+    if kind == "t":
+        return Requirement(Kind.TREE, column, bound[1]), TCloseness(column) <= bound[1]
+    if kind == "hierarchical t":
+        groups = PAIRS.groups[:2, PAIRS.encode(values)]
+        return Requirement(Kind.TREE, column, bound[1], groups=groups), TCloseness(column, PAIRS) <= bound[1]
+    if kind == "ordered t":
+        places = np.array([[VALUES.index(value) for value in values]])
+        own = Requirement(Kind.ORDER, column, bound[1], groups=places, n_places=4)
+        return own, TCloseness(column, tuple(VALUES)) <= bound[1]
+    if kind == "beta":
+        return Requirement(Kind.BETA, column, bound[0]), BasicBetaLikeness(column) <= bound[0]
+    return Requirement(Kind.ENHANCED_BETA, column, bound[0]), EnhancedBetaLikeness(column) <= bound[0]
+
+
+KINDS = ["distinct", "entropy", "recursive", "alpha", "t", "hierarchical t", "ordered t", "beta", "enhanced beta"]
+
+some_requirements = st.lists(
+    st.tuples(
+        st.sampled_from(KINDS),
+        st.sampled_from(["s0", "s1"]),
+        st.tuples(st.sampled_from([1, 1.5, 2, 2.5, 3]), st.sampled_from([0.1, 0.25, 0.5, 0.75])),
+    ),
+    min_size=1,
+    max_size=2,
+)
+
+
+def setting(table):
+    nodes = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
+    return nodes, Trees.of(table.tuples, nodes)
+
+
+def cells_by_tuple(table, cells):
+    return {tuple(codes): tuple(own) for codes, own in zip(table.tuples.codes.tolist(), cells.tolist(), strict=True)}
+
+
+def members_of(cells):
+    """The tuples of every class: those with equal cells."""
+    members = {}
+    for i, own in enumerate(map(tuple, cells.tolist())):
+        members.setdefault(own, []).append(i)
+    return list(members.values())
+
+
+def histogram(table, column, members):
+    """How often each value of a column occurs in some tuples, by value."""
+    own = table.tuples.columns[column].histogram()[members].sum(axis=0)
+    return dict(zip(table.domain_of(column), own.tolist(), strict=True))
+
+
+def plainly_holds(kind, column, bound, table, members):
+    """Whether tuples hold a requirement, by the definition of each; None where rounding decides."""
+    own, whole = histogram(table, column, members), histogram(table, column, slice(None))
+    n, rows = sum(own.values()), sum(whole.values())
+    ranked = sorted(own.values(), reverse=True)
+    if kind == "distinct":
+        return sum(count > 0 for count in ranked) >= bound[0]
+    if kind == "recursive":
+        rank = int(np.ceil(bound[0]))
+        return rank <= 1 or ranked[0] < 1.5 * sum(ranked[rank - 1 :])
+    if kind == "entropy":
+        found = exp(-sum(count / n * log(count / n) for count in ranked if count))
+        return None if abs(found - bound[0]) < 1e-9 else found >= bound[0]
+    if kind == "alpha":
+        return ranked[0] / n <= bound[1]
+    if kind in ("t", "hierarchical t", "ordered t"):
+        if kind == "ordered t":
+            gaps = np.cumsum([own.get(value, 0) / n - whole.get(value, 0) / rows for value in VALUES])
+            found = np.abs(gaps[:-1]).sum() / 3
+        else:
+            levels = [list(VALUES)] if kind == "t" else [list(VALUES), ["ab", "cd"]]
+            extra = [
+                sum(own.get(value, 0) / n - whole.get(value, 0) / rows for value in group)
+                for level in levels
+                for group in level
+            ]
+            found = sum(one for one in extra if one > 0) / len(levels)
+        return None if abs(found - bound[1]) < 1e-9 else found <= bound[1]
+    gains = [own[value] * rows / (n * whole[value]) - 1 for value in own if own[value]]
+    logs = [-log(whole[value] / rows) for value in own if own[value]]
+    if any(abs(gain - bound[0]) < 1e-9 for gain in gains):
+        return None
+    if kind == "enhanced beta" and any(gain > most + 1e-12 for gain, most in zip(gains, logs, strict=True)):
+        return False
+    return max(gains) <= bound[0]
+
+
+@pytest.mark.parametrize("structure", ["sizes", "all"])
+@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
+@given(tables=microdata(), k=st.integers(1, 6), price=st.sampled_from([0.0, 0.7, 5.0]), asked=some_requirements)
+def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked):
+    table, other = tables
+    nodes, trees = setting(table)
+    tests = Requirements(k, [requirement(*one, table)[0] for one in asked]).tests(table.tuples, trees)
+    cells = recode(trees, tests, price, method, structure)
+    assert cells.dtype == np.int32
+    assert cells.shape == table.tuples.codes.shape
+    for j, own in enumerate(nodes):
+        position = own.order[table.tuples.codes[:, j]]
+        assert np.all((own.first[cells[:, j]] <= position) & (position < own.stop[cells[:, j]]))
+    classes = members_of(cells)
+    whole = list(range(len(table.tuples)))
+    if table.tuples.n_rows < k or not all(plainly_holds(*one, table, whole) for one in asked):
+        if not any(plainly_holds(*one, table, whole) is None for one in asked):
+            assert len(classes) == 1
+    else:
+        assert min(table.tuples.counts[members].sum() for members in classes) >= k
+        assert not any(plainly_holds(*one, table, members) is False for one in asked for members in classes)
+    # Rows in another order.
+    _, again = setting(other)
+    tests = Requirements(k, [requirement(*one, other)[0] for one in asked]).tests(other.tuples, again)
+    assert cells_by_tuple(other, recode(again, tests, price, method, structure)) == cells_by_tuple(table, cells)
+
+
+@given(tables=microdata(max_rows=12), asked=some_requirements.map(lambda asked: asked[:1]))
+def test_requirements_decide_as_the_measures_do(tables, asked):
+    """All tuples of a table as one class: what the kernels say is what the constraint says of the top node."""
+    table, _ = tables
+    _, trees = setting(table)
+    for rows in (slice(None), slice(0, 3)):
+        own, constraint = requirement(*asked[0], table)
+        tests = Requirements(1, [own]).tests(table.tuples, trees)
+        members = np.arange(len(trees.rows))[rows]
+        kept = tests.subset(members).keeps_whole(trees.rows[members])
+        expected = plainly_holds(*asked[0], table, trees.places[members])
+        assert expected is None or kept == expected
+    tops = {name: (h.groups[-1], h.labels[-1]) for name, h in table.quasi_identifiers.items()}
+    one_class = Generalization({q: own for q, (own, _) in tops.items()}, {q: own for q, (_, own) in tops.items()})
+    broken = constraint.broken(table.equivalence_classes(one_class))
+    assert Requirements(1, [own]).tests(table.tuples, trees).keeps_whole(trees.rows) == (not broken[0])
+
+
+@given(tables=microdata(max_rows=6, max_attributes=2, sizes=(1, 2, 3, 4)), k=st.integers(1, 4))
+def test_no_recoding_beats_brute_force(tables, k):
+    """Every function from tuples to vectors of nodes, on tiny tables: none is valid that loses less than the best."""
+    table, _ = tables
+    nodes, trees = setting(table)
+    n = len(table.tuples)
+    choices = []
+    for codes in table.tuples.codes:
+        above = [
+            [x for x in range(len(own)) if own.first[x] <= own.order[code] < own.stop[x]]
+            for own, code in zip(nodes, codes, strict=True)
+        ]
+        choices.append(list(product(*above)))
+
+    def loss(cells):
+        own = [sum(node.losses[x] for node, x in zip(nodes, cell, strict=True)) for cell in cells]
+        return float(np.dot(own, table.tuples.counts))
+
+    def holds(cells):
+        sizes = {}
+        for cell, count in zip(cells, table.tuples.counts.tolist(), strict=True):
+            sizes[cell] = sizes.get(cell, 0) + count
+        return min(sizes.values()) >= k
+
+    if np.prod([len(own) for own in choices]) > 3000 or table.tuples.n_rows < k:
+        return
+    best = min(loss(cells) for cells in product(*choices) if holds(cells))
+    for method in ("bottom-up", "top-down"):
+        cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
+        found = [tuple(own) for own in cells.tolist()]
+        assert holds(found)
+        assert loss(found) >= best - 1e-9
+        assert n > 2 or loss(found) <= best + 1e-9
+
+
+@given(tables=microdata(), k=st.integers(1, 6))
+def test_the_cube_releases_cells_that_are_cheapest(tables, k):
+    """The first class to be made is one of the cheapest cells that cover k rows, as all cells show."""
+    table, _ = tables
+    nodes, trees = setting(table)
+    if table.tuples.n_rows < k:
+        return
+    class_of = bottom_up(trees, k)
+    assert trees.rows[class_of < 0].sum() < k
+    made = np.bincount(class_of[class_of >= 0], trees.rows[class_of >= 0])
+    assert made.min() >= k
+    least = np.inf
+    for cell in product(*(range(len(own)) for own in nodes)):
+        below = np.ones(len(table.tuples), dtype=bool)
+        for own, x, codes in zip(nodes, cell, table.tuples.codes.T, strict=True):
+            below &= (own.first[x] <= own.order[codes]) & (own.order[codes] < own.stop[x])
+        if table.tuples.counts[below].sum() >= k:
+            least = min(least, sum(own.losses[x] for own, x in zip(nodes, cell, strict=True)))
+    first = cells_of_classes(trees, class_of, len(made))[0]
+    assert trees.costs[first].sum() == pytest.approx(least)
+
+
+@given(tables=microdata(), k=st.integers(1, 6), weights=st.lists(st.sampled_from([0.1, 1.0, 3.0]), min_size=3))
+def test_a_part_of_the_trees_recodes_as_a_table_of_its_own(tables, k, weights):
+    table, _ = tables
+    nodes, _ = setting(table)
+    trees = Trees.of(table.tuples, nodes, weights[: len(nodes)])
+    chosen = np.arange(0, len(trees.rows), 2)
+    part = trees.subset(chosen)
+    own = top_down(part, k)
+    cells = part.numbers[cells_of_classes(part, own, int(own.max()) + 1)[own]]
+    # The same tuples in trees that keep every node.
+    again = trees._replace(positions=trees.positions[chosen], rows=trees.rows[chosen], places=trees.places[chosen])
+    twin = top_down(again, k)
+    assert np.array_equal(cells, again.numbers[cells_of_classes(again, twin, int(twin.max()) + 1)[twin]])
+
+
+@given(tables=microdata(), k=st.integers(1, 6))
+def test_no_cell_is_above_the_highest_level(tables, k):
+    """Where all classes of a full-domain node have k rows, nothing coarser is released."""
+    table, _ = tables
+    nodes, _ = setting(table)
+    for levels in product(*(range(h.length + 1) for h in table.quasi_identifiers.values())):
+        at = np.column_stack(
+            [own.ancestors[level][codes] for own, level, codes in zip(nodes, levels, table.tuples.codes.T, strict=True)]
+        )
+        if min(table.tuples.counts[members].sum() for members in members_of(at)) < k:
+            continue
+        trees = Trees.of(table.tuples, nodes, highest=levels)
+        for method in ("top-down", "bottom-up"):
+            cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
+            for own, level, cell in zip(nodes, levels, cells.T, strict=True):
+                assert np.all(own.level[cell] <= level)
+
+
+@njit(cache=False)
+def nearest(r, trees, tests, classes):
+    return nearest_class(r, np.inf, trees, tests, classes)
+
+
+@njit(cache=False)
+def change(r, c, trees, classes):
+    leave(r, trees, classes)
+    enter(r, c, trees, classes)
+
+
+@given(tables=microdata(max_rows=30), data=st.data())
+def test_the_nearest_class_is_that_of_a_plain_search(tables, data):
+    """Classes are sorted once, and then tuples move: what has changed since is found, too."""
+    _, trees = setting(tables[0])
+    n_tuples = len(trees.rows)
+    n_classes = data.draw(st.integers(1, n_tuples))
+    own = st.lists(st.integers(0, n_classes - 1), min_size=n_tuples, max_size=n_tuples)
+    class_of = np.array(data.draw(own))
+    tests = Requirements(1).tests(tables[0].tuples, trees)
+    classes = Classes.of(trees, tests, class_of)
+    n_classes = len(classes.rows)
+    for r, c in data.draw(st.lists(st.tuples(st.integers(0, n_tuples - 1), st.integers(0, n_classes - 1)), max_size=4)):
+        change(r, c, trees, classes)
+        class_of[r] = c
+    cells = cells_of_classes(trees, class_of, n_classes)
+    costs = np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
+    rows = np.bincount(class_of, trees.rows, n_classes)
+    filled = rows > 0
+    assert np.array_equal(classes.cells[filled], cells[filled])
+    assert np.array_equal(classes.rows, rows)
+    for r in range(n_tuples):
+        least = np.inf
+        for c in set(class_of.tolist()) - {int(class_of[r])}:
+            joined = cells_of_classes(trees, np.where(np.arange(n_tuples) == r, c, class_of), n_classes)[c]
+            least = min(least, (rows[c] + trees.rows[r]) * trees.costs[joined].sum() - rows[c] * costs[c])
+        found, added = nearest(r, trees, tests, classes)
+        assert added == pytest.approx(least)
+        assert (found < 0) == np.isinf(least)
+
+
+def test_persons_are_counted_and_not_rows():
+    """Four rows of two persons are a class of two persons."""
+    frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat("abcd")}, person="who")
+    _, trees = setting(table)
+    tests = Requirements(1, [Requirement(Kind.DISTINCT, "who", 2)]).tests(table.tuples, trees)
+    for members in members_of(recode(trees, tests)):
+        assert len({who for q, who in zip(frame.q, frame.who, strict=True) if "abcd".index(q) in members}) >= 2
+    assert recode(trees, Requirements(1).tests(table.tuples, trees)).tolist() == [[1], [2], [3], [4]]
+
+
+def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
+    frame = pd.DataFrame({"q": ["v0"] * 4 + ["v6"] * 4 + ["v7"]})
+    table = Microdata.from_frame(frame, {"q": nested(8)})
+    _, trees = setting(table)
+    own = mend(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
+    assert own.tolist() == [0, 1, 1]
+
+
+def test_unknown_words_are_refused():
+    table = Microdata.from_frame(pd.DataFrame({"q": ["a"]}), {"q": Hierarchy.flat("a")})
+    _, trees = setting(table)
+    tests = Requirements(1).tests(table.tuples, trees)
+    with pytest.raises(ValueError, match=r"method must be one of .*, got 'sideways'"):
+        recode(trees, tests, method="sideways")
+    with pytest.raises(ValueError, match=r"structure must be one of .*, got 'none'"):
+        recode(trees, tests, structure="none")

@@ -1,0 +1,96 @@
+"""Local recoding of large tables and of many attributes: blocks, growth, the same cells for any number of threads."""
+
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from test_recode import cells_by_tuple, members_of, microdata, setting
+
+from pymoo_anon.engine.local import Requirements, blocks, recode
+from pymoo_anon.engine.local.growth import grow
+from pymoo_anon.engine.local.trees import by_first_step
+
+
+def small_blocks(block, looks, grown):
+    """As if so many tuples were many."""
+    return patch.multiple(blocks, _BLOCK=block, _ROWS_OF_K=1, _LOOKS=looks, _GROWN=grown)
+
+
+@given(
+    tables=microdata(max_rows=40),
+    k=st.integers(1, 4),
+    price=st.sampled_from([0.0, 2.0]),
+    sizes=st.tuples(st.integers(1, 12), st.sampled_from([0, 1, 4, 1000]), st.integers(1, 8)),
+)
+def test_blocks_hold_what_is_required_with_any_number_of_threads(tables, k, price, sizes):
+    table, other = tables
+    _, trees = setting(table)
+    tests = Requirements(k).tests(table.tuples, trees)
+    with small_blocks(*sizes):
+        cells = recode(trees, tests, price, n_threads=1)
+        assert np.array_equal(recode(trees, tests, price, n_threads=3), cells)
+        _, again = setting(other)
+        twin = recode(again, Requirements(k).tests(other.tuples, again), price, n_threads=2)
+    assert cells_by_tuple(other, twin) == cells_by_tuple(table, cells)
+    classes = [table.tuples.counts[members].sum() for members in members_of(cells)]
+    assert min(classes) >= k or len(classes) == 1
+
+
+def plain_growth(trees, k, price):
+    """What `grow` does, with every tuple looked at every time."""
+    n_attributes = trees.positions.shape[1]
+
+    def cost_of(rows):
+        total = 0.0
+        for j in range(n_attributes):
+            node = trees.leaves[trees.positions[rows[0], j]]
+            while not all(trees.first[node] <= trees.positions[r, j] < trees.stop[node] for r in rows):
+                node = trees.parent[node]
+            total += trees.costs[node]
+        return total
+
+    def grown(seed, left):
+        own, others = [seed], [r for r in left if r != seed]
+        while True:
+            rows, cost = trees.rows[own].sum(), cost_of(own)
+            need = max(k - rows, 1)
+            if not others or (rows >= k and price == 0):
+                break
+            widened = [cost_of([*own, r]) for r in others]
+            added = [(w - cost) / min(trees.rows[r], need) for w, r in zip(widened, others, strict=True)]
+            best = int(np.argmin(added))
+            after = widened[best] + price / (rows + trees.rows[others[best]])
+            if rows >= k and after >= cost + price / rows:
+                break
+            own.append(others.pop(best))
+        if rows < k:
+            return own, np.inf
+        own += [r for r in others if cost_of([*own, r]) == cost]
+        return own, cost + price / trees.rows[own].sum()
+
+    class_of, n_classes = np.full(len(trees.rows), -1), 0
+    keys = trees.positions[:, by_first_step(trees)]
+    order = np.lexsort(keys.T[::-1])
+    while trees.rows[class_of < 0].sum() >= k:
+        left = [r for r in order if class_of[r] < 0]
+        scores = [grown(r, left)[1] for r in left]
+        for i in np.argsort(scores, kind="stable"):
+            if class_of[left[i]] >= 0:
+                continue
+            own, score = grown(left[i], [r for r in left if class_of[r] < 0])
+            if score <= scores[i] + 1e-12 and score < np.inf:
+                class_of[own] = n_classes
+                n_classes += 1
+    return class_of
+
+
+@given(
+    # Domains of so many values have costs without rounding, so that ties are ties.
+    tables=microdata(max_rows=14, sizes=(1, 2, 3, 5)),
+    k=st.integers(1, 4),
+    price=st.sampled_from([0.0, 0.5]),
+)
+def test_growth_takes_what_a_plain_search_takes(tables, k, price):
+    _, trees = setting(tables[0])
+    assert grow(trees, k, price).tolist() == plain_growth(trees, k, price).tolist()

@@ -1,0 +1,145 @@
+"""Refinement: no cell coarser, nobody less protected, and less lost, for every point of small lattices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    MarketerRisk,
+    TCloseness,
+)
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
+
+GOALS = [KAnonymity(), GeneralLossMetric()]
+HELD = [
+    DistinctLDiversity("occupation"),
+    EntropyLDiversity("occupation"),
+    AlphaDeassociation("occupation"),
+    TCloseness("occupation"),
+]
+
+
+@pytest.fixture(scope="module")
+def census():
+    return make_census(250)
+
+
+def value_sets(hierarchy, nodes):
+    """The values of each node."""
+    places = hierarchy.nodes.order
+    return [
+        set(np.flatnonzero((places >= hierarchy.nodes.first[n]) & (places < hierarchy.nodes.stop[n]))) for n in nodes
+    ]
+
+
+def check(problem, x, method="bottom-up"):
+    """Check a refinement by sets of values; how many classes there are before and after."""
+    table, made = problem.table, refine(problem, x, method)
+    before, after = problem.equivalence_classes(x), table.equivalence_classes(made)
+    groups, gone = problem.decode(x).groups, before.suppressed[before.class_of[0]]
+    for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
+        cells = value_sets(hierarchy, made.cells[:, j])
+        for place, own in enumerate(cells):
+            code = table.tuples.codes[place, j]
+            assert code in own
+            # A suppressed cell stood for all values.
+            assert gone[place] or own <= set(np.flatnonzero(groups[name] == groups[name][code]))
+    for measure in problem.measured:
+        old, new = (float(measure.evaluate(own)[0]) for own in (before, after))
+        if measure.worst_class or measure == GeneralLossMetric():
+            assert new >= old if measure.maximize else new <= old, measure
+    assert after.n_suppressed[0] <= before.n_suppressed[0]
+    return len(before.sizes), len(after.sizes)
+
+
+@given(st.data())
+def test_no_cell_is_coarser_and_nobody_less_protected(data):
+    rule = data.draw(st.sampled_from([0, 0.05, 0.3, Below(3)]))
+    problem = LatticeProblem(census_of_the_tests(), [*GOALS, *HELD], rule)
+    x = np.array([data.draw(st.integers(0, most)) for most in problem.lengths.tolist()])
+    check(problem, x, data.draw(st.sampled_from(["bottom-up", "top-down"])))
+
+
+def census_of_the_tests():
+    return make_census(120)
+
+
+@pytest.mark.parametrize("method", ["bottom-up", "top-down"])
+def test_classes_are_divided_and_lose_far_less(census, method):
+    problem = LatticeProblem(census, GOALS, 0.02)
+    front = problem.front(problem.pareto_set())
+    choice = front.choose(require=[KAnonymity() >= 5])
+    n_before, n_after = check(problem, choice.x, method)
+    assert n_after > 1.2 * n_before
+    after = census.equivalence_classes(refine(problem, choice.x, method))
+    assert GeneralLossMetric().evaluate(after)[0] < 0.7 * choice.values["GLM"]
+
+
+def test_suppressed_rows_that_are_too_few_stay_so():
+    frame = pd.DataFrame({"q": [0] * 6 + [1] * 6 + [2], "s": [*"abcabcabcabc", "a"]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(range(4))}, sensitive="s")
+    problem = LatticeProblem(table, GOALS, Below(2))
+    made = refine(problem, [0])
+    after = table.equivalence_classes(made)
+    assert after.n_suppressed.tolist() == [1]
+    assert KAnonymity().evaluate(after).tolist() == [6]
+    assert GeneralLossMetric().evaluate(after).tolist() == [1]
+
+
+def test_suppressed_rows_that_are_enough_are_released():
+    values = [0] * 6 + [1] * 6 + [2, 2, 3, 3, 4, 4]
+    pairs = Hierarchy.from_levels([list(range(6)), ["01", "01", "2-4", "2-4", "2-4", "5"], ["*"] * 6])
+    table = Microdata.from_frame(pd.DataFrame({"q": values}), {"q": pairs})
+    problem = LatticeProblem(table, GOALS, Below(6))
+    after = table.equivalence_classes(refine(problem, [0]))
+    assert problem.equivalence_classes([0]).n_suppressed.tolist() == [6]
+    assert after.n_suppressed.tolist() == [0]
+    assert sorted(after.sizes.tolist()) == [6, 6, 6]
+    # Six cells of three of six values.
+    assert GeneralLossMetric().evaluate(after).tolist() == [6 * 2 / 5]
+
+
+def test_what_violates_is_released_where_it_holds_together(census):
+    problem = LatticeProblem(census, GOALS, Violating(0.4), [KAnonymity() >= 8])
+    front = problem.front(problem.pareto_set())
+    choice = front.choose(best=GeneralLossMetric())
+    assert choice.n_suppressed >= 8
+    check(problem, choice.x)
+    assert census.equivalence_classes(refine(problem, choice.x)).n_suppressed.tolist() == [0]
+
+
+def test_strings_of_taxonomies_are_refined_and_others_refused():
+    from pymoo_anon.testing import small_problems
+
+    problem = small_problems(BitStringProblem)["two objectives"]
+    x = np.ones(problem.n_var, dtype=bool)
+    x[1] = False
+    with pytest.raises(ValueError, match=r"groups of the hierarchies, got others of 'a'.*taxonomies"):
+        refine(problem, x)
+    made = refine(problem, np.zeros(problem.n_var, dtype=bool))
+    assert problem.table.equivalence_classes(made).sizes.min() >= 40
+
+
+def test_a_bound_on_the_mean_risk_that_breaks_is_told(census):
+    problem = LatticeProblem(census, GOALS, constraints=[MarketerRisk() <= 2 / 250])
+    x = problem.lengths.copy()
+    x[list(census.quasi_identifiers).index("salary-class")] = 0
+    with pytest.raises(ValueError, match=r"keeps marketer risk <= 0\.008, got one with 0\.0"):
+        refine(problem, x)
+
+
+def test_a_local_recoding_is_refined_already(census):
+    problem = LocalRecodingProblem(census, GOALS, method="top-down")
+    with pytest.raises(TypeError, match="as a LatticeProblem or a BitStringProblem does, got a local recoding"):
+        refine(problem, problem.x_of(5))
