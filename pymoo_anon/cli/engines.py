@@ -16,6 +16,7 @@ import pandas as pd
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.names import Reading, Source
 from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
+from pymoo_anon.table.frames import as_text
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -368,9 +369,9 @@ def rewritten(path: Path, separator: str, line_end: str) -> None:
     other.replace(path)
 
 
-def as_text(frame: Any, names: Sequence[str]) -> Any:
+def columns_as_text(frame: Any, names: Sequence[str]) -> Any:
     """A frame with some columns as text, as its engine writes them."""
-    return nw.from_native(frame).with_columns([nw.col(name).cast(nw.String) for name in names]).to_native()
+    return nw.from_native(frame).with_columns([as_text(name).alias(name) for name in names]).to_native()
 
 
 def _write_spark(frame: Any, path: Path, kind: str) -> None:

@@ -25,8 +25,8 @@ from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import (
-    as_text,
     check_writer,
+    columns_as_text,
     engine_of,
     kind_of,
     line_end_of,
@@ -139,7 +139,7 @@ def prepared(project: Project, kind: str) -> Any:
     frame = project.open()
     if kind == "csv" and project.data.kind != "csv":
         known = nw.from_native(frame).collect_schema().names()
-        frame = as_text(frame, [name for name in known if name not in project.quasi_identifiers])
+        frame = columns_as_text(frame, [name for name in known if name not in project.quasi_identifiers])
     return frame
 
 
