@@ -26,6 +26,13 @@ def positive_whole(name: str, value: Any) -> int:
     return int(value)
 
 
+def whole_from_0(name: str, value: Any) -> int:
+    """A whole number that is not negative, as an int."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"{name} must be a whole number from 0 on, got {value!r}")
+    return int(value)
+
+
 def repeated(items: Iterable[Any]) -> list[Any]:
     """The items that occur more than once, each once, in order."""
     seen: set[Any] = set()

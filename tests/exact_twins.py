@@ -37,6 +37,7 @@ from pymoo_anon.objectives import (
     NormalizedWeightedPenalty,
     Precision,
     ProsecutorRisk,
+    RecordsAtRisk,
     RecursiveCLDiversity,
     SquaredClassSizes,
     SquaredValueCounts,
@@ -213,6 +214,12 @@ def prosecutor_risk(release: Release, _: Any) -> Exact:
 
 def marketer_risk(release: Release, _: Any) -> Exact:
     return Exact(Fraction(len(release.classes()) + (release.n_suppressed > 0), release.n))
+
+
+def records_at_risk(release: Release, objective: Any) -> Exact:
+    sizes = [*map(len, release.classes()), release.n_suppressed]
+    written = Fraction(objective.risk).limit_denominator(1000)
+    return Exact(Fraction(sum(size for size in sizes if size and Fraction(1, size) > written), release.n))
 
 
 def squared_sizes(release: Release, _: Any) -> Exact:
@@ -410,6 +417,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     NormalizedWeightedPenalty: weighted_penalty,
     Precision: precision,
     ProsecutorRisk: prosecutor_risk,
+    RecordsAtRisk: records_at_risk,
     RecursiveCLDiversity: recursive_l,
     SquaredClassSizes: squared_sizes,
     SquaredValueCounts: squared_counts,
@@ -463,6 +471,7 @@ class Case:
             NormalizedWeightedPenalty(last),
             Precision(),
             ProsecutorRisk(),
+            RecordsAtRisk(0.25),
             RecursiveCLDiversity("ill", 1.5),
             SquaredClassSizes(),
             SquaredValueCounts("ill"),

@@ -175,6 +175,11 @@ def marketer_risk(release: PlainRelease) -> float:
     return float((1 / release.class_of.map(release.class_of.value_counts())).mean())
 
 
+def records_at_risk(release: PlainRelease, threshold: float) -> float:
+    """The share of rows that stand in a class where 1 / (rows of it) is larger; suppressed rows are one class."""
+    return float((1 / release.class_of.map(release.class_of.value_counts()) > threshold).mean())
+
+
 def k_map(release: PlainRelease, population: pd.DataFrame) -> int:
     """The fewest rows of the population in the generalized cell of a class (Sweeney 2002)."""
     if not release.kept.any():

@@ -25,6 +25,7 @@ from pymoo_anon.objectives import (
     NormalizedWeightedPenalty,
     Precision,
     ProsecutorRisk,
+    RecordsAtRisk,
     RecursiveCLDiversity,
     SquaredClassSizes,
     SquaredValueCounts,
@@ -87,6 +88,12 @@ def test_sums_lose_the_classes_that_are_gone_and_gain_one_of_the_limit():
 @pytest.mark.parametrize(("limit", "left"), [(0, 4), (1, 3), (2, 3), (3, 2), (4, 2), (5, 1), (9, 1)])
 def test_as_many_classes_as_possible_are_suppressed_and_one_is_left(limit, left):
     assert best(MarketerRisk(), limit) == [left / 10]
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(0, 5), (1, 5), (2, 5), (3, 2), (4, 1), (5, 0), (9, 0)])
+def test_suppressed_rows_are_out_of_risk_where_they_are_many_enough(limit, rows):
+    # Classes of 1, 2, 2 and 5 rows; three are enough.
+    assert best(RecordsAtRisk(1 / 3), limit) == [rows / 10]
 
 
 def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
@@ -157,6 +164,8 @@ def test_classes_exactly_on_a_bound_keep_it():
     assert sure(BasicBetaLikeness("s"), 0.5, "aaab", "abbb") == [0, 0]
     assert sure(BasicBetaLikeness("s"), 0.4, "aaab", "abbb") == [1, 1]
     assert sure(EntropyLDiversity("s"), 2, "aab", "ab", "aaaab", "aaa") == [1, 0, 3, 3]
+    # One a less is enough of four, whose half is two.
+    assert sure(EntropyLDiversity("s"), 2.9, "aabc") == [1]
     # c = 2: 3 < 2 · 1 is wrong and 1 < 2 · 1 is right.
     assert sure(RecursiveCLDiversity("s", 2), 2, "aaab", "ab", "aab") == [2, 0, 1]
 

@@ -52,7 +52,18 @@ def test_the_record_holds_every_option():
     assert (options["seed"], options["rows"], options["generations"], options["output"]) == (7, 300, 5, "front")
     assert set(options) == {
         *("data", "engine", "rows", "hierarchies", "sensitive", "label", "missing", "objectives", "suppression"),
-        *("algorithm", "generations", "pop_size", "epsilon", "time_limit", "seed", "output", "verbose", "require"),
+        *(
+            "algorithm",
+            "generations",
+            "pop_size",
+            "epsilon",
+            "time_limit",
+            "seed",
+            "output",
+            "verbose",
+            "require",
+            "local",
+        ),
     }
     assert record()["suppression"] == "AtMost(limit=0.01)"
     assert record()["inputs"] == {"sha256": {}}
@@ -180,7 +191,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
         ),
         (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
         (["--engine", "polars"], "--engine means nothing with census"),
-        (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, got 'pbg'"),
+        (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'"),
         (["--objectives", "k,glm"], f"objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
         (["--objectives", ""], f"objectives must be one of {', '.join(MEASURES)}, got ''"),
         (["--require", "K>=5"], f"require must be one of {', '.join(MEASURES)}, got 'K'"),

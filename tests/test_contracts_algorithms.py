@@ -16,9 +16,11 @@ from pymoo_anon.algorithms import (
     PBGEA,
     BitStringLocalSearch,
     BranchAndBound,
+    Datafly,
     ExhaustiveSearch,
     ParetoLocalSearch,
     PreferenceNSGA2,
+    SamaratiSearch,
     TargetSweep,
 )
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
@@ -44,6 +46,8 @@ MADE = [
     (BranchAndBound(), BitStringProblem, tuple(name for name in ALL if name != "four objectives")),
     (BitStringLocalSearch(n_starts=3), BitStringProblem, ALL),
     (BitStringLocalSearch(n_starts=1), BitStringProblem, ("two objectives",)),
+    (Datafly(), LatticeProblem, ALL),
+    (SamaratiSearch(), LatticeProblem, ALL),
     (TargetSweep(n_targets=9), LocalRecodingProblem, ALL),
     (PBGEA(pop_size=5), LocalRecodingProblem, ("two objectives", "constraints")),
     (NSGA2(pop_size=6, **LEVELS), LocalRecodingProblem, ("two objectives", "constraints")),

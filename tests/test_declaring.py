@@ -168,7 +168,7 @@ def test_every_option_has_help_and_every_idle_choice_is_one(asked):
     known = options_of(asked)
     assert known
     every = {choice for own in known.values() for choice in own.choices}
-    every |= {"census", "adult", "a table of one's own", "a project file"}
+    every |= {"census", "adult", "a table of one's own", "a project file", "local recodings"}
     for own in known.values():
         assert own.help.endswith(".")
         assert set(own.idle) <= every

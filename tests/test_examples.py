@@ -170,7 +170,19 @@ def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():
     assert told == {name: verdict for name, (_, verdict) in test_pymoo_algorithms.ALGORITHMS.items()}
 
 
-QUOTED = ["arx_optima", "claims", "dewri2010", "engine", "exact", "local_search", "models", "scale", "unstored"]
+QUOTED = [
+    "arx_optima",
+    "claims",
+    "dewri2010",
+    "engine",
+    "exact",
+    "local_bound",
+    "local_search",
+    "local_weights",
+    "models",
+    "scale",
+    "unstored",
+]
 
 
 @pytest.mark.parametrize("result", QUOTED)

@@ -177,7 +177,9 @@ def test_problems_that_differ_in_anything_differ_to_a_journal():
 def test_only_lattices():
     problem = BitStringProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
     with (
-        pytest.raises(TypeError, match="problem must be a LatticeProblem, got BitStringProblem"),
+        pytest.raises(
+            TypeError, match="problem must be a LatticeProblem or a LocalRecodingProblem, got BitStringProblem"
+        ),
         journaled(problem, "x"),
     ):
         pass

@@ -16,6 +16,7 @@ from strategies import more
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine.local import Ascent, Kind, Requirement, Requirements, Trees
 from pymoo_anon.engine.local.items import Items
+from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import (
     AlphaDeassociation,
     BasicBetaLikeness,
@@ -162,9 +163,8 @@ def test_a_requirement_makes_so_many_values_necessary(kind, asked, n_values):
     assert items.k == max(2, n_values)
 
 
-def best_excess(ascent, prices):
+def best_excess(trees, items, prices):
     """By how much the best set of rows is paid too much, of all vectors and all sets: sorted, and one by one."""
-    trees, items = ascent.trees, ascent.items
     places = [range(a, b) for a, b in zip(trees.offsets[:-1], trees.offsets[1:], strict=True)]
     most = 0.0
     for vector in product(*places):
@@ -192,16 +192,62 @@ def test_prices_are_feasible_and_the_check_finds_what_is_not(table, k, n_values,
     ascent = Ascent.of(trees, tests)
     for _ in range(15):
         ascent.advance()
-        assert best_excess(ascent, ascent.prices) <= 1e-9
-        assert best_excess(ascent, ascent._current) <= 1e-9
+        assert best_excess(trees, ascent.items, ascent.prices) <= 1e-9
+        assert best_excess(trees, ascent.items, ascent.parts[0]._current) <= 1e-9
     honest = ascent.bound()
     assert honest == pytest.approx(ascent.paid, abs=1e-6)
     # A price that is too great, planted.
-    planted = ascent.prices.copy()
-    planted[np.random.default_rng(seed).integers(len(planted))] += 0.5
-    ascent.prices = planted
-    assert ascent._visit(planted.copy(), mends=False) == pytest.approx(best_excess(ascent, planted), abs=1e-9)
-    assert ascent.bound() <= honest + 1e-6 or best_excess(ascent, planted) == 0
+    (part,) = ascent.parts
+    part.prices = ascent.prices.copy()
+    part.prices[np.random.default_rng(seed).integers(len(part.prices))] += 0.5
+    too_much = best_excess(trees, ascent.items, part.prices)
+    planted = ascent.bound()
+    assert part._walk.greatest[0] == pytest.approx(too_much, abs=1e-9)
+    assert planted == pytest.approx(max(ascent.paid - too_much * table.n_rows / ascent.items.k, 0), abs=1e-6)
+
+
+def test_many_attributes_are_parted_and_the_bound_still_holds():
+    """Forty columns: a pass over all vectors would never end."""
+    rng = np.random.default_rng(4)
+    n, n_columns = 120, 40
+    kinds = rng.integers(0, 6, n)
+    frame = pd.DataFrame({f"c{i}": (kinds + rng.integers(0, 3, n)) % 8 for i in range(n_columns)})
+    hierarchy = Hierarchy.intervals(0, 8, [2, 4])
+    table = Microdata.from_frame(frame, dict.fromkeys(frame.columns, hierarchy))
+    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
+    made = problem.lower_bound(problem.x_of(3), ("n_iter", 3))
+    assert 0 < made.value < made.loss
+    trees = Trees.of(table.tuples, problem._nodes)
+    ascent = Ascent(trees, Items.of(trees, 3))
+    ascent.advance()
+    attributes = np.concatenate([part._walk.attributes for part in ascent.parts])
+    assert len(ascent.parts) > 1
+    assert sorted(attributes) == list(range(n_columns))
+    # No class of any recoding is paid more than it loses: here classes of neighbours, and all in one.
+    for class_of in (np.arange(len(trees.rows)) // 4, np.zeros(len(trees.rows), dtype=np.int64)):
+        class_of = np.minimum(class_of, len(trees.rows) // 4 - 1)
+        cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
+        loss = trees.costs[cells].sum(axis=1) * np.bincount(class_of, trees.rows)
+        paid = np.bincount(class_of, ascent.prices * trees.rows)
+        assert (paid <= loss + 1e-9).all()
+
+
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
+    """Down to parts of one attribute, whose prices are feasible together."""
+    monkeypatch.setattr("pymoo_anon.engine.local.dual._LOOKS", 1)
+    rows = [(0, "x", 0), (1, "x", 1), (2, "z", 0), (3, "y", 1), (6, "z", 2), (7, "x", 3), (7, "y", 3)]
+    frame = pd.DataFrame(rows, columns=list("abc")).iloc[:, :n_columns]
+    hierarchies = {name: HIERARCHIES[name] for name in frame}
+    table = Microdata.from_frame(frame, hierarchies)
+    trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in hierarchies.values()])
+    ascent = Ascent(trees, Items.of(trees, 2))
+    for _ in range(20):
+        ascent.advance()
+    assert len(ascent.parts) == n_columns
+    assert best_excess(trees, ascent.items, ascent.prices) <= 1e-9
+    least = optimum(table, [1] * n_columns, lambda members: table.tuples.counts[members].sum() >= 2)
+    assert 0 < ascent.bound() <= least + 1e-6
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from strategies import (
     tables,
 )
 
+from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     AlphaDeassociation,
     AverageClassSize,
@@ -39,11 +40,12 @@ from pymoo_anon.objectives import (
     NonUniformEntropy,
     Precision,
     ProsecutorRisk,
+    RecordsAtRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.problems import BitStringProblem
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.table import Below, Hierarchy, Microdata
 
 OF_A_COLUMN = {
     EntropyLDiversity: plain.entropy_l,
@@ -88,6 +90,8 @@ def test_models_of_a_column_are_what_the_rows_say(data, table, column):
 @given(data=st.data(), table=tables())
 def test_models_of_the_table_are_what_the_rows_say(data, table):
     compare(data, table, *((kind(), twin) for kind, twin in OF_THE_TABLE.items()))
+    risks = (0.09, 0.2, 0.3, 1 / 3, 0.5)
+    compare(data, table, *((RecordsAtRisk(risk), partial(plain.records_at_risk, threshold=risk)) for risk in risks))
 
 
 @given(data=st.data(), table=tables(), column=st.sampled_from(COLUMNS), c=CS)
@@ -356,3 +360,20 @@ def test_an_order_of_the_bits_leaves_the_levels_as_they_are():
         np.testing.assert_array_equal(problem.natural(problem.compute(halves)), [[0.5]])
     flat = BitStringProblem(table, [Precision()], orders={"q": [1, 2, 3, 4, 5]})
     np.testing.assert_array_equal(flat.natural(flat.compute(np.array([[False, True, False, True]]))), [[0]])
+
+
+def test_records_at_risk_are_those_of_small_classes_and_of_few_suppressed():
+    table = make_census(300)
+    problem = LatticeProblem(table, [RecordsAtRisk()], suppression=Below(2))
+    classes = problem.equivalence_classes([1] * problem.n_var)
+    small = classes.sizes[classes.kept & (classes.sizes <= 11)].sum()
+    gone = classes.n_suppressed[0]
+    assert small > 0
+    assert RecordsAtRisk().evaluate(classes) == [(small + (gone if gone <= 11 else 0)) / 300]
+    assert RecordsAtRisk(1).evaluate(classes) == [0]
+    assert RecordsAtRisk(1 / 300).evaluate(classes) == [1]
+    assert RecordsAtRisk() == RecordsAtRisk(0.09) != RecordsAtRisk(0.1)
+    with pytest.raises(ValueError, match=r"^risk must be above 0 and at most 1, a chance to be found, got 0"):
+        RecordsAtRisk(0)
+    with pytest.raises(TypeError, match=r"^risk must be a number, got '9 %'"):
+        RecordsAtRisk("9 %")

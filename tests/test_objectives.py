@@ -38,6 +38,7 @@ from pymoo_anon.objectives import (
     Objective,
     Precision,
     ProsecutorRisk,
+    RecordsAtRisk,
     RecursiveCLDiversity,
     SquaredClassSizes,
     SquaredValueCounts,
@@ -82,6 +83,9 @@ CASES = {
     ),
     "ProsecutorRisk()": Case(lambda _: ProsecutorRisk(), "prosecutor risk", False, False, [1, 1 / 3], [1, 1 / 4]),
     "MarketerRisk()": Case(lambda _: MarketerRisk(), "marketer risk", False, False, [2 / 3, 1 / 3], [1 / 2, 1 / 4]),
+    "RecordsAtRisk(0.5)": Case(
+        lambda _: RecordsAtRisk(0.5), "records at risk 0.5", False, False, [1 / 3, 0], [1 / 4, 0]
+    ),
     # The first table is the population.
     "KMap(...)": Case(KMap, "k-map", True, True, [1, 3], [1, 3]),
     "GeneralLossMetric()": Case(lambda _: GeneralLossMetric(), "GLM", False, False, [0, 3], [0, 4]),

@@ -93,8 +93,8 @@ def test_texts_of_options_may_be_lists():
         ("seed = 1", "seed = true", "[search] seed must be a whole number from 0, got True"),
         ("suppression = 0.1", "suppression = []", "[search] suppression must be a share (0.01), a number of rows (301) "
          'or a text such as "violating:0.01", got []'),
-        ("seed = 1", "sead = 1", "[search] may have objectives, require, suppression, algorithm, generations, "
-         "pop-size, epsilon, time-limit, seed, output, got 'sead'"),
+        ("seed = 1", "sead = 1", "[search] may have objectives, require, recoding, suppression, algorithm, "
+         "generations, pop-size, epsilon, time-limit, seed, output, got 'sead'"),
         ("[release]", "[publish]", "the file may have data, columns, search, release, got 'publish'"),
         ('"sensitive"', '"secret"', "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "
          "person, identifier, keep, drop, other, got 'secret'"),

@@ -1,5 +1,7 @@
 """Local recodings: every class holds what is required, every cell holds its value, and no order of rows matters."""
 
+import subprocess
+import sys
 from itertools import product
 from math import exp, log
 
@@ -305,18 +307,18 @@ def change(r, c, trees, classes):
     enter(r, c, trees, classes)
 
 
-@given(tables=microdata(max_rows=30), data=st.data())
-def test_the_nearest_class_is_that_of_a_plain_search(tables, data):
+@pytest.mark.parametrize("seed", range(5))
+def test_the_nearest_class_is_that_of_a_plain_search(seed):
     """Classes are sorted once, and then tuples move: what has changed since is found, too."""
-    _, trees = setting(tables[0])
-    n_tuples = len(trees.rows)
-    n_classes = data.draw(st.integers(1, n_tuples))
-    own = st.lists(st.integers(0, n_classes - 1), min_size=n_tuples, max_size=n_tuples)
-    class_of = np.array(data.draw(own))
-    tests = Requirements(1).tests(tables[0].tuples, trees)
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 60)] for j in range(4)})
+    table = Microdata.from_frame(frame, {name: nested(5) for name in frame})
+    _, trees = setting(table)
+    n_tuples, tests = len(trees.rows), Requirements(1).tests(table.tuples, trees)
+    class_of = top_down(trees, 2)
     classes = Classes.of(trees, tests, class_of)
     n_classes = len(classes.rows)
-    for r, c in data.draw(st.lists(st.tuples(st.integers(0, n_tuples - 1), st.integers(0, n_classes - 1)), max_size=4)):
+    for r, c in zip(random.integers(0, n_tuples, 5), random.integers(0, n_classes, 5), strict=True):
         change(r, c, trees, classes)
         class_of[r] = c
     cells = cells_of_classes(trees, class_of, n_classes)
@@ -362,3 +364,16 @@ def test_unknown_words_are_refused():
         recode(trees, tests, method="sideways")
     with pytest.raises(ValueError, match=r"structure must be one of .*, got 'none'"):
         recode(trees, tests, structure="none")
+
+
+def test_a_search_without_local_recoding_does_not_load_it():
+    """Neither its modules nor its loops: both take time at the start of a process."""
+    code = (
+        "import sys, pymoo_anon.algorithms, pymoo_anon.objectives, pymoo_anon.problems as problems\n"
+        "from pymoo_anon.datasets import make_census\n"
+        "problem = problems.LatticeProblem(make_census(50), [pymoo_anon.objectives.GeneralLossMetric()])\n"
+        "problem.evaluate(problem.xl)\n"
+        "print([name for name in sys.modules if name.startswith('pymoo_anon.engine.local')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

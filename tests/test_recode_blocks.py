@@ -3,13 +3,16 @@
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_recode import cells_by_tuple, members_of, microdata, setting
+from test_recode import cells_by_tuple, members_of, microdata, nested, setting
 
 from pymoo_anon.engine.local import Requirements, blocks, recode
 from pymoo_anon.engine.local.growth import grow
 from pymoo_anon.engine.local.trees import by_first_step
+from pymoo_anon.table import Microdata
 
 
 def small_blocks(block, looks, grown):
@@ -51,7 +54,9 @@ def plain_growth(trees, k, price):
         return total
 
     def grown(seed, left):
-        own, others = [seed], [r for r in left if r != seed]
+        # From the seed on and round to it, as ties are told apart.
+        place = left.index(seed)
+        own, others = [seed], left[place + 1 :] + left[:place]
         while True:
             rows, cost = trees.rows[own].sum(), cost_of(own)
             need = max(k - rows, 1)
@@ -94,3 +99,12 @@ def plain_growth(trees, k, price):
 def test_growth_takes_what_a_plain_search_takes(tables, k, price):
     _, trees = setting(tables[0])
     assert grow(trees, k, price).tolist() == plain_growth(trees, k, price).tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_growth_among_many_takes_what_a_plain_search_takes(seed):
+    """Enough tuples and attributes that most of them are skipped."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 40)] for j in range(4)})
+    _, trees = setting(Microdata.from_frame(frame, {name: nested(5) for name in frame}))
+    assert grow(trees, 3).tolist() == plain_growth(trees, 3, 0.0).tolist()

@@ -7,6 +7,7 @@ from pymoo_anon.algorithms.bit_string_local_search import BitStringLocalSearch
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.genitor import GENITOR
+from pymoo_anon.algorithms.heuristics import Datafly, SamaratiSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 
@@ -19,9 +20,11 @@ __all__ = [
     "PBGEA",
     "BitStringLocalSearch",
     "BranchAndBound",
+    "Datafly",
     "ExhaustiveSearch",
     "ParetoLocalSearch",
     "PreferenceNSGA2",
+    "SamaratiSearch",
     "TargetSweep",
 ]
 

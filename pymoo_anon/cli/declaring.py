@@ -31,6 +31,7 @@ class Option(NamedTuple):
     # its choices and the least.
     read: Callable[[Any], Any] | None = None
     in_file: bool = False  # Whether the project file may have it
+    key: str | None = None  # Its name in the project file, or None for that of its field
     idle: tuple[str, ...] = ()  # What it means nothing with, so that it must not be given: choices of other options
     recorded: bool = True  # Whether the record of a run holds it
     argument: bool = False  # Whether it has a place on the command line, and no name
@@ -52,6 +53,9 @@ class Invocation:
 
 #: What options mean nothing with that a project file answers.
 PROJECT = "a project file"
+
+#: What options mean nothing with that say how whole columns are recoded.
+LOCAL = "local recodings"
 
 A = TypeVar("A", bound=Invocation)
 T = TypeVar("T")
@@ -124,7 +128,7 @@ def check_values(asked: Invocation) -> None:
     """Refuse numbers and choices that an option cannot have, whatever they are for."""
     for name, known in options_of(asked).items():
         value = getattr(asked, name)
-        if value is not None and (known.choices or isinstance(value, int | float)):
+        if not isinstance(value, bool | None) and (known.choices or isinstance(value, int | float)):
             try:
                 reader_of(type(asked), name)(value)
             except ValueError as error:
@@ -146,7 +150,9 @@ def idle_with(asked: type[Invocation], choice: str) -> list[str]:
 def file_keys(asked: type[Invocation]) -> dict[str, Key]:
     """The keys of a project file that are options of a command, by their names in the file."""
     return {
-        dashed(name): Key(name, reader_of(asked, name)) for name, known in options_of(asked).items() if known.in_file
+        known.key or dashed(name): Key(name, reader_of(asked, name))
+        for name, known in options_of(asked).items()
+        if known.in_file
     }
 
 
@@ -200,6 +206,11 @@ def read_names(value: Any) -> tuple[str, ...]:
     if not names or not all(names) or repeated(names):
         raise ValueError("a list of the columns' names, each once")
     return names
+
+
+def read_recoding(value: Any) -> bool:
+    """Whether a recoding is local."""
+    return read_one_of(("full-domain", "local"))(value) == "local"
 
 
 def read_one_of(choices: Sequence[str]) -> Callable[[Any], str]:

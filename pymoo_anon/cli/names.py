@@ -29,16 +29,18 @@ class Method(NamedTuple):
 
     words: str  # What messages call it
     proves: bool = False  # Whether it ends by itself, with the complete front
+    local: bool | None = False  # Whether it is for local recodings, or None where it is for both
 
 
 #: What --algorithm names. auto stands for one of the others.
 ALGORITHMS = {
-    "auto": Method("the algorithm that serves"),
+    "auto": Method("the algorithm that serves", local=None),
     "pls": Method("Pareto local search"),
     "pbgea": Method("PBG-EA"),
-    "nsga2": Method("NSGA-II"),
+    "nsga2": Method("NSGA-II", local=None),
     "bnb": Method("branch and bound", proves=True),
     "exhaustive": Method("exhaustive search", proves=True),
+    "sweep": Method("a sweep of targets", local=True),
 }
 
 #: The files that a search writes. The last one is moved into place last, and says which front it belongs to.

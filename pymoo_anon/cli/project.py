@@ -15,6 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import (
+    LOCAL,
     PROJECT,
     Key,
     bound_parts,
@@ -131,6 +132,9 @@ class Project:
         """The settings of a search: what was given on the command line wins over the file."""
         check_meant(asked, PROJECT, f"{self.path}, which says what the table is")
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in asked.given}
+        if "local" in asked.given:
+            idle = idle_with(Settings, LOCAL)
+            taken = {name: value for name, value in taken.items() if name not in idle}
         if "algorithm" in asked.given:
             # The file speaks to another algorithm.
             idle = idle_with(Settings, asked.algorithm)
@@ -191,6 +195,7 @@ class Project:
             "objectives": sorted(usual if objectives is None else parts_of(objectives)),
             "require": sorted(([name, sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
             "suppression": [kind.strip(), _spelled(limit)],
+            "recoding": "local" if options.get("local", False) else "full-domain",
         }
 
 

@@ -42,6 +42,7 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.cli.writing import write_recoded
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
@@ -73,7 +74,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
         check_free(paths, request.force)
         with said_warnings():
             front, record = read_front(project)
-            choice = _choice(project, front, request.row)
+            choice = _choice(project, front, request)
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, [path.name for path in paths], read) as temporary:
@@ -89,12 +90,13 @@ def release(project: Project, request: ReleaseRequest) -> None:
                     made,
                     checksums=_checksums(project, record, target.name, sha256),
                     search=_search(record, _commands(project.path, choice, request)),
-                    earlier=[{key: one[key] for key in ("file", "sha256", "x", "suppressed")} for one in earlier],
+                    earlier=[{key: one[key] for key in _TOLD} for one in earlier],
                     made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 )
                 write_evidence(temporary / evidence_of(target).name, content)
                 write_table(
-                    codebook(front.problem, choice.x, suppressed=made.suppressed), temporary / codebook_of(target).name
+                    codebook(front.problem, choice.x, suppressed=made.suppressed, recoding=made.recoding),
+                    temporary / codebook_of(target).name,
                 )
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
@@ -160,6 +162,7 @@ def _written(
         choice,
         kind_of(path),
         suppressed=request.suppressed or project.suppressed,
+        recoding="local" if request.local else None,
         k_of_one=request.k_of_one,
         below_requirements=request.below_requirements,
     )
@@ -169,7 +172,11 @@ def _written(
     return made.counted_again(read_back(project, path))
 
 
-def _choice(project: Project, front: Front, row: int | None) -> Choice:
+def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
+    """The point that is released, which must be of whole columns where it is to be refined."""
+    row = request.row
+    if request.local and not isinstance(front.problem, LatticeProblem):
+        raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
     if row is not None and row > len(front):
         raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
@@ -205,7 +212,7 @@ def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
     for name in ("suppressed", "output"):
         value = getattr(request, name)
         again += [] if value is None else [f"--{name}", str(value)]
-    for name in ("like_input", "k_of_one", "below_requirements", "external_evidence"):
+    for name in ("local", "like_input", "k_of_one", "below_requirements", "external_evidence"):
         again += [f"--{name.replace('_', '-')}"] if getattr(request, name) else []
     return [shlex.join(command) for command in (*commands, again)]
 
@@ -227,6 +234,10 @@ def _end(message: str) -> None:
 # --- what was released before ---------------------------------------------------------------------------------------
 
 
+# What evidence tells of an earlier release.
+_TOLD = ("file", "sha256", "x", "suppressed")
+
+
 def _releases(project: Project) -> list[dict[str, Any]]:
     """What was released of a project, the last one last."""
     path = project.output / RELEASES
@@ -234,7 +245,7 @@ def _releases(project: Project) -> list[dict[str, Any]]:
         return []
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        return [{key: one[key] for key in ("file", "sha256", "x", "suppressed", "columns")} for one in known]
+        return [{**{key: one[key] for key in (*_TOLD, "columns")}, "recoding": one.get("recoding")} for one in known]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} must be what pymoo-anon release wrote, got {error!r:.80}; remove it") from None
 
@@ -248,12 +259,13 @@ def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256
         file = str(target.resolve())
     columns = made.columns.column.map(str).tolist()
     x = [int(one) for one in choice.x]
-    return {"file": Path(file).as_posix(), "sha256": sha256, "x": x, "suppressed": made.suppressed, "columns": columns}
+    told = dict(zip(_TOLD, (Path(file).as_posix(), sha256, x, made.suppressed), strict=True))
+    return {**told, "recoding": made.recoding, "columns": columns}
 
 
 def _differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two releases tell more together than one of them."""
-    return any(one[key] != other[key] for key in ("x", "suppressed", "columns"))
+    return any(one[key] != other[key] for key in ("x", "suppressed", "recoding", "columns"))
 
 
 def _warning(one: Mapping[str, Any], same_file: bool) -> str:
@@ -341,7 +353,10 @@ def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], k
         # What the choice asked for was promised, too.
         choice = replace(choice, requirements=read_choice(project, front).requirements)
     how, asked = content["suppressed"]["how"], bool(content["exceptions"])
-    return _recoded(project, front, choice, kind, suppressed=how, k_of_one=asked, below_requirements=asked)
+    own = content["chosen"]["local"]
+    recoding = "local" if own is not None and own["refined"] else None
+    about = {"suppressed": how, "recoding": recoding, "k_of_one": asked, "below_requirements": asked}
+    return _recoded(project, front, choice, kind, **about)
 
 
 def verify_external(path: Path) -> None:

@@ -125,6 +125,9 @@ class ReleaseRequest(Invocation):
         shown="as the project file says",
         in_file=True,
     )
+    local: bool = option(
+        False, "Refine the point: every class of rows gets levels of its own, no cell is coarser, k and l stay."
+    )
     output: Path | None = option(
         None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
     )

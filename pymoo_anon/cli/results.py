@@ -24,6 +24,7 @@ from pymoo_anon.cli.tables import constraint, problem_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.evidence import as_json
 
 
@@ -33,7 +34,7 @@ def search_record(
     inputs: Mapping[str, str | None],
     *,
     algorithm: tuple[str, str],
-    n_undecided: int,
+    n_undecided: int | None,
     stopped: str,
     seconds: Mapping[str, float],
 ) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def search_record(
         "n_rows": problem.table.n_rows,
         "n_distinct": problem.table.n_distinct,
         "suppression": repr(problem.suppression),
-        "n_nodes": problem.n_nodes,
+        "n_nodes": getattr(problem, "n_nodes", None),
         "n_unique": problem.n_unique,
         "n_front": len(front),
         "certified": front.certified,
@@ -72,7 +73,11 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
     table, picture, run = (folder / name for name in FILES)
     front.to_frame().to_csv(table, index=False, lineterminator="\n")
     plot_front(front.problem, front, picture)
-    whole = {**record, "front": {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}}
+    own: dict[str, Any] = {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
+    if not isinstance(front.problem, LatticeProblem):
+        # The table of the front does not say what its points are.
+        own["x"] = front.X.tolist()
+    whole = {**record, "front": own}
     text = json.dumps(whole, indent=2, default=str, ensure_ascii=False)
     # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
     run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
@@ -90,7 +95,8 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     if checksum(table_path) != record["front"]["sha256"]:
         raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
     options = record["options"]
-    problem = problem_of(project.table(), options["objectives"], options["require"], options["suppression"])
+    rule, local = options["suppression"], options.get("local", False)
+    problem = problem_of(project.table(), options["objectives"], options["require"], rule, local)
     try:
         # As text, so that every number is the one that was written.
         written = pd.read_csv(table_path, dtype=str, keep_default_na=False)
@@ -98,8 +104,14 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
         lacking = [name for name in names if name not in written]
         if lacking:
             raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
-        levels = [[numeral(name, text) for text in written[name]] for name in names]
-        front = Front(problem, np.array(levels).T.reshape(-1, problem.n_var), certified=record["certified"])
+        if local:
+            X = np.array(record["front"].get("x", [])).reshape(-1, problem.n_var)
+            if len(X) != len(written):
+                raise ValueError(f"{record_path} must hold its {len(written)} points, got {len(X)}")
+        else:
+            X = np.array([[numeral(name, text) for text in written[name]] for name in names])
+            X = X.T.reshape(-1, problem.n_var)
+        front = Front(problem, X, certified=record["certified"])
     except ValueError as error:
         raise ValueError(f"{table_path} must be a front of {project.path}: {error}") from None
     return front, record
@@ -131,9 +143,12 @@ def _check_unchanged(project: Project, record: dict[str, Any]) -> None:
 
 def write_choice(project: Project, front: Front, choice: Choice) -> Path:
     """Write a choice beside its front, and give its path; the file appears whole or not at all."""
+    point: dict[str, Any] = {"x": list(choice.x)}
+    if isinstance(front.problem, LatticeProblem):
+        point = {"levels": dict(zip(map(str, front.table.quasi_identifiers), choice.x, strict=True))}
     content = {
         "row": choice.row + 1,
-        "levels": dict(zip(map(str, front.table.quasi_identifiers), choice.x, strict=True)),
+        **point,
         "values": {name: as_json(value) for name, value in choice.values.items()},
         "suppressed": choice.n_suppressed,
         "reason": choice.reason,
@@ -155,7 +170,8 @@ def read_choice(project: Project, front: Front) -> Choice:
     try:
         content = json.loads(content_of(path))
         row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
-        levels, reason = list(content["levels"].values()), str(content["reason"])
+        levels = list(content["levels"].values()) if "levels" in content else list(content["x"])
+        reason = str(content["reason"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} must be what pymoo-anon pick wrote, got {error!r:.80}") from None
     if sha256 != checksum(project.output / FILES[0]):

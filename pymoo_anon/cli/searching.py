@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 import typer
@@ -32,6 +32,7 @@ from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
 from pymoo_anon.cli.declaring import record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
@@ -46,6 +47,7 @@ from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
@@ -53,6 +55,12 @@ from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 #: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
 #: about a second for each 1.5 billion. Where bounds settle little it visits all, which takes some times as long.
 QUICK = 5 * 10**9
+
+#: What is searched.
+Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
+
+# What ends a search that no limit ends, by its algorithm.
+_ENDS = {"sweep": "the end of the sweep"}
 
 # Columns of a terminal that stand between two columns of a table.
 _GAP = 2
@@ -64,15 +72,19 @@ class Found:
 
     front: Front  # The front, from private to useful; it says whether it is proven
     seconds: float  # How long it took
-    n_undecided: int  # Number of nodes of which is not known whether they belong to the front
-    stopped: str  # What ended it: proof complete, generations, evaluations, time limit, no new nodes or Ctrl-C
+    n_undecided: int | None  # Number of nodes of which is not known whether they belong to the front; None without any
+    stopped: str  # What ended it: proof complete, generations, evaluations, time limit, no new nodes, ... or Ctrl-C
 
 
-def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str]:
+def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     """The algorithm that serves a problem and why: a proof where it is known to be quick, else Pareto local search."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = settings.evolution()
+    if isinstance(problem, LocalRecodingProblem):
+        if asked:
+            return "nsga2", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
+        return "sweep", "a local recoding is made for each k on a log scale"
     if asked:
         return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
@@ -94,14 +106,14 @@ def algorithm_for(problem: LatticeProblem, settings: Settings) -> tuple[str, str
     return "pls", without_proof
 
 
-def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any) -> Found:
+def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> Found:
     """Search until the proof is complete, generations, evaluations or time are over, or Ctrl-C."""
     algorithm = _made(name, settings)
     limits: dict[str, Termination] = {}
     if name == "pls":
         # As many nodes as an evolutionary search may see.
         limits["evaluations"] = MaximumFunctionCallTermination(settings.generations * settings.pop_size)
-    elif not ALGORITHMS[name].proves:
+    elif not ALGORITHMS[name].proves and name != "sweep":
         limits["generations"] = MaximumGenerationTermination(settings.generations)
     if settings.time_limit is not None:
         limits["time limit"] = TimeBasedTermination(settings.time_limit)
@@ -124,13 +136,21 @@ def search(problem: LatticeProblem, name: str, settings: Settings, **kwargs: Any
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
     if interrupted and res.X is None:
         raise KeyboardInterrupt
-    stopped = "proof complete" if certified else "Ctrl-C" if interrupted else over[0] if over else "no new nodes"
+    stopped = (
+        "proof complete"
+        if certified
+        else "Ctrl-C"
+        if interrupted
+        else over[0]
+        if over
+        else _ENDS.get(name, "no new nodes")
+    )
     front = problem.front(res).sorted()
     front.certified = certified
     return Found(front, seconds, n_undecided, stopped)
 
 
-def tiny(problem: LatticeProblem) -> LatticeProblem:
+def tiny(problem: Searched) -> Searched:
     """The same objectives on four rows, so that a search of it compiles what a search of the problem needs."""
     columns = [measure.column for measure in problem.measured if measure.column is not None]
     # Longer than any of the columns, so none of them.
@@ -139,6 +159,8 @@ def tiny(problem: LatticeProblem) -> LatticeProblem:
     hierarchies = dict.fromkeys([first, second], Hierarchy.flat([0, 1]))
     table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, tuple(dict.fromkeys(columns)))
     limited = problem.suppression.limit_of(problem.table.n_rows) or 0
+    if isinstance(problem, LocalRecodingProblem):
+        return LocalRecodingProblem(table, problem.objectives, problem.constraints)
     rule: Suppression = Violating(0.5) if isinstance(problem.suppression, Violating) else AtMost(min(limited, 1))
     return LatticeProblem(table, problem.objectives, rule, problem.constraints)
 
@@ -177,11 +199,15 @@ def _made(name: str, settings: Settings) -> Algorithm:
             mutation=SingleStepMutation(),
             output=output,
         )
+    if name == "sweep":
+        return TargetSweep()
     return BranchAndBound() if name == "bnb" else ExhaustiveSearch()
 
 
-def _proven(algorithm: Algorithm, problem: LatticeProblem) -> tuple[int, bool]:
+def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
     """How many nodes are not decided, and whether the front is proven; what does not say decides what it evaluates."""
+    if isinstance(problem, LocalRecodingProblem):
+        return None, False
     certified = bool(getattr(algorithm, "certified", False))
     undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
     return 0 if certified else undecided, certified
@@ -198,7 +224,11 @@ def search_and_write(settings: Settings) -> None:
             own = {} if settings.project is None else _of_project(settings.project, checksums)
             with said_warnings():
                 problem = problem_of(
-                    read_table(settings, inputs), settings.objectives, settings.require, settings.suppression
+                    read_table(settings, inputs),
+                    settings.objectives,
+                    settings.require,
+                    settings.suppression,
+                    settings.local,
                 )
             _say_the_table(console, problem)
             algorithm = algorithm_for(problem, settings)
@@ -234,7 +264,7 @@ def search_and_write(settings: Settings) -> None:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
-def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
+def _searched(problem: Searched, name: str, settings: Settings) -> Found:
     """The search, with pymoo's table or a progress bar."""
     if settings.verbose:
         return search(problem, name, settings, verbose=True)
@@ -242,8 +272,10 @@ def _searched(problem: LatticeProblem, name: str, settings: Settings) -> Found:
         return search(problem, name, settings, callback=callback)
 
 
-def _check_found(problem: LatticeProblem, front: Front, settings: Settings) -> None:
+def _check_found(problem: Searched, front: Front, settings: Settings) -> None:
     """Refuse to write a front of nothing."""
+    if len(front) == 0 and isinstance(problem, LocalRecodingProblem):
+        raise ValueError(f"no local recoding that was made keeps {' and '.join(settings.require)}; ask for less")
     if len(front) == 0:
         among = "the lattice" if front.certified else f"the {problem.n_unique:,} that were visited"
         raise ValueError(
@@ -253,7 +285,7 @@ def _check_found(problem: LatticeProblem, front: Front, settings: Settings) -> N
 
 
 @contextmanager
-def _kept(console: Console, problem: LatticeProblem, algorithm: str, settings: Settings) -> Iterator[Journal]:
+def _kept(console: Console, problem: Searched, algorithm: str, settings: Settings) -> Iterator[Journal]:
     """The journal of a search, in its output folder; it stays there unless the search ends."""
     path = settings.output / JOURNAL
     if path.exists() and not settings.resume:
@@ -277,16 +309,24 @@ def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mappin
     return {"project": {"file": project.path.name, "sha256": checksum(project.path), **project.identity(checksums)}}
 
 
-def _say_the_table(console: Console, problem: LatticeProblem) -> None:
+def _say_the_table(console: Console, problem: Searched) -> None:
+    space = f"{len(problem.table.quasi_identifiers)} levels for every class"
+    if isinstance(problem, LatticeProblem):
+        space = f"a lattice of {count(problem.n_nodes)} {'node' if problem.n_nodes == 1 else 'nodes'}"
     console.print(
         f"Table: {counted(problem.table.n_rows, 'row', 'rows')}, "
         f"{counted(problem.table.n_distinct, 'distinct tuple', 'distinct tuples')} of "
-        f"{counted(problem.n_var, 'quasi-identifier', 'quasi-identifiers')}, "
-        f"a lattice of {count(problem.n_nodes)} {'node' if problem.n_nodes == 1 else 'nodes'}."
+        f"{counted(len(problem.table.quasi_identifiers), 'quasi-identifier', 'quasi-identifiers')}, {space}."
     )
 
 
-def _say_the_end(console: Console, problem: LatticeProblem, found: Found) -> None:
+def _say_the_end(console: Console, problem: Searched, found: Found) -> None:
+    if not isinstance(problem, LatticeProblem) or found.n_undecided is None:
+        console.print(
+            f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} "
+            f"local recodings; not certified: stopped by {found.stopped}."
+        )
+        return
     proof = (
         "certified: proven to be complete"
         if found.front.certified
@@ -344,4 +384,7 @@ def directions(front: Front) -> str:
     """What the numbers of a printed front mean."""
     better = [f"{front.names[one]}: {'higher' if one.maximize else 'lower'} is better" for one in front.objectives]
     lost = " Lost: the share of what could be lost." if front.losses() else ""
-    return plain(f"Levels of generalization: 0 keeps the values. {', '.join(better)}.{lost}")
+    columns = "Levels of generalization: 0 keeps the values."
+    if isinstance(front.problem, LocalRecodingProblem):
+        columns = "Local recodings: how many labels each column holds."
+    return plain(f"{columns} {', '.join(better)}.{lost}")

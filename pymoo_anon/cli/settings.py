@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon.cli.declaring import (
+    LOCAL,
     PROJECT,
     Invocation,
     check_meant,
@@ -16,6 +17,7 @@ from pymoo_anon.cli.declaring import (
     parts_of,
     read_bounds,
     read_measures,
+    read_recoding,
     read_seconds,
     read_sides,
     read_suppression,
@@ -95,6 +97,15 @@ class Settings(Invocation):
         in_file=True,
         read=read_bounds,
     )
+    local: bool = option(
+        False,
+        "Local recoding: every class of rows has levels of its own, which loses a fraction, and nothing is suppressed. "
+        "At equal k the mean risk is greater: ask for l or t, too.",
+        panel=_GOALS,
+        in_file=True,
+        key="recoding",
+        read=read_recoding,
+    )
     suppression: str = option(
         "0.01",
         "At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes of fewer "
@@ -103,11 +114,13 @@ class Settings(Invocation):
         panel=_GOALS,
         in_file=True,
         read=read_suppression,
+        idle=(LOCAL,),
     )
     algorithm: str = option(
         "auto",
         "bnb (branch and bound) proves that its front is complete, exhaustive visits every node, pls (Pareto local "
-        "search) finds most of it soon; auto takes a proof where it is known to be quick, else pls.",
+        "search) finds most of it soon; auto takes a proof where it is known to be quick, else pls. With --local "
+        "it takes sweep, a recoding for every k on a log scale.",
         choices=tuple(ALGORITHMS),
         panel=_SEARCH,
         in_file=True,
@@ -119,7 +132,7 @@ class Settings(Invocation):
         least=1,
         panel=_SEARCH,
         in_file=True,
-        idle=_PROOFS,
+        idle=(*_PROOFS, "sweep"),
     )
     pop_size: int = option(
         25,
@@ -128,7 +141,7 @@ class Settings(Invocation):
         least=2,
         panel=_SEARCH,
         in_file=True,
-        idle=_PROOFS,
+        idle=(*_PROOFS, "sweep"),
     )
     epsilon: str | None = option(
         None,
@@ -138,7 +151,7 @@ class Settings(Invocation):
         panel=_SEARCH,
         in_file=True,
         read=read_sides,
-        idle=("nsga2", *_PROOFS),
+        idle=("nsga2", "sweep", LOCAL, *_PROOFS),
     )
     time_limit: float | None = option(
         None,
@@ -166,6 +179,12 @@ class Settings(Invocation):
         """Refuse what is wrong whatever the table holds."""
         check_values(self)
         check_meant(self, self.algorithm, self.algorithm)
+        if self.local:
+            check_meant(self, LOCAL, "--local")
+        if self.algorithm != "auto" and ALGORITHMS[self.algorithm].local not in (None, self.local):
+            fitting = [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
+            kind = "local recodings" if self.local else "levels of whole columns, as without --local"
+            raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")
         if self.project is None:
             self._check_data()
         if self.epsilon is not None:

@@ -195,13 +195,18 @@ def _readings(stem: str, columns: Sequence[str]) -> list[tuple[str, str | None]]
 
 
 def problem_of(
-    table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str
-) -> LatticeProblem:
+    table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str, local: bool
+) -> Any:
     """The problem that the options of a search ask for."""
     usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
     names = usual if objectives is None else parts_of(objectives)
     goals = [objective("objectives", name, table) for name in names]
     constraints = [constraint(text, table) for text in require]
+    if local:
+        # No other search needs it.
+        from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+
+        return LocalRecodingProblem(table, goals, constraints)
     return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
 
 

@@ -1,8 +1,9 @@
 """Which of several anonymizations is better for the people in the table (Dewri et al. 2009).
 
 A property gives every tuple a value. A comparator tells which of two such vectors is better, and `compare` asks them
-about many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours. A property or a
-comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
+about many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours,
+`population_uniques` and `individual_risk` who of a population can be found, `inference` what a release tells of those
+who are. A property or a comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
@@ -20,6 +21,9 @@ from pymoo_anon.comparison.comparators import (
     WeakDominance,
 )
 from pymoo_anon.comparison.compare import Comparison, compare
+from pymoo_anon.comparison.individual import individual_risk, k_for_k_map
+from pymoo_anon.comparison.inference import inference
+from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import (
     BreachProbability,
     ClassSize,
@@ -46,6 +50,7 @@ __all__ = [
     "Lexicographic",
     "Minimum",
     "NonDominance",
+    "PopulationUniques",
     "Property",
     "PropertyVector",
     "Rank",
@@ -62,7 +67,11 @@ __all__ = [
     "distribution",
     "gains",
     "gini",
+    "individual_risk",
+    "inference",
+    "k_for_k_map",
     "lorenz_curve",
+    "population_uniques",
     "released",
     "worst_off",
 ]

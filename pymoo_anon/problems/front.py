@@ -32,7 +32,7 @@ from pymoo.core.result import Result
 from pymoo_anon._messages import counted, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.problems.arguments import (
     bound,
     broken_by_marked,
@@ -49,7 +49,6 @@ from pymoo_anon.problems.tradeoffs import (
     logarithmic,
     next_steps,
     shortfalls,
-    smallest_k,
     with_share,
 )
 from pymoo_anon.table.domain_values import is_number, is_whole

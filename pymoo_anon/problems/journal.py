@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
 Matrix = NDArray[np.float64]
 
@@ -198,7 +199,7 @@ def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
 
 @contextmanager
 def journaled(
-    problem: LatticeProblem,
+    problem: LatticeProblem | LocalRecodingProblem,
     path: str | os.PathLike[str],
     *,
     settings: Mapping[str, Any] | None = None,
@@ -218,12 +219,12 @@ def journaled(
         The journal.
 
     Raises:
-        TypeError: `problem` is no LatticeProblem.
+        TypeError: `problem` is of another kind.
         ValueError: The file is of another problem or of other settings, or it is something else than a journal.
         OSError: It cannot be read.
     """
-    if not isinstance(problem, LatticeProblem):
-        raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+    if not isinstance(problem, LatticeProblem | LocalRecodingProblem):
+        raise TypeError(f"problem must be a LatticeProblem or a LocalRecodingProblem, got {type(problem).__name__}")
     journal = Journal(path, fingerprint(problem, settings or {}))
     there = journal.path.exists()
     if there:
@@ -242,7 +243,7 @@ def journaled(
         journal.close()
 
 
-def fingerprint(problem: LatticeProblem, settings: Mapping[str, Any]) -> str:
+def fingerprint(problem: LatticeProblem | LocalRecodingProblem, settings: Mapping[str, Any]) -> str:
     """64 hexadecimal digits that tell problems apart: table, hierarchies, `repr` of measures, suppression, settings."""
     made = hashlib.sha256()
     table = problem.table
@@ -251,6 +252,8 @@ def fingerprint(problem: LatticeProblem, settings: Mapping[str, Any]) -> str:
         *map(repr, (table.sensitive, table.label, table.person)),
         json.dumps(dict(settings), sort_keys=True, default=str),
     ]
+    if isinstance(problem, LocalRecodingProblem):
+        words.append(f"local {problem.method} {problem.structure}")
     # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
     arrays = []
     for name, hierarchy in table.quasi_identifiers.items():

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.termination import Termination
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Tests, Trees, recode
 from pymoo_anon.objectives.base import Objective
@@ -75,6 +75,9 @@ class LocalRecodingProblem(AnonymizationProblem):
             another constraint are merged afterwards. "direct": all constraints, which may lose less. But then a class
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
             (minimality, Wong et al. 2007).
+        n_improvements: So many times a few classes near each other are freed and built anew, and kept where they lose
+            less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000 take 1 % off the loss and two
+            seconds a recoding.
         elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
             them together, which is quicker.
 
@@ -84,11 +87,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         held: Tuple of the constraints that are held by construction.
         method: As given.
         structure: As given.
+        n_improvements: As given.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: As for other problems; or a hierarchy does not end in one group, or has a label for two sets of
-            values; or `method` or `structure` is none of these.
+            values; or `method` or `structure` is none of these, or `n_improvements` is negative.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -106,6 +110,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         *,
         method: str = "bottom-up",
         structure: str = "sizes",
+        n_improvements: int = 0,
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
@@ -117,6 +122,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         constraints = tuple(constraints) if isinstance(constraints, list | tuple) else constraints
         n = len(table.quasi_identifiers)
         self.method, self.structure = method, structure
+        self.n_improvements = whole_from_0("n_improvements", n_improvements)
         self.targets = targets_of(table, least_k(constraints))
         self.prices = prices_of(table)
         super().__init__(
@@ -199,7 +205,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         trees = Trees.of(self.table.tuples, self._nodes, target.weights)
         tests = self._tests._replace(k=target.k)
         structure = "sizes" if self.structure == "sizes" else "all"
-        cells = recode(trees, tests, target.price, self.method, structure)
+        cells = recode(trees, tests, target.price, self.method, structure, n_improvements=self.n_improvements)
         return LocalGeneralization(self.table.quasi_identifiers, cells)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:

@@ -26,7 +26,7 @@ from pymoo_anon.objectives.privacy import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.problems.tradeoffs import smallest_k
+from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.table.microdata import Microdata
 
 # So many targets on a log scale; small ones, between which there is no whole number, are one.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Trees, recode
+from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -91,11 +92,16 @@ def _divided(
     found = (requirement_of(one, tuples) for one in promised)
     k = int(promised[0].bound)
     tests = Requirements(k, [one for one in found if one is not None]).tests(tuples, trees)
-    cells = np.zeros(tuples.codes.shape, dtype=np.int32)
-    own = numbers[trees.places]
+    cells, own, n_parts = np.zeros(tuples.codes.shape, dtype=np.int32), numbers[trees.places], int(numbers.max()) + 1
+    whole = trees.numbers[cells_of_classes(trees, own, n_parts)]
+    cells[trees.places[own >= 0]] = whole[own[own >= 0]]
     order = np.argsort(own, kind="stable")
-    ends = np.searchsorted(own[order], np.arange(numbers.max() + 2))
-    for a, b in pairwise(ends.tolist()):
+    ends = np.searchsorted(own[order], np.arange(n_parts + 1))
+    rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_parts)
+    for part_number, (a, b) in enumerate(pairwise(ends.tolist())):
+        if rows[part_number] < 2 * k or b - a < 2:
+            # It cannot be divided.
+            continue
         chosen = np.sort(order[a:b])
         # Numbers of tuples within the part, so that its cells come in the order of `chosen`.
         part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import listed, number, percent
-from pymoo_anon.table.domain_values import is_number, meant
 
 Matrix = NDArray[np.float64]
 
@@ -74,19 +72,6 @@ def logarithmic(values: ArrayLike) -> bool:
     given = np.asarray(values, dtype=float)
     finite = given[np.isfinite(given)]
     return bool(len(finite) and finite.min() > 0 and finite.max() > _DECADES * finite.min())
-
-
-def smallest_k(risk: float) -> int:
-    """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
-
-    >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
-    [12, 5, 3, 12, 20]
-    """
-    if not is_number(risk):
-        raise TypeError(f"risk must be a number, got {risk!r}")
-    if not 0 < risk <= 1:
-        raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
-    return ceil(1 / meant(risk))
 
 
 def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.publishing.recoding import decoded
 from pymoo_anon.table.domain_values import is_whole, spelled
-from pymoo_anon.table.generalization import SUPPRESSED, label_text
+from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.local import of_columns
+from pymoo_anon.table.local import LocalGeneralization
+from pymoo_anon.table.microdata import Microdata
 
 #: What the codebook says of a `*` that suppressed rows have.
 EVERYTHING = "any value: the row is suppressed"
@@ -26,18 +29,22 @@ _BETWEEN = " | "
 _RUN = 3
 
 
-def codebook(problem: AnonymizationProblem, x: ArrayLike, *, suppressed: str = "mark") -> pd.DataFrame:
+def codebook(
+    problem: AnonymizationProblem, x: ArrayLike, *, suppressed: str = "mark", recoding: str | None = None
+) -> pd.DataFrame:
     """What every label of a release stands for.
 
     Args:
         problem: The problem.
         x: (n_var,) array, one row of `res.X`: the point that is released.
         suppressed: What becomes of suppressed rows, "mark" or "drop". Marked ones are counted with the label `*`.
+        recoding: "local" where the point is refined, as `release` takes it.
 
     Returns:
         A row for each quasi-identifier and label that the release holds, in the order of the table and of the domain:
         `column`; `label`, as it stands in the release; `members`, the values of the domain that have it, runs of whole
-        numbers as ranges; `level`, None in a search space without levels; `share of rows`, of the released ones.
+        numbers as ranges; `level`, None in a search space without levels, in a local recoding the lowest that has the
+        label; `share of rows`, of the released ones.
 
     Raises:
         ValueError: x is no point of the problem, or `suppressed` is neither.
@@ -51,29 +58,68 @@ def codebook(problem: AnonymizationProblem, x: ArrayLike, *, suppressed: str = "
     """
     if suppressed not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
-    table, generalization, classes = problem.table, of_columns(problem.decode(x)), problem.equivalence_classes(x)
+    table, (made, classes) = problem.table, decoded(problem, x, recoding)
     assert classes.class_of is not None
     kept = table.tuples.counts * classes.kept[classes.class_of[0]]
     marked = int(classes.n_suppressed[0]) if suppressed == "mark" else 0
     n_rows = max(int(kept.sum()) + marked, 1)
-    levels = np.asarray(x).tolist() if isinstance(problem, LatticeProblem) else [None] * len(generalization.labels)
+    own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
+    levels = np.asarray(x).tolist() if own_levels else [None] * len(made.labels)
     rows = []
-    for j, (name, groups) in enumerate(generalization.groups.items()):
-        counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(generalization.labels[name]))
-        texts = [label_text(label) for label in generalization.labels[name]]
-        hierarchy = table.quasi_identifiers[name]
-        for group, (own, n) in enumerate(zip(texts, counts.tolist(), strict=True)):
-            n += marked if own == SUPPRESSED else 0
-            members = _members(hierarchy, np.flatnonzero(groups == group)) if n else ""
-            if own == SUPPRESSED and suppressed == "mark" and len(texts) > 1:
-                # A level may have * for some values only: nobody tells these rows from marked ones.
-                members += f"{_BETWEEN}{EVERYTHING}"
-            if n:
-                rows.append((name, own, members, levels[j], n / n_rows))
-        if marked and SUPPRESSED not in texts:
-            rows.append((name, SUPPRESSED, EVERYTHING, None, marked / n_rows))
-    made = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
-    return made.astype({"share of rows": float})
+    for j, (name, level) in enumerate(zip(table.quasi_identifiers, levels, strict=True)):
+        if isinstance(made, Generalization):
+            labels = _of_groups(made, table, j, kept, level)
+            # A level may have * for some values only: nobody tells these rows from marked ones.
+            mixed = suppressed == "mark" and len(labels) > 1
+        else:
+            labels, mixed = _of_nodes(made, j, kept), marked > 0
+        found = _rows(table.quasi_identifiers[name], labels, marked, mixed)
+        rows += [(name, own, members, at, n / n_rows) for own, members, at, n in found]
+    book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
+    return book.astype({"share of rows": float})
+
+
+def _rows(
+    hierarchy: Hierarchy, labels: Sequence[_Label], marked: int, mixed: bool
+) -> Iterator[tuple[str | None, str, int | None, float]]:
+    """The labels that a release holds: text, members, level, and so many rows; marked rows are among them."""
+    for own, places, n, at in labels:
+        n += marked if own == SUPPRESSED else 0
+        if n:
+            said = f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
+            yield own, _members(hierarchy, places) + said, at, n
+    if marked and SUPPRESSED not in [own.text for own in labels]:
+        yield SUPPRESSED, EVERYTHING, None, marked
+
+
+class _Label(NamedTuple):
+    """A label of a column: its text, the places of its values in the domain, its rows, its level where it has one."""
+
+    text: str | None
+    places: NDArray[np.int64]
+    rows: float
+    level: int | None
+
+
+def _of_groups(
+    made: Generalization, table: Microdata, j: int, kept: NDArray[np.int64], level: int | None
+) -> list[_Label]:
+    """The labels of a column that is recoded value by value."""
+    name = list(made.labels)[j]
+    groups, labels = made.groups[name], made.labels[name]
+    counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(labels)).tolist()
+    return [
+        _Label(label_text(label), np.flatnonzero(groups == group), n, level)
+        for group, (label, n) in enumerate(zip(labels, counts, strict=True))
+    ]
+
+
+def _of_nodes(made: LocalGeneralization, j: int, kept: NDArray[np.int64]) -> list[_Label]:
+    """The labels of a column of a local recoding, those first that stand for most values."""
+    nodes = list(made.quasi_identifiers.values())[j].nodes
+    counts = np.bincount(made.cells[:, j], kept, len(nodes)).tolist()
+    own = zip(nodes.labels, nodes.first.tolist(), nodes.stop.tolist(), counts, nodes.level.tolist(), strict=True)
+    return [_Label(label_text(label), np.sort(nodes.order[a:b]), n, level) for label, a, b, n, level in own]
 
 
 def _members(hierarchy: Hierarchy, places: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:

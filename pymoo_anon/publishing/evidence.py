@@ -33,8 +33,10 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step, next_steps
+from pymoo_anon.publishing.recoding import decoded
 from pymoo_anon.publishing.release import Release, uniqueness_of
 from pymoo_anon.publishing.verify import recounted
+from pymoo_anon.table.local import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
@@ -92,7 +94,7 @@ def evidence(
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
         "checksums": _checksums(checksums),
-        "chosen": _chosen(problem, front, choice),
+        "chosen": _chosen(problem, front, choice, released.recoding),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
         "front": _front(problem, front),
@@ -234,12 +236,19 @@ def _software() -> dict[str, Any]:
     }
 
 
-def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict[str, Any]:
+def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: str | None) -> dict[str, Any]:
     """The chosen point: its place in the front, and what it does to every quasi-identifier."""
-    n_groups = problem.decode(np.array(choice.x)).n_groups
+    made, classes = decoded(problem, np.array(choice.x), recoding)
+    n_groups = made.n_groups
     levels: list[int | None] = [None] * len(n_groups)
-    if isinstance(problem, LatticeProblem):
+    if isinstance(problem, LatticeProblem) and recoding is None:
         levels = list(choice.x)
+    local = None
+    if isinstance(made, LocalGeneralization):
+        # What it needs is loaded for local recodings alone.
+        from pymoo_anon.publishing.local_facts import local_facts
+
+        local = local_facts(problem, choice, made, classes)
     return {
         "place": front.place_of(choice),
         "reason": choice.reason,
@@ -248,13 +257,14 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice) -> dict
             {"name": column_name(name), "level": level, "n_groups": n}
             for name, level, n in zip(problem.table.quasi_identifiers, levels, n_groups, strict=True)
         ],
+        "local": local,
     }
 
 
 def _released(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any]:
     """What was released, and what it holds."""
     return {
-        "suppressed": {"rows": choice.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
+        "suppressed": {"rows": released.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
         "claims": _claims(problem, choice, released.claims),
         "exceptions": list(released.exceptions),
         "columns": _columns(released.columns),
@@ -333,7 +343,7 @@ def _number(value: Any) -> float:
 
 #: What the file says that it is, and who may read it.
 FORMAT, EXTERNAL_FORMAT = "pymoo_anon evidence", "pymoo_anon external evidence"
-VERSION = 2
+VERSION = 3
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 EXTERNAL = "anybody: all of it can be counted in the released table"
 
@@ -381,6 +391,18 @@ def _one_of(*choices: str | int) -> _Kind:
 # Lists hold one shape, objects exactly these keys.
 _COLUMNS = [{"column": _TEXT, "role": _TEXT, "reason": _Optional(_TEXT)}]
 _UNIQUENESS = [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}]
+# Of a refined point no target is known.
+_LOCAL = {
+    "refined": _TRUTH,
+    "method": _Optional(_TEXT),
+    "structure": _Optional(_TEXT),
+    "target": _Optional(_COUNT),
+    "price": _Optional(_NUMBER),
+    "weights": [_NUMBER],
+    "n_classes": _COUNT,
+    "mean_risk": _NUMBER,
+    "cells": [{"name": _TEXT, "shares": [_NUMBER]}],
+}
 _SHAPE = {
     "audience": _one_of(INTERNAL),
     "format": _one_of(FORMAT),
@@ -424,6 +446,7 @@ _SHAPE = {
         "reason": _TEXT,
         "requirements": [_TEXT],
         "quasi_identifiers": [{"name": _TEXT, "level": _Optional(_COUNT), "n_groups": _COUNT}],
+        "local": _Optional(_LOCAL),
     },
     "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of("mark", "drop")},
     "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": _Optional(_NUMBER), "holds": _Optional(_TRUTH)}],
@@ -543,7 +566,8 @@ def _check_whole(content: Mapping[str, Any], name: str) -> None:
             )
     if [column["name"] for column in chosen["quasi_identifiers"]] != columns:
         raise ValueError(f"{name}: chosen.quasi_identifiers must be those of the table, {examples(columns)}")
-    if content["suppressed"]["rows"] != front[chosen["place"]]["suppressed"]:
+    refined = chosen["local"] is not None and chosen["local"]["refined"]
+    if content["suppressed"]["rows"] != front[chosen["place"]]["suppressed"] and not refined:
         raise ValueError(
             f"{name}: suppressed.rows must be those of the chosen point, {front[chosen['place']]['suppressed']}, "
             f"got {content['suppressed']['rows']}"

@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
 from pymoo_anon.table.hierarchy import fitted
-from pymoo_anon.table.local import LocalGeneralization
+from pymoo_anon.table.local import Decoded, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -155,6 +156,19 @@ class Recoding(NamedTuple):
         small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
         frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
         return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
+
+
+def decoded(problem: AnonymizationProblem, x: ArrayLike, recoding: str | None) -> tuple[Decoded, EquivalenceClasses]:
+    """What a point decodes to, or its refinement where the recoding is "local", and its equivalence classes."""
+    if recoding not in (None, "local"):
+        raise ValueError(f"recoding must be 'local' or None, got {recoding!r}")
+    if recoding is None:
+        return problem.decode(x), problem.equivalence_classes(x)
+    # Few releases are refined.
+    from pymoo_anon.problems.refining import refine
+
+    made = refine(problem, x)
+    return made, problem.table.equivalence_classes(made, 0, problem.constraints)
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:

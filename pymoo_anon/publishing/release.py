@@ -20,8 +20,7 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.arguments import bound, column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.ancestors import check_rows
-from pymoo_anon.publishing.recoding import Recoding, complete_rows, unrolled
+from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
 from pymoo_anon.publishing.verify import kept, object_frame, shown
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import (
@@ -69,6 +68,7 @@ class Release:
         suppressed: What became of them, "mark" or "drop".
         exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
             not met.
+        recoding: "local" where a point that has levels for whole columns was refined, else None.
     """
 
     frame: Any
@@ -78,6 +78,7 @@ class Release:
     n_suppressed: int
     suppressed: str
     exceptions: tuple[str, ...] = ()
+    recoding: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -94,8 +95,8 @@ def release(
     drop: Name | Sequence[Name] = (),
     keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
     suppressed: str = "mark",
-    k_of_one: bool = False,
-    below_requirements: bool = False,
+    recoding: str | None = None,
+    **allowed: bool,
 ) -> Release:
     """Recode a table by one point of a search space, and count the result again before it is given out.
 
@@ -111,21 +112,23 @@ def release(
             reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
             coordinates. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
-        k_of_one: Release a table in which somebody is alone in a class.
-        below_requirements: Release a point that misses a constraint of the problem or a requirement of the choice.
+        recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
+            what single classes hold is kept. None recodes as the point says.
+        **allowed: `k_of_one=True` releases a table in which somebody is alone in a class; `below_requirements=True` a
+            point that misses a constraint of the problem or a requirement of the choice.
 
     Returns:
         The release, and what was promised and recounted.
 
     Raises:
-        TypeError: `frame` is no frame.
+        TypeError: `frame` is no frame, or the point to be refined is a local recoding already.
         KeyError: The frame lacks a column.
         ValueError: A column is neither released nor dropped, or is kept without a reason although it may name a
             person; the frame is not the one that the problem's table was read from; somebody is alone in a class; the
             point does not meet what is required; or nothing is left to release.
             As `RecountError`: the recount does not hold what was promised.
     """
-    made = recode(frame, problem, x, Asked(drop, keep, suppressed, k_of_one, below_requirements))
+    made = recode(frame, problem, x, Asked(drop, keep, suppressed, recoding, **allowed))
     return made.counted_again(made.frame)
 
 
@@ -135,6 +138,7 @@ class Asked(NamedTuple):
     drop: Name | Sequence[Name] = ()
     keep: Name | Sequence[Name] | Mapping[Name, str | None] = ()
     suppressed: str = "mark"
+    recoding: str | None = None
     k_of_one: bool = False
     below_requirements: bool = False
 
@@ -219,7 +223,9 @@ class Recoded:
             raise ValueError(ALONE)
         uniqueness = uniqueness_of(again, self.columns)
         how = self.asked.suppressed
-        return Release(written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions)
+        return Release(
+            written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions, self.asked.recoding
+        )
 
     def grouped(self, written: Any) -> Renamed:
         """A table as it was written, read once: where few rows differ, as the distinct ones."""
@@ -303,6 +309,9 @@ class Recoded:
                 own.of_labels(name)
             made = self._recoding.generalization
             if isinstance(made, LocalGeneralization):
+                # No other release needs it.
+                from pymoo_anon.publishing.ancestors import check_rows
+
                 check_rows(own, self.problem.table, made, self.asked.suppressed)
         except ValueError as error:
             raise RecountError(self._refused([str(error)])) from None
@@ -335,7 +344,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     source, reasons = renamed(frame), reasons_of(asked.keep)
     released = _released_columns(source, problem, names_of(asked.drop), tuple(reasons))
     check_kept(source, reasons)
-    classes = problem.equivalence_classes(x)
+    made, classes = decoded(problem, x, asked.recoding)
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
     exceptions = _exceptions(problem, classes, requirements, asked)
@@ -344,7 +353,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     groups = held(counted(complete, aliases))
     n_groups, n_rows = totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
     few = n_groups <= _FEW * n_rows
-    recoding = Recoding(source, problem.table, problem.decode(x), classes, asked.suppressed, groups)
+    recoding = Recoding(source, problem.table, made, classes, asked.suppressed, groups)
     rows = recoding.applied(groups if few else complete, released)
     return Recoded(
         problem=problem,

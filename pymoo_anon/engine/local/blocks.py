@@ -30,7 +30,7 @@ _LOOKS = 1_000
 _GROWN = 1_000
 
 # Sequential clustering may compare so many cells in a block.
-_COMPARED = 30_000_000
+_COMPARED = 20_000_000
 
 
 def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:

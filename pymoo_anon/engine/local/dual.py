@@ -31,6 +31,10 @@ Numbers = NDArray[np.float64]
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
 _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
 
+# A pass may look at so many items for each one that there is; where there are too many attributes for that, they are
+# parted.
+_LOOKS = 3_000
+
 # So often a set may be paid too much before its prices are cut to the cost of the vector.
 _ROUNDS = 40
 
@@ -60,7 +64,8 @@ class Walk(NamedTuple):
         ranked: (n_items,) int32, memory for items in the order of their prices.
         chosen: (n_items,) int64, how many rows of each item are in the best set.
         seen: (n_values,) int64, when each value was seen last.
-        tally: (3,) int64, when that was, the vectors visited, and the sets whose prices were lowered.
+        tally: (4,) int64, when that was, the vectors visited, the sets whose prices were lowered, and the items that
+            were looked at in this visit.
         greatest: (1,) float, by how much a set was paid too much, at most.
     """
 
@@ -85,10 +90,9 @@ class Walk(NamedTuple):
     greatest: Numbers
 
     @classmethod
-    def of(cls, trees: Trees, items: Items) -> Walk:
-        """Memory for some items."""
-        n_items, n_attributes = items.positions.shape
-        attributes = by_first_step(trees)
+    def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
+        """Memory for some items and attributes."""
+        n_items, n_attributes = len(items.rows), len(attributes)
         heights = _depths(trees)
         lengths = [n_items, *(n_items * int(heights[j]) for j in attributes)]
         widths = np.diff(trees.offsets)
@@ -111,7 +115,7 @@ class Walk(NamedTuple):
             ranked=np.empty(n_items, dtype=np.int32),
             chosen=np.empty(n_items, dtype=np.int64),
             seen=np.zeros(int(items.values.max()) + 1, dtype=np.int64),
-            tally=np.zeros(3, dtype=np.int64),
+            tally=np.zeros(4, dtype=np.int64),
             greatest=np.zeros(1),
         )
 
@@ -129,25 +133,23 @@ def _depths(trees: Trees) -> Ints:
 class Ascent:
     """A lower bound that passes raise.
 
+    Where there are too many attributes for a pass, these are parted, each part has prices of its own, and the prices of
+    all parts are added up: a recoding of all attributes is one of each part, and loses what these lose together.
+
     Args:
         trees: The trees and tuples; the costs of nodes are those of the loss.
         items: What is priced.
 
     Attributes:
-        prices: (n_items,) float array, the best prices so far.
+        items: As given.
+        parts: The parts of the attributes.
         n_passes: How many passes there were.
     """
 
     def __init__(self, trees: Trees, items: Items) -> None:
-        self.trees, self.items = trees, items
+        self.items = items
         self.n_passes = 0
-        self._walk = Walk.of(trees, items)
-        self._first = np.full(len(items.rows), np.inf)
-        self._walk.members[: len(items.rows)] = np.arange(len(items.rows))
-        # The cheapest vector that could hold a row with others: feasible, and a bound at once.
-        _find_cheapest(items, trees, self._walk, self._first)
-        self.prices = self._current = self._first
-        self._step = _FIRST_STEP
+        self.parts = Part.parts_of(trees, items, by_first_step(trees))
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests) -> Ascent:
@@ -161,45 +163,105 @@ class Ascent:
         return max(starts, key=lambda one: one.paid)
 
     @property
+    def prices(self) -> Numbers:
+        """(n_items,) float array: what a row of each item is paid, the best prices so far."""
+        total: Numbers = np.sum([part.prices for part in self.parts], axis=0)
+        return total
+
+    @property
     def paid(self) -> float:
         """What all rows are paid together at the best prices."""
-        return float(self.prices @ self.items.rows)
+        return sum(part.paid for part in self.parts)
 
     def advance(self) -> None:
         """One pass: propose greater prices, and lower those of every set that would be paid too much."""
-        current = self._proposed()
-        self._visit(current, mends=True)
-        self._current = current
-        if current @ self.items.rows > self.paid:
-            self.prices = current
-        self._step = max(self._step * _DECAY, _LEAST_STEP)
+        self.parts = [after for part in self.parts for after in part.advance()]
         self.n_passes += 1
 
-    def _proposed(self) -> Numbers:
-        """Prices that are raised in proportion to the first ones."""
-        proposed: Numbers = self._current + self._step * self._first
-        return proposed
+    def bound(self) -> float:
+        """What every recoding loses at least, by the best prices, after a check of them all."""
+        return sum(part.bound() for part in self.parts)
 
-    def _visit(self, prices: Numbers, *, mends: bool) -> float:
-        """Visit all vectors, and lower prices where they are too great; else tell by how much they are."""
-        self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
-        self._walk.greatest[0] = 0.0
-        _visit_all(mends, self.items, self.trees, self._walk, prices.copy(), prices)
-        return float(self._walk.greatest[0])
+
+class Part:
+    """The ascent for some of the attributes.
+
+    Attributes:
+        prices: (n_items,) float array, the best prices so far.
+    """
+
+    def __init__(self, trees: Trees, items: Items, attributes: Ints) -> None:
+        self._trees, self._items = trees, items
+        self._walk = Walk.of(trees, items, attributes)
+        self._first = np.full(len(items.rows), np.inf)
+        self._budget = _LOOKS * len(items.rows)
+        self._step, self._is_new = _FIRST_STEP, True
+        # The cheapest vector that could hold a row with others: feasible, and a bound at once.
+        self._walk.members[: len(items.rows)] = np.arange(len(items.rows))
+        self.started = _find_cheapest(items, trees, self._walk, self._limit(), self._first)
+        self.prices = self._current = self._first
+
+    @classmethod
+    def parts_of(cls, trees: Trees, items: Items, attributes: Ints) -> list[Part]:
+        """One part with all the attributes; where it would not end, two or more."""
+        made = cls(trees, items, attributes)
+        return [made] if made.started else made._parted()
+
+    def _parted(self) -> list[Part]:
+        """Two parts, with dear and cheap attributes in both."""
+        attributes = self._walk.attributes
+        halves = attributes[::2], attributes[1::2]
+        return [part for half in halves for part in self.parts_of(self._trees, self._items, half)]
+
+    @property
+    def paid(self) -> float:
+        """What all rows are paid together at the best prices."""
+        return float(self.prices @ self._items.rows)
+
+    def advance(self) -> list[Part]:
+        """One pass; the parts afterwards, which are more where the first pass would not end."""
+        proposed = self._current + self._step * self._first
+        ended = self._visit(proposed, mends=True)
+        if self._is_new and not ended and len(self._walk.attributes) > 1:
+            return [after for part in self._parted() for after in part.advance()]
+        self._is_new = False
+        self._step = max(self._step * _DECAY, _LEAST_STEP)
+        if not ended:
+            # Smaller steps end sooner.
+            self._current, self._step = self.prices, max(self._step / 2, _LEAST_STEP)
+            return [self]
+        self._current = proposed
+        if proposed @ self._items.rows > self.paid:
+            self.prices = proposed
+        return [self]
 
     def bound(self) -> float:
         """What every recoding loses at least, by the best prices, after a check of them all.
 
         The check visits all vectors and lowers no price. If some set S is paid e too much, prices that are lower by e /
-        k are feasible, since S has k rows or more.
+        k are feasible, since S has k rows or more. Where the check would not end there is no bound.
         """
-        too_much = self._visit(self.prices.copy(), mends=False) + _ROUNDING
-        return max(self.paid - too_much * int(self.items.rows.sum()) / self.items.k, 0.0)
+        if not self._visit(self.prices.copy(), mends=False):
+            return 0.0
+        too_much = float(self._walk.greatest[0]) + _ROUNDING
+        return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
+
+    def _visit(self, prices: Numbers, *, mends: bool) -> bool:
+        """Visit all vectors, and lower prices where they are too great, or note by how much; whether it ended."""
+        self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
+        self._walk.greatest[0] = 0.0
+        ended = _visit_all(mends, self._items, self._trees, self._walk, self._limit(), prices.copy(), prices)
+        return bool(ended)
+
+    def _limit(self) -> int:
+        """When the visit that comes next has to end; nothing stops where one attribute is left."""
+        self._walk.tally[3] = 0
+        return self._budget if len(self._walk.attributes) > 1 else 1 << 62
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _find_cheapest(items, trees, walk, best):  # type: ignore[no-untyped-def]
-    """Find what the cheapest vector costs that could hold a class with each item in it.
+def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-def]
+    """Find what the cheapest vector costs that could hold a class with each item in it; whether it ended.
 
     The invariant of this loop and the next: what stands at a depth are the nodes for the items below those chosen
     before, and `turn` says which were tried.
@@ -207,7 +269,7 @@ def _find_cheapest(items, trees, walk, best):  # type: ignore[no-untyped-def]
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
     _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
-    while depth >= 0:
+    while depth >= 0 and walk.tally[3] < limit:
         turn = walk.turn[depth]
         if turn == walk.n_nodes[depth]:
             depth -= 1
@@ -225,6 +287,7 @@ def _find_cheapest(items, trees, walk, best):  # type: ignore[no-untyped-def]
             depth += 1
             walk.spent[depth] = spent
             _arrange(depth, a, b, items, trees, walk)
+    return depth < 0
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -244,8 +307,8 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _visit_all(mends, items, trees, walk, proposed, prices):  # type: ignore[no-untyped-def]
-    """Visit all vectors of which a set could be paid too much; lower its prices, or note by how much.
+def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
+    """Visit all vectors of which a set could be paid too much; lower its prices, or note by how much; whether it ended.
 
     Below a branch are fewer items and dearer vectors, and no price is above the one proposed. So where the best set of
     a branch is not paid too much at proposed prices, nothing below it is paid too much either.
@@ -253,7 +316,7 @@ def _visit_all(mends, items, trees, walk, proposed, prices):  # type: ignore[no-
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
     _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
-    while depth >= 0:
+    while depth >= 0 and walk.tally[3] < limit:
         turn = walk.turn[depth]
         if turn == walk.n_nodes[depth]:
             depth -= 1
@@ -274,6 +337,7 @@ def _visit_all(mends, items, trees, walk, proposed, prices):  # type: ignore[no-
             _mend(a, b, spent, items, walk, proposed, prices)
         else:
             walk.greatest[0] = max(walk.greatest[0], excess)
+    return depth < 0
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -372,6 +436,7 @@ def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
     Items below a node stand in the order in which they came.
     """
     j, members = walk.attributes[depth], walk.members
+    walk.tally[3] += b - a
     n_touched = np.int64(0)
     for i in range(a, b):
         r = members[i]

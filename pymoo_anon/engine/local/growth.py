@@ -132,12 +132,12 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     r = seeds.order[i]
     for depth in range(len(seeds.attributes)):
         seeds.cells[depth] = trees.leaves[trees.positions[r, seeds.attributes[depth]]]
-    seeds.members[0], n, rows = i, np.int64(1), trees.rows[r]
+    seeds.members[0], n, rows, start = i, np.int64(1), trees.rows[r], np.int64(i)
     seeds.is_taken[i] = True
     cost = _sum_up(trees, seeds)
     while rows < k or price > 0.0:
         need = max(k - rows, 1)
-        best, added = _next_tuple(np.inf, np.float64(min(most, need)), np.float64(need), trees, seeds)
+        best, added = _next_tuple(start, np.inf, np.float64(min(most, need)), np.float64(need), trees, seeds)
         if best < 0:
             break
         r = seeds.order[best]
@@ -156,7 +156,7 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
         return n, np.inf
     # What stands below the cells joins for nothing.
     while True:
-        best, _ = _next_tuple(_NOTHING, 1.0, 1.0, trees, seeds)
+        best, _ = _next_tuple(start, _NOTHING, 1.0, 1.0, trees, seeds)
         if best < 0:
             return n, cost + price / rows
         seeds.members[n] = best
@@ -176,20 +176,22 @@ def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _next_tuple(least, most, need, trees, seeds):  # type: ignore[no-untyped-def]
+def _next_tuple(start, least, most, need, trees, seeds):  # type: ignore[no-untyped-def]
     """The tuple that widens the cells of the class least, by the rows that it brings of those needed.
 
-    Tuples are met in their order. What one widens in the first few attributes bounds what it and all that agree with it
-    there widen in all; `most` bounds the rows that one brings. Only what is below `least` counts.
+    Tuples are met in their order, from `start` on and round to it, since near ones agree in dear attributes. What one
+    widens in the first few attributes bounds what it and all that agree with it there widen in all; `most` bounds the
+    rows that one brings. Only what is below `least` counts.
 
     Returns:
         Its place, -1 for none, and what it adds to the cost of the cells, a row that it brings.
     """
-    found = np.int64(-1)
-    deepest, n = len(seeds.attributes), len(seeds.order)
-    i, depth = np.int64(0), np.int64(0)
+    found, deepest = np.int64(-1), len(seeds.attributes)
+    i, stop, depth = start, len(seeds.order), np.int64(0)
     # Invariant: `reached` is right up to `depth` for the tuple at hand.
-    while i < n:
+    while i < stop or start > 0:
+        if i >= stop:
+            i, stop, start, depth = np.int64(0), start, np.int64(0), np.int64(0)
         bound = least * most * (1.0 - 1e-12) + seeds.rest[0]
         r = seeds.order[i]
         while depth < deepest and seeds.reached[depth] + seeds.rest[depth] < bound:
@@ -204,6 +206,6 @@ def _next_tuple(least, most, need, trees, seeds):  # type: ignore[no-untyped-def
                 if added < least:
                     found, least = i, added
             i += 1
-        if i < n:
+        if i < stop:
             depth = min(depth, seeds.shared[i])
     return found, least

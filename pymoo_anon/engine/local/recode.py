@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.local.blocks import classes_by_sizes
+from pymoo_anon.engine.local.neighbourhood import improve
 from pymoo_anon.engine.local.relocate import relocate
 from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.requirements import Tests
@@ -16,6 +17,9 @@ from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 
 Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
+
+# With all requirements, sequential clustering may compare so many cells for each tuple.
+_COMPARED = 2_000
 
 METHODS = "bottom-up", "top-down"
 STRUCTURES = "sizes", "all"
@@ -28,6 +32,7 @@ def recode(
     method: str = "bottom-up",
     structure: str = "sizes",
     n_threads: int | None = None,
+    n_improvements: int = 0,
 ) -> Numbers32:
     """A recoding in which every class holds all requirements.
 
@@ -45,6 +50,7 @@ def recode(
             sizes would have kept apart, break one.
         n_threads: How many parts of a large table are worked on at once, as many as there are processors for None. The
             cells are the same for any number.
+        n_improvements: So many times a few classes are freed and built anew, and kept where they lose less.
 
     Returns:
         (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
@@ -59,18 +65,26 @@ def recode(
         raise ValueError(f"structure must be one of {STRUCTURES}, got {structure!r}")
     class_of = np.zeros(len(trees.rows), dtype=np.int64)
     if tests.keeps_whole(trees.rows):
-        class_of = _classes(trees, tests, price, method, n_threads or os.cpu_count() or 1)
-        if structure == "all" and len(tests.kinds) > 0:
-            class_of = relocate(trees, tests, class_of, price)
+        sizes, by_all = tests.by_sizes(), structure == "all" and len(tests.kinds) > 0
+        class_of = _classes_by_sizes(trees, sizes, price, method, n_threads or os.cpu_count() or 1)
+        if n_improvements > 0 and not by_all:
+            class_of = improve(trees, sizes, class_of, price, n_improvements)
+        if len(tests.kinds) > 0:
+            class_of = mend(trees, tests, class_of)
+        if by_all:
+            class_of = _moved_by_all(trees, tests, price, class_of, n_improvements)
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     return trees.released(cells[class_of])
 
 
-def _classes(trees: Trees, tests: Tests, price: float, method: str, n_threads: int) -> Ints:
-    """The class of every tuple: by sizes, then merged until all requirements hold."""
-    sizes = tests.by_sizes()
+def _classes_by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
+    """The class of every tuple, by numbers of rows alone."""
     if method == "top-down":
-        class_of = top_down(trees, sizes.k, price)
-    else:
-        class_of = classes_by_sizes(trees, sizes, price, n_threads)
-    return mend(trees, tests, class_of) if len(tests.kinds) > 0 else class_of
+        return top_down(trees, sizes.k, price)
+    return classes_by_sizes(trees, sizes, price, n_threads)
+
+
+def _moved_by_all(trees: Trees, tests: Tests, price: float, class_of: Ints, n_improvements: int) -> Ints:
+    """The class of every tuple after moves that all requirements allow."""
+    class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
+    return improve(trees, tests, class_of, price, n_improvements) if n_improvements > 0 else class_of

@@ -17,8 +17,8 @@ def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     """Classes that hold all requirements, by joining and merging alone.
 
     A tuple without a class joins the one that takes it at least added loss. What finds none is a class together. Then
-    each class that breaks a requirement is merged with the one that costs least: with one whose union holds, if there
-    is any.
+    each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
+    union holds, if there is any.
 
     Args:
         trees: The trees and tuples. All tuples together hold the requirements, or they become one class.
@@ -34,7 +34,8 @@ def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     if rest.any():
         own = np.where(rest, len(classes.rows), classes.class_of)
         classes = Classes.of(trees, tests, own)
-    _merge_broken(trees, tests, classes)
+    # Large ones first: small ones are left for others to join.
+    _merge_broken(np.argsort(-classes.rows, kind="stable"), trees, tests, classes)
     return classes.class_of
 
 
@@ -49,14 +50,13 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _merge_broken(trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Merge each class that breaks a requirement with others, until it holds or is the only one."""
-    for c in range(len(classes.rows)):
+def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Merge each class that breaks a requirement, in turn, with others until it holds or is the only one."""
+    for c in turns:
         while classes.rows[c] > 0 and not _holds(c, tests, classes):
             other = _partner(c, trees, tests, classes)
             if other < 0:
                 break
-            # The smaller part moves.
             r = classes.heads[other]
             while r >= 0:
                 following = classes.following[r]

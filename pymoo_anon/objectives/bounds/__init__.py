@@ -11,6 +11,7 @@ from pymoo_anon.objectives.bounds.sums import (
     MajorityLoss,
     RisingLoss,
     RisingSum,
+    RowsOfSmallClasses,
     SquaresOverClasses,
 )
 from pymoo_anon.objectives.bounds.worst_class import (
@@ -31,6 +32,7 @@ __all__ = [
     "MajorityLoss",
     "RisingLoss",
     "RisingSum",
+    "RowsOfSmallClasses",
     "Shares",
     "SquaresOverClasses",
     "Suppressible",

@@ -131,6 +131,22 @@ class FewestClasses(Bounding):
         return np.repeat(np.maximum(left, 1) / classes.n_rows, len(below))
 
 
+class RowsOfSmallClasses(Bounding):
+    """The share of the rows in small classes, of which the suppressed tuples may be one: records at risk.
+
+    It asks the measure for `enough`, the size from which on a class is not small.
+
+    Parts of a small class are small. So in a specialization its rows are in small classes or suppressed. Where fewer
+    tuples than are enough are suppressed, these are a small class, too. Where more are, they are at most the limit.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The rows of small classes, kept or not, less as many as a class of suppressed tuples can hide."""
+        rows = classes.totals(np.where(classes.sizes < self.measure.enough, classes.sizes, 0))
+        hidden = below.limit if below.limit >= self.measure.enough else 0
+        return np.repeat(np.maximum(rows - hidden, 0) / classes.n_rows, len(below))
+
+
 @dataclass(frozen=True, eq=False)
 class ClassGains:
     """A minimised loss as the loss of suppressing everything, less a gain for every class that is kept.

@@ -12,7 +12,14 @@ from pymoo_anon.objectives.privacy.diversity import (
     RecursiveCLDiversity,
     SquaredValueCounts,
 )
-from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, MarketerRisk, ProsecutorRisk, SquaredClassSizes
+from pymoo_anon.objectives.privacy.identity import (
+    KAnonymity,
+    KMap,
+    MarketerRisk,
+    ProsecutorRisk,
+    RecordsAtRisk,
+    SquaredClassSizes,
+)
 
 __all__ = [
     "AlphaDeassociation",
@@ -25,6 +32,7 @@ __all__ = [
     "KMap",
     "MarketerRisk",
     "ProsecutorRisk",
+    "RecordsAtRisk",
     "RecursiveCLDiversity",
     "SquaredClassSizes",
     "SquaredValueCounts",

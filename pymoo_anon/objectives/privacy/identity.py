@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,11 @@ from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
 from pymoo_anon.objectives.bounds.base import Bounding
-from pymoo_anon.objectives.bounds.sums import FewestClasses, SquaresOverClasses
+from pymoo_anon.objectives.bounds.sums import FewestClasses, RowsOfSmallClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.recount import Counted, Recount
-from pymoo_anon.table.domain_values import same_as
+from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 
 
@@ -193,6 +194,59 @@ class MarketerRisk(Objective):
         return Fraction(recount.n_classes, recount.n_rows)
 
 
+class RecordsAtRisk(Objective):
+    """Records at risk: share of the rows in classes whose risk, 1 / size, is above a limit.
+
+    How many the prosecutor has a fair chance to find, where `ProsecutorRisk` tells the chance to find the one who is
+    found most easily. The suppressed tuples are one class. From 0 to 1; lower is better.
+
+    Args:
+        risk: The risk that is still small enough, above 0, at most 1. Of 0.09, rows in classes of up to 11 are
+            above it.
+
+    Raises:
+        TypeError: `risk` is no number.
+        ValueError: It is not above 0 and at most 1.
+
+    >>> RecordsAtRisk(0.2) <= 0.05
+    RecordsAtRisk(0.2) <= 0.05
+    """
+
+    short = "records-at-risk"
+    words = "share of records at risk"
+    maximize = False
+    step = 0.0001
+    bounding = RowsOfSmallClasses
+
+    def __init__(self, risk: float = 0.09) -> None:
+        self.risk = risk
+        self.enough = smallest_k(risk)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Records at risk, and the limit."""
+        return f"records at risk {self.risk:g}"
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the share in each of n generalizations."""
+        small = classes.kept & (classes.sizes < self.enough)
+        suppressed = classes.n_suppressed
+        at_risk = classes.totals(np.where(small, classes.sizes, 0))
+        return (at_risk + np.where(suppressed < self.enough, suppressed, 0)) / classes.n_rows
+
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
+        """0 and 1."""
+        return 0, 1
+
+    def recount(self, recount: Recount) -> Counted:
+        """The rows of small classes by all rows; suppressed rows are one class, marked or dropped."""
+        sizes = [*recount.kept.tolist(), recount.n_suppressed]
+        return Fraction(sum(size for size in sizes if size * meant(self.risk) < 1), recount.n_rows)
+
+    def __repr__(self) -> str:
+        return f"RecordsAtRisk({self.risk!r})"
+
+
 class KMap(Objective):
     """k-map: smallest number of persons of a population whom the values of a released class fit.
 
@@ -318,6 +372,19 @@ class KMap(Objective):
 
     def __repr__(self) -> str:
         return f"KMap({self.population!r})"
+
+
+def smallest_k(risk: float) -> int:
+    """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
+
+    >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
+    [12, 5, 3, 12, 20]
+    """
+    if not is_number(risk):
+        raise TypeError(f"risk must be a number, got {risk!r}")
+    if not 0 < risk <= 1:
+        raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
+    return ceil(1 / meant(risk))
 
 
 @njit(cache=True, nogil=True)

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import counted
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap
+from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.tradeoffs import smallest_k
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import Generalization, label_texts
 from pymoo_anon.table.local import of_columns

@@ -101,6 +101,8 @@ class StoredLatticeProof(LatticeProof):
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
         self.visits_all = False
+        # Of layers the first are few nodes, of which most are evaluated: they say little of those to come.
+        self._n_counted = max(_COUNTED, problem.n_nodes // 16) if self.sweeps else _COUNTED
         # Nodes that were looked at since bounds were last judged, and how many of them were open.
         self._n_looked_at = self._n_open = 0
         # How many nodes of each layer were evaluated.
@@ -136,7 +138,7 @@ class StoredLatticeProof(LatticeProof):
                 size = _BATCH_OF_ALL if self.visits_all else _BATCH
                 self._visit(self._open[:size])
                 self._open = self._open[size:]
-            elif self._n_looked_at >= _COUNTED and (self._position == len(self._ahead) or not self.sweeps):
+            elif self._n_looked_at >= self._n_counted and (self._position == len(self._ahead) or not self.sweeps):
                 self._judge_bounds()
             elif self._position == len(self._ahead):
                 self._enter_next_layer()

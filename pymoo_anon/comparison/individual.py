@@ -1,0 +1,127 @@
+"""How easily each person of a sample is found in the population, by sampling weights; k-map without a register."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import exp, expm1, lgamma, log
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import examples
+from pymoo_anon.table.domain_values import is_number, is_whole
+from pymoo_anon.table.frames import combinations_of
+
+Values = NDArray[np.float64]
+
+# From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
+_MANY, _TERMS = 50, 60
+
+
+def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: Hashable) -> pd.DataFrame:
+    """The risk of the persons of each class to be found, where every row stands for so many persons.
+
+    A class of f rows, whose weights add up to F, stands for about F persons. Of the persons that it really has, f and
+    a negative binomial number more with the success chance p = f / F, an attacker has to guess the right one. The risk
+    is the mean of 1 / persons: (p / f) 2F1(1, 1; f + 1; 1 - p), exactly and for every f (Benedetti and Franconi 1998;
+    Franconi and Polettini 2004). It is meant for a chosen release, which keeps the weights; none has bounds.
+
+    The expected number of persons that are found is the sum of size times risk. Somebody of a household is found with
+    the chance 1 less the product of (1 - risk) over its members. Rows of `*` are a class as any other.
+
+    Args:
+        frame: A released table: pandas, or what narwhals reads.
+        quasi_identifiers: The columns that an attacker knows.
+        weight: The column of sampling weights: numbers from 1 on, how many persons a row stands for.
+
+    Returns:
+        One row for each class, the greatest risk first, with its values as index. Columns: size, the number of its
+        rows; population, the sum of their weights; risk, from 0 to 1, lower is better.
+
+    Raises:
+        KeyError: The frame lacks a column.
+        ValueError: No quasi-identifier is named, the weights' column is one, the frame is empty, or a weight is missing
+            or less than 1.
+
+    >>> frame = pd.DataFrame({"zip": ["100**", "100**", "10009"], "weight": [40.0, 60.0, 17.0]})
+    >>> individual_risk(frame, ["zip"], "weight").round(6).reset_index().to_numpy().tolist()
+    [['10009', 1, 17.0, 0.177076], ['100**', 2, 100.0, 0.018779]]
+    """
+    names = list(quasi_identifiers)
+    if not names or weight in names:
+        raise ValueError(f"quasi_identifiers must name columns other than the weights, got {examples(names) or 'none'}")
+    found = combinations_of(frame, [*names, weight])
+    if len(found.weights) == 0:
+        raise ValueError("frame must have at least one row, got none")
+    given = found.columns[weight].tolist()
+    wrong = [value for value in given if not (is_number(value) and 1 <= value < np.inf)]
+    if wrong:
+        raise ValueError(f"column {weight!r} must hold weights, which are numbers from 1 on, got {examples(wrong)}")
+    rows = pd.DataFrame({number: found.columns[name] for number, name in enumerate(names)})
+    rows["size"], rows["population"] = found.weights, np.array(given, dtype=float) * found.weights
+    keys = list(range(len(names)))
+    classes = rows.groupby(keys, dropna=False, sort=False)[["size", "population"]].sum()
+    classes.index = pd.MultiIndex.from_frame(classes.index.to_frame(), names=names)
+    classes["risk"] = _mean_share(classes["size"].to_numpy(), classes["population"].to_numpy())
+    return classes.sort_values(["risk", "size"], ascending=[False, True], kind="stable")
+
+
+def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
+    """(n_classes,) float array: the mean of 1 / persons, p times the integral of s^(f - 1) / (p + (1 - p) s) to 1."""
+    f, p = sizes.astype(float), sizes / population
+    # 2F1(1, 1; f + 1; 1 - p): each term is the last one, times (i + 1) / (f + i + 1) (1 - p).
+    term, total = np.ones(len(f)), np.ones(len(f))
+    for i in range(_TERMS):
+        term = term * (i + 1) / (f + i + 1) * (1 - p)
+        total += term
+    risks: Values = p / f * total
+    few = np.flatnonzero((f < _MANY) & (p < 0.5))
+    if len(few):
+        p, f = p[few], f[few]
+        # The invariant: `integral` is that of s^(i - 1) / (p + (1 - p) s). By parts, the next one is (1 / i - p times
+        # it) / (1 - p), which makes an error smaller as p is below a half.
+        integral = -np.log(p) / (1 - p)
+        for i in range(1, _MANY):
+            here = f == i
+            risks[few[here]] = (p * integral)[here]
+            integral = (1 / i - p * integral) / (1 - p)
+    return risks
+
+
+def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
+    """The k to ask of a table that is a sample, for a k-map that holds of the population, where there is no register.
+
+    A class of k - 1 or fewer persons of the population shows more rows than this only by chance. The rows of a class
+    of k persons that is seen at all are taken as a Poisson number that is not 0, with the mean share * k; the answer is
+    the least number of rows above what such a class shows, but with the chance `significance` (El Emam and Dankar
+    2008). So `KAnonymity() >= k_for_k_map(12, 0.1)` is a constraint like any other, with its proofs. It takes every
+    class for one of k persons, and the table for a simple random sample.
+
+    Args:
+        k: The k-map that is asked for, from 1 on.
+        share: Rows of the table over persons of the population, above 0, at most 1.
+        significance: The chance of an error that is taken, between 0 and 1.
+
+    Returns:
+        The k of the table, at most the k that was given.
+
+    Raises:
+        ValueError: An argument is out of its range.
+
+    >>> [k_for_k_map(k, share) for k, share in ((5, 0.01), (12, 0.1), (20, 0.25))]
+    [3, 6, 12]
+    """
+    if not is_whole(k) or k < 1:
+        raise ValueError(f"k must be a whole number from 1 on, got {k!r}")
+    if not is_number(share) or not 0 < share <= 1:
+        raise ValueError(f"share must be above 0 and at most 1, rows over persons, got {share!r}")
+    if not is_number(significance) or not 0 < significance < 1:
+        raise ValueError(f"significance must be between 0 and 1, a chance, got {significance!r}")
+    mean, rows, shown = share * k, 0, 0.0
+    # The invariant: with the chance `shown` a class that is seen shows at most `rows` rows.
+    while shown < 1 - significance and rows < k:
+        rows += 1
+        shown += exp(rows * log(mean) - mean - lgamma(rows + 1)) / -expm1(-mean)
+    return min(rows + 1, int(k))

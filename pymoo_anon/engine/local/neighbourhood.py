@@ -1,0 +1,461 @@
+"""Large neighbourhood search: free a few classes that lie near each other, build them anew, keep what loses less.
+
+As Shaw (1998) has it, for local recodings. Where to begin, and which tuples belong together, is told by the prices of
+a dual ascent: a tuple that is released at much more than its price probably is in the wrong class.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.local.classes import Classes
+from pymoo_anon.engine.local.dual import Ascent
+from pymoo_anon.engine.local.items import Items
+from pymoo_anon.engine.local.requirements import Scratch, Tests, hold
+from pymoo_anon.engine.local.trees import Trees, by_first_step, join
+
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+# Passes of the ascent that make the prices.
+_PASSES = 12
+
+# Of each neighbourhood: how many classes it has at most, and how many tuples, or as many as this times k.
+_NEAR, _TUPLES, _TUPLES_BY_K = 12, 40, 4
+
+# So many tuples are tried as the first of a class, and so much chance is in what is compared.
+_SEEDS, _NOISE = 16, 0.3
+
+# A new neighbourhood has to save more than rounding may make up.
+_LEAST = 1e-9
+
+
+class Search(NamedTuple):
+    """Classes, and memory for the neighbourhood at hand: freed tuples and the new classes that they are put in.
+
+    Attributes:
+        class_of: (n_tuples,) int64.
+        cells: (room, n_attributes) int32, the smallest nodes that hold each class.
+        rows: (room,) int64, 0 for a number that is spare.
+        costs: (room,) float, what the cells of each class cost a row.
+        heads: (room,) int64, the first tuple of each class.
+        following: (n_tuples,) int64, the next tuple of the class, -1 for none.
+        n_tuples: (room,) int64.
+        spare: (room,) int64, numbers without a class.
+        prices: (n_tuples,) float, what each row is priced at.
+        attributes: (n_attributes,) int64, in the order in which cells are compared.
+        order: (n_tuples,) int64, in which tuples begin neighbourhoods.
+        near: (_NEAR,) int64, the classes of the neighbourhood.
+        keys: (_NEAR,) float, how far they are.
+        freed: (most,) int64, tuples.
+        own: (most,) int64, the new class of each, -1 for none yet, -2 for the one that grows.
+        new_cells: (most + 2, n_attributes) int32, cells of the new classes; the last is the one that grows, the one
+            before the best so far.
+        new_rows: (most,) int64.
+        new_costs: (most,) float.
+        grown: (2, most) int64, members of the class that grows, and of the best so far.
+        members: (most,) int64, memory for a test.
+        tally: (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid.
+        state: (1,) uint64, where the sequence of random numbers is.
+        scratch: Memory for tests.
+    """
+
+    class_of: Ints
+    cells: NDArray[np.int32]
+    rows: Ints
+    costs: Numbers
+    heads: Ints
+    following: Ints
+    n_tuples: Ints
+    spare: Ints
+    prices: Numbers
+    attributes: Ints
+    order: Ints
+    near: Ints
+    keys: Numbers
+    freed: Ints
+    own: Ints
+    new_cells: NDArray[np.int32]
+    new_rows: Ints
+    new_costs: Numbers
+    grown: Ints
+    members: Ints
+    tally: Ints
+    state: NDArray[np.uint64]
+    scratch: Scratch
+
+    @classmethod
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Numbers) -> Search:
+        """The search from some classes on."""
+        _, numbers = np.unique(class_of, return_inverse=True)
+        classes = Classes.of(trees, tests, numbers)
+        n_classes, n_attributes = classes.cells.shape
+        # No recoding has more classes, and one cannot be built while another one is freed.
+        room = max(int(trees.rows.sum()) // max(tests.k, 1), n_classes) + 1
+        most = max(_TUPLES, _TUPLES_BY_K * tests.k)
+        rng = np.random.default_rng(0)
+        return cls(
+            class_of=classes.class_of,
+            cells=_longer(classes.cells, room),
+            rows=_longer(classes.rows, room),
+            costs=_longer(classes.costs, room),
+            heads=_longer(classes.heads, room),
+            following=classes.following,
+            n_tuples=np.bincount(numbers, minlength=room).astype(np.int64),
+            spare=_longer(np.arange(n_classes, room)[::-1], room),
+            prices=prices,
+            attributes=by_first_step(trees),
+            order=rng.permutation(len(trees.rows)),
+            near=np.empty(_NEAR, dtype=np.int64),
+            keys=np.empty(_NEAR),
+            freed=np.empty(most, dtype=np.int64),
+            own=np.empty(most, dtype=np.int64),
+            new_cells=np.empty((most + 2, n_attributes), dtype=np.int32),
+            new_rows=np.empty(most, dtype=np.int64),
+            new_costs=np.empty(most),
+            grown=np.empty((2, most), dtype=np.int64),
+            members=np.empty(most, dtype=np.int64),
+            tally=np.array([room - n_classes, 0, 0]),
+            state=np.array([0x9E3779B97F4A7C15], dtype=np.uint64),
+            scratch=classes.scratch,
+        )
+
+
+def _longer(values: NDArray[Any], room: int) -> NDArray[Any]:
+    """An array with room for more rows, which are 0."""
+    made = np.zeros((room, *values.shape[1:]), dtype=values.dtype)
+    made[: len(values)] = values
+    return made
+
+
+def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
+    """Classes of less loss, by so many neighbourhoods; the same ones each time.
+
+    Args:
+        trees: The trees and tuples.
+        tests: What every class has to hold.
+        class_of: (n_tuples,) int64 array, classes that hold it.
+        price: What a class costs beside the loss of its cells, in cells.
+        n_improvements: How many neighbourhoods are tried.
+
+    Returns:
+        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    """
+    ascent = Ascent(trees, Items.of(trees, tests.k))
+    for _ in range(_PASSES):
+        ascent.advance()
+    search = Search.of(trees, tests, class_of, ascent.prices)
+    _try_all(int(n_improvements), float(price), trees, tests, search)
+    return search.class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
+    """Try n neighbourhoods, and keep those that lose less.
+
+    The invariant: `class_of` and all that is known of each class describe classes that hold all requirements.
+    """
+    for _ in range(n):
+        r = _begin(search)
+        n_near, n_freed, lost = _free(r, price, trees, search)
+        if n_near < 2:
+            continue
+        n_built = _build(n_freed, price, trees, tests, search)
+        if n_built == 0:
+            continue
+        _insert(n_freed, n_built, trees, search)
+        _exchange(n_freed, n_built, trees, tests, search)
+        new = 0.0
+        for c in range(n_built):
+            new += search.new_rows[c] * search.new_costs[c] + price
+        if new < lost - _LEAST and search.tally[0] + n_near >= n_built and _all_hold(n_freed, n_built, tests, search):
+            _accept(n_near, n_freed, n_built, search)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _chance(search):  # type: ignore[no-untyped-def]
+    """The next random number of [0, 1): xorshift (Marsaglia 2003)."""
+    x = search.state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    search.state[0] = x
+    return np.float64(x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _begin(search):  # type: ignore[no-untyped-def]
+    """The tuple where the next neighbourhood begins: rather one that is released at more than its price."""
+    r = np.int64(0)
+    for _ in range(200):
+        r = search.order[search.tally[1]]
+        search.tally[1] += 1
+        if search.tally[1] == len(search.order):
+            search.tally[1] = np.int64(0)
+        cost = search.costs[search.class_of[r]]
+        if cost > 0.0 and _chance(search) < 0.15 + (cost - search.prices[r]) / (0.5 * cost):
+            break
+    return r
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
+    """Free the class of a tuple and those near it; how many classes, how many tuples, and what they lose together."""
+    most, n_near = len(search.freed), np.int64(0)
+    for c in range(len(search.rows)):
+        if search.rows[c] == 0 or search.n_tuples[c] > most:
+            continue
+        if c == search.class_of[r]:
+            key = -1.0
+        else:
+            # How much the class would have to widen, more or less, and what it would cost then.
+            luck, limit = 0.5 + _chance(search), np.inf
+            if n_near == _NEAR:
+                limit = (search.keys[_NEAR - 1] + luck * search.costs[c]) / (luck + 0.05)
+            cost = _cost_with(search.cells[c], r, limit, trees, search)
+            if cost > limit:
+                continue
+            key = max(cost - 0.999 * search.costs[c], 0.0) * luck + 0.05 * cost
+        if n_near < _NEAR:
+            n_near += 1
+        elif key >= search.keys[_NEAR - 1]:
+            continue
+        place = n_near - 1
+        while place > 0 and search.keys[place - 1] > key:
+            search.keys[place], search.near[place] = search.keys[place - 1], search.near[place - 1]
+            place -= 1
+        search.keys[place], search.near[place] = key, np.int64(c)
+    n_taken, n_freed, lost = np.int64(0), np.int64(0), 0.0
+    while n_taken < n_near and n_freed + search.n_tuples[search.near[n_taken]] <= most:
+        c = search.near[n_taken]
+        member = search.heads[c]
+        while member >= 0:
+            search.freed[n_freed], search.own[n_freed] = member, np.int64(-1)
+            n_freed += 1
+            member = search.following[member]
+        lost += search.rows[c] * search.costs[c] + price
+        n_taken += 1
+    return n_taken, n_freed, lost
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
+    """What cells cost a row if they are widened to hold a tuple; where that is above the limit, something above."""
+    cost = 0.0
+    for j in search.attributes:
+        cost += trees.costs[join(trees, cells[j], trees.positions[r, j])]
+        if cost > limit:
+            break
+    return cost
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _widen(cells, r, trees):  # type: ignore[no-untyped-def]
+    """Widen cells to hold a tuple; what they cost a row then."""
+    cost = 0.0
+    for j in range(len(cells)):
+        cells[j] = join(trees, cells[j], trees.positions[r, j])
+        cost += trees.costs[cells[j]]
+    return cost
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
+    """Build classes of the freed tuples, of several tries each time the one that loses least beyond its prices.
+
+    Returns:
+        How many classes there are; some tuples may be in none.
+    """
+    best_cells, cells = len(search.new_cells) - 2, len(search.new_cells) - 1
+    left, n_built = n_freed, np.int64(0)
+    while left > 0:
+        best, n_best, at = np.inf, np.int64(0), np.int64(-1)
+        for _ in range(min(_SEEDS, left)):
+            if left <= _SEEDS:
+                at += 1
+            else:
+                at = np.int64(_chance(search) * n_freed)
+            while search.own[at] >= 0:
+                at = (at + 1) % n_freed
+            n, rows, cost, priced = _grow(at, n_freed, trees, tests, search)
+            for i in range(abs(n)):
+                search.own[search.grown[0, i]] = np.int64(-1)
+            if n <= 0:
+                continue
+            score = (cost + (price - priced) / rows) * (1.0 + _NOISE * _chance(search))
+            score += 0.15 * cost * _NOISE * _chance(search)
+            if score < best:
+                best, n_best = score, n
+                search.new_rows[n_built], search.new_costs[n_built] = rows, cost
+                for i in range(n):
+                    search.grown[1, i] = search.grown[0, i]
+                for j in range(search.new_cells.shape[1]):
+                    search.new_cells[best_cells, j] = search.new_cells[cells, j]
+        if n_best == 0:
+            break
+        for i in range(n_best):
+            search.own[search.grown[1, i]] = n_built
+        for j in range(search.new_cells.shape[1]):
+            search.new_cells[n_built, j] = search.new_cells[best_cells, j]
+        left -= n_best
+        n_built += 1
+    return n_built
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
+    """Grow a class from a freed tuple by the tuple that widens it least for its rows, until it holds what it has to.
+
+    Returns:
+        How many members it has, less than 0 where it never holds; its rows; what it costs a row; and the prices of its
+        rows. What is below its cells has joined it.
+    """
+    cells, members = search.new_cells[len(search.new_cells) - 1], search.grown[0]
+    r = search.freed[first]
+    for j in range(len(cells)):
+        cells[j] = trees.leaves[trees.positions[r, j]]
+    members[0], search.own[first] = first, np.int64(-2)
+    n, rows, cost, priced = np.int64(1), trees.rows[r], 0.0, trees.rows[r] * search.prices[r]
+    while rows < tests.k or not _grown_holds(n, rows, tests, search):
+        nearest, least = np.int64(-1), np.inf
+        for i in range(n_freed):
+            if search.own[i] != -1:
+                continue
+            r = search.freed[i]
+            factor = (1.0 + _NOISE * _chance(search)) / min(trees.rows[r], max(tests.k - rows, 1))
+            limit = cost + least / factor
+            own = _cost_with(cells, r, limit, trees, search)
+            if own < limit:
+                nearest, least = np.int64(i), (own - cost) * factor
+        if nearest < 0:
+            return -n, rows, cost, priced
+        r = search.freed[nearest]
+        cost = _widen(cells, r, trees)
+        members[n], search.own[nearest] = nearest, np.int64(-2)
+        n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
+    n_least, n_rows = n, rows
+    for i in range(n_freed):
+        r = search.freed[i]
+        if search.own[i] == -1 and _cost_with(cells, r, cost, trees, search) <= cost:
+            members[n], search.own[i] = np.int64(i), np.int64(-2)
+            n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
+    if n > n_least and len(tests.kinds) > 0 and not _grown_holds(n, rows, tests, search):
+        for i in range(n_least, n):
+            r = search.freed[members[i]]
+            search.own[members[i]] = np.int64(-1)
+            priced -= trees.rows[r] * search.prices[r]
+        n, rows = n_least, n_rows
+    return n, rows, cost, priced
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
+    """Whether the class that grows holds all requirements."""
+    if len(tests.kinds) == 0:
+        return rows >= tests.k
+    for i in range(n):
+        search.members[i] = search.freed[search.grown[0, i]]
+    return hold(search.members, np.int64(0), n, rows, tests, search.scratch)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
+    """Put the tuples that are in no new class into the one where they add least."""
+    for i in range(n_freed):
+        if search.own[i] < 0:
+            _join_cheapest(i, n_built, np.inf, trees, search)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped-def]
+    """Put a freed tuple into another new class, the one where it adds least, if that is below a limit; whether."""
+    r, cheapest = search.freed[i], np.int64(-1)
+    w = trees.rows[r]
+    for c in range(n_built):
+        if c != search.own[i]:
+            n, cost = search.new_rows[c], search.new_costs[c]
+            most = (limit + n * cost) / (n + w)
+            joined = _cost_with(search.new_cells[c], r, most, trees, search)
+            if joined < most:
+                cheapest, limit = np.int64(c), (n + w) * joined - n * cost
+    if cheapest < 0:
+        return False
+    search.own[i] = cheapest
+    search.new_rows[cheapest] += w
+    search.new_costs[cheapest] = _widen(search.new_cells[cheapest], r, trees)
+    return True
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untyped-def]
+    """Move single tuples between new classes for as long as that saves loss, at most three times each."""
+    without = search.new_cells[len(search.new_cells) - 1]
+    for _ in range(3):
+        moved = False
+        for i in range(n_freed):
+            c, w = search.own[i], trees.rows[search.freed[i]]
+            rows = search.new_rows[c] - w
+            if rows < tests.k or search.new_costs[c] == 0.0:
+                continue
+            n, cost = np.int64(0), 0.0
+            for q in range(n_freed):
+                if search.own[q] == c and q != i:
+                    search.members[n] = search.freed[q]
+                    n += 1
+                    if n > 1:
+                        cost = _widen(without, search.freed[q], trees)
+                        continue
+                    for j in range(len(without)):
+                        without[j] = trees.leaves[trees.positions[search.freed[q], j]]
+            saved = search.new_rows[c] * search.new_costs[c] - rows * cost - _LEAST
+            if len(tests.kinds) > 0 and not hold(search.members, np.int64(0), n, rows, tests, search.scratch):
+                continue
+            if _join_cheapest(i, n_built, saved, trees, search):
+                moved = True
+                search.new_rows[c], search.new_costs[c] = rows, cost
+                for j in range(len(without)):
+                    search.new_cells[c, j] = without[j]
+        if not moved:
+            break
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _all_hold(n_freed, n_built, tests, search):  # type: ignore[no-untyped-def]
+    """Whether all new classes hold all requirements."""
+    for c in range(n_built):
+        n = np.int64(0)
+        for i in range(n_freed):
+            if search.own[i] == c:
+                search.members[n] = search.freed[i]
+                n += 1
+        if not hold(search.members, np.int64(0), n, search.new_rows[c], tests, search.scratch):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _accept(n_near, n_freed, n_built, search):  # type: ignore[no-untyped-def]
+    """Put the new classes in the place of the freed ones."""
+    for q in range(n_near):
+        c = search.near[q]
+        search.rows[c] = search.n_tuples[c] = np.int64(0)
+        search.heads[c] = np.int64(-1)
+        search.spare[search.tally[0]] = c
+        search.tally[0] += 1
+    for own in range(n_built):
+        search.tally[0] -= 1
+        c = search.spare[search.tally[0]]
+        search.rows[c], search.costs[c] = search.new_rows[own], search.new_costs[own]
+        search.heads[c], search.n_tuples[c] = np.int64(-1), np.int64(0)
+        for j in range(search.cells.shape[1]):
+            search.cells[c, j] = search.new_cells[own, j]
+        for i in range(n_freed):
+            if search.own[i] == own:
+                r = search.freed[i]
+                search.class_of[r], search.following[r], search.heads[c] = c, search.heads[c], r
+                search.n_tuples[c] += 1
+    search.tally[2] += 1

@@ -1,0 +1,128 @@
+"""The command line on local recodings: searched, picked, released, counted again, explained and refined."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import front, record, refused, search
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.publishing import read_evidence
+from pymoo_anon.table import Hierarchy
+
+PROJECT = """
+[data]
+file = "mine.csv"
+[columns]
+age = {role = "quasi-identifier", hierarchy = "age.csv"}
+sex = {role = "quasi-identifier", hierarchy = "sex.csv"}
+diagnosis = {role = "sensitive"}
+[search]
+require = ["k>=2"]
+RECODING
+[release]
+file = "out.csv"
+"""
+
+
+def command(*arguments):
+    found = CliRunner().invoke(app, list(arguments))
+    return found.exit_code, found.output
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a table of 120 rows and its hierarchies; what it gives writes the project file."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    columns = {
+        "age": rng.integers(20, 60, 120),
+        "sex": rng.choice(["F", "M"], 120),
+        "diagnosis": rng.choice(["flu", "cold", "gout"], 120),
+    }
+    pd.DataFrame(columns).to_csv("mine.csv", index=False)
+    Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
+    Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
+
+    def write(recoding):
+        Path("mine.toml").write_text(PROJECT.replace("RECODING", recoding), encoding="utf-8")
+
+    return write
+
+
+def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
+    project('recoding = "local"')
+    assert search("mine.toml").exit_code == 0
+    found = record("mine-front")
+    assert found["options"]["local"] is True
+    assert found["algorithm"]["name"] == "sweep"
+    assert found["n_nodes"] is None
+    assert len(found["front"]["x"]) == len(front("mine-front")) > 3
+    status, said = command("pick", "mine.toml", "--require", "k>=4")
+    assert status == 0
+    assert "at level 0" in said
+    status, said = command("release", "mine.toml", "--external-evidence")
+    assert status == 0, said
+    assert "What was promised holds." in said
+    evidence = read_evidence("out.csv.evidence.json")
+    own = evidence["chosen"]["local"]
+    released = pd.read_csv("out.csv", dtype=str)
+    sizes = released.groupby(["age", "sex"]).size()
+    assert sizes.min() >= 4
+    assert (own["method"], own["structure"], own["refined"]) == ("bottom-up", "sizes", False)
+    assert own["n_classes"] == len(sizes)
+    assert own["mean_risk"] == pytest.approx(len(sizes) / 120)
+    assert [sum(cells["shares"]) for cells in own["cells"]] == pytest.approx([1, 1])
+    assert evidence["settings"]["space"] == "LocalRecodingProblem"
+    assert "local" not in Path("out.csv.external.json").read_text(encoding="utf-8")
+    labels = pd.read_csv("out.csv.codebook.csv", dtype=str)
+    assert set(released.age) == set(labels[labels.column == "age"].label)
+    assert command("verify", "mine.toml")[0] == 0
+    assert command("release", "mine.toml", "--row", "1", "--local", "--force")[0] == 2
+    # A second release of the same search is warned of.
+    status, said = command("release", "mine.toml", "--row", "1", "--force")
+    assert status == 0, said
+    assert "Who holds both can compare them" in said
+
+
+def test_a_damaged_local_release_does_not_verify(project):
+    project('recoding = "local"')
+    assert search("mine.toml").exit_code == 0
+    assert command("release", "mine.toml", "--row", "3")[0] == 0
+    rows = Path("out.csv").read_text(encoding="utf-8").splitlines()
+    Path("out.csv").write_text("\n".join([rows[0], rows[-1], *rows[2:], ""]), encoding="utf-8")
+    status, said = command("verify", "mine.toml")
+    assert status == 1
+    assert "its checksum is another one" in said
+
+
+def test_a_point_of_whole_columns_is_released_refined(project):
+    project("")
+    assert search("mine.toml").exit_code == 0
+    assert command("pick", "mine.toml", "--require", "k>=4")[0] == 0
+    assert command("release", "mine.toml")[0] == 0
+    before = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
+    status, said = command("release", "mine.toml", "--local", "--force")
+    assert status == 0, said
+    assert "Who holds both can compare them" in said
+    after = read_evidence("out.csv.evidence.json")
+    assert before["chosen"]["local"] is None
+    assert after["chosen"]["local"]["refined"] is True
+    losses = [next(one["recounted"] for one in own["claims"] if one["measure"] == "GLM") for own in (before, after)]
+    assert losses[1] < losses[0]
+    assert "--local" in after["reproduce"][-1]
+    assert command("verify", "mine.toml")[0] == 0
+
+
+def test_what_means_nothing_with_local_recodings_is_refused(project):
+    assert refused("--local", "--suppression", "0.1") == "Error: --suppression means nothing with --local"
+    assert refused("--local", "--algorithm", "bnb") == (
+        "Error: algorithm must be one for local recodings: auto, nsga2, sweep; got 'bnb'"
+    )
+    assert refused("--algorithm", "sweep") == (
+        "Error: algorithm must be one for levels of whole columns, as without --local: auto, pls, pbgea, nsga2, bnb, "
+        "exhaustive; got 'sweep'"
+    )

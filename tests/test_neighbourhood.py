@@ -1,0 +1,139 @@
+"""Large neighbourhood search of local recodings: what it keeps, what it saves, and that it repeats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import more
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees
+from pymoo_anon.engine.local.neighbourhood import Search, _try_all, improve
+from pymoo_anon.engine.local.trees import cells_of_classes
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
+from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.table import Hierarchy, Microdata
+
+GOALS = [KAnonymity(), GeneralLossMetric()]
+REQUIREMENTS = {
+    "none": (),
+    "distinct": (Requirement(Kind.DISTINCT, "s", 3),),
+    "entropy": (Requirement(Kind.ENTROPY, "s", 2.2),),
+    "alpha and t": (Requirement(Kind.ALPHA, "s", 0.6), Requirement(Kind.TREE, "s", 0.5)),
+}
+
+
+def table_of(n, seed):
+    rng = np.random.default_rng(seed)
+    sizes = {"a": 16, "b": 4, "c": 6}
+    frame = pd.DataFrame({name: rng.integers(0, size, n) for name, size in sizes.items()})
+    frame["s"] = rng.choice(list("pqrst"), n)
+    hierarchies = {
+        "a": Hierarchy.intervals(0, 16, [2, 4, 8]),
+        "b": Hierarchy.flat(range(4)),
+        "c": Hierarchy.flat(range(6)),
+    }
+    return Microdata.from_frame(frame, hierarchies, sensitive="s")
+
+
+def losses(trees, class_of, price):
+    """Loss and price of each class, counted plainly."""
+    cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
+    rows = np.bincount(class_of, trees.rows, len(cells))
+    return np.where(rows > 0, trees.costs[cells].sum(axis=1) * rows + price, 0)
+
+
+@more(2)
+@given(
+    st.integers(20, 200),
+    st.integers(0, 10**6),
+    st.integers(2, 6),
+    st.sampled_from(list(REQUIREMENTS)),
+    st.sampled_from([0.0, 1.5]),
+)
+def test_classes_hold_what_they_held_and_lose_less(n, seed, k, name, price):
+    table = table_of(n, seed)
+    trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()])
+    tests = Requirements(k, REQUIREMENTS[name]).tests(table.tuples, trees)
+    if not tests.keeps_whole(trees.rows):
+        return
+    # The worst there is to begin with: one class.
+    begun = np.zeros(len(trees.rows), dtype=np.int64)
+    if name == "none":
+        begun = np.minimum(np.arange(len(begun)) // k, len(begun) // k - 1)
+    made = improve(trees, tests, begun, price, 60)
+    assert losses(trees, made, price).sum() <= losses(trees, begun, price).sum() + 1e-9
+    for c in np.unique(made):
+        chosen = np.flatnonzero(made == c)
+        rows = trees.rows[chosen]
+        assert rows.sum() >= k
+        assert tests.subset(chosen).keeps_whole(rows)
+    np.testing.assert_array_equal(made, improve(trees, tests, begun, price, 60))
+
+
+@pytest.mark.parametrize("price", [0.0, 2.0])
+def test_what_the_search_knows_of_its_classes_is_so(price):
+    table = table_of(300, 5)
+    trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()])
+    tests = Requirements(3).tests(table.tuples, trees)
+    begun = np.minimum(np.arange(len(trees.rows)) // 4, len(trees.rows) // 4 - 1)
+    search = Search.of(trees, tests, begun, np.zeros(len(begun)))
+    _try_all(300, price, trees, tests, search)
+    assert search.tally[2] > 20
+    room = len(search.rows)
+    np.testing.assert_array_equal(np.bincount(search.class_of, trees.rows, room), search.rows)
+    np.testing.assert_array_equal(np.bincount(search.class_of, minlength=room), search.n_tuples)
+    cells = cells_of_classes(trees, search.class_of, room)
+    used = search.rows > 0
+    np.testing.assert_array_equal(cells[used], search.cells[used])
+    np.testing.assert_allclose(trees.costs[cells[used]].sum(axis=1), search.costs[used])
+    assert sorted(search.spare[: search.tally[0]]) == np.flatnonzero(~used).tolist()
+    for c in np.flatnonzero(used):
+        chain, r = [], search.heads[c]
+        while r >= 0:
+            chain.append(r)
+            r = search.following[r]
+        assert sorted(chain) == np.flatnonzero(search.class_of == c).tolist()
+
+
+@pytest.mark.parametrize("constraints", [(), (DistinctLDiversity("occupation") >= 3, TCloseness("occupation") <= 0.6)])
+@pytest.mark.parametrize("structure", ["sizes", "direct"])
+def test_a_problem_asks_for_improvements(constraints, structure):
+    census = make_census(600)
+    found = []
+    for n in (0, 400):
+        problem = LocalRecodingProblem(census, GOALS, constraints, structure=structure, n_improvements=n)
+        assert problem.n_improvements == n
+        x = problem.x_of(5)
+        F, G = problem.evaluate(x[np.newaxis], return_values_of=["F", "G"])
+        assert -F[0, 0] >= 5
+        assert G.max(initial=0) <= 0
+        found.append(F[0, 1])
+        assert problem.lower_bound(x, ("n_iter", 5)).value <= F[0, 1]
+    # Merges come after what is improved by sizes.
+    if structure == "direct" or not constraints:
+        assert found[1] < 0.995 * found[0]
+
+
+def test_the_order_of_rows_does_not_matter():
+    tables = []
+    for seed in (None, 3):
+        frame = pd.DataFrame({"a": np.arange(200) % 16, "b": np.arange(200) * 7 % 4})
+        frame = frame if seed is None else frame.sample(frac=1, random_state=seed)
+        hierarchies = {"a": Hierarchy.intervals(0, 16, [2, 4, 8]), "b": Hierarchy.flat(range(4))}
+        table = Microdata.from_frame(frame, hierarchies)
+        problem = LocalRecodingProblem(table, GOALS, n_improvements=100)
+        made = problem.decode(problem.x_of(7))
+        labels = pd.DataFrame(made.labels_of(table.tuples.codes, np.arange(len(table.tuples))), dtype=object)
+        labels["of"] = [tuple(codes) for codes in table.tuples.codes.tolist()]
+        tables.append(labels.sort_values("of", ignore_index=True))
+    pd.testing.assert_frame_equal(*tables)
+
+
+@pytest.mark.parametrize("value", [-1, 2.5, True, "many"])
+def test_a_number_of_improvements_is_refused(value):
+    with pytest.raises(ValueError, match="n_improvements must be a whole number from 0 on, got"):
+        LocalRecodingProblem(make_census(50), GOALS, n_improvements=value)
