@@ -31,6 +31,7 @@ from pymoo_anon.cli.engines import (
     kind_of,
     line_end_of,
     open_frame,
+    write_recoded,
     write_table,
 )
 from pymoo_anon.cli.interrupt import ExitCode
@@ -39,7 +40,6 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.cli.tables import constraint, objective
-from pymoo_anon.cli.writing import write_recoded
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
