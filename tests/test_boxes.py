@@ -33,7 +33,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.objectives.bounds.sums import AdditiveLoss
+from pymoo_anon.objectives.bounds.base import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 

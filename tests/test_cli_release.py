@@ -284,19 +284,22 @@ def test_a_release_that_is_worse_than_its_evidence_does_not_hold():
     assert done.stdout.count("NO") == 1
 
 
-COUNTED = """
-import atexit, sys
+LOADED = """
+import sys
 from pymoo_anon.cli import main
-atexit.register(lambda: print(sum(name.split(".")[0] == "pymoo_anon" for name in sys.modules), file=sys.stderr))
-main()
+sys.argv = ["pymoo-anon", "release", "mine.toml"]
+try:
+    main()
+finally:
+    print(*sorted(name for name in sys.modules if name.split(".")[0] == "pymoo_anon"), file=sys.stderr)
 """
 
 
-def test_a_release_runs_through_few_files():
-    call = [sys.executable, "-c", COUNTED, "release", "mine.toml"]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(without_compiling(done.stderr)) <= 75
+def test_a_release_runs_through_few_files_of_the_package():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert "What was promised holds." in " ".join(done.stdout.split())
+    loaded = without_compiling(done.stderr).split()
+    assert 30 < len(loaded) <= 70, "\n".join(loaded)
 
 
 def test_any_table_is_counted():
@@ -464,23 +467,6 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
     checked = command("verify", "mine.toml")
     assert "by these alone 48 of 48 rows (100.0 %) are unique" in " ".join(checked.stdout.split())
     assert checked.exit_code == 0
-
-
-LOADED = """
-import sys
-from pymoo_anon.cli import main
-sys.argv = ["pymoo-anon", "release", "mine.toml"]
-try:
-    main()
-finally:
-    print(sum(name.split(".")[0] == "pymoo_anon" for name in sys.modules), file=sys.stderr)
-"""
-
-
-def test_a_release_runs_through_few_files_of_the_package():
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    assert "What was promised holds." in " ".join(done.stdout.split())
-    assert 30 < int(without_compiling(done.stderr)) <= 75
 
 
 KILLED = """

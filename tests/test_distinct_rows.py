@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, rows_of
 
-from pymoo_anon.cli.writing import write_recoded
+from pymoo_anon.cli.engines import write_recoded
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.release import Asked, recode

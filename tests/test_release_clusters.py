@@ -9,8 +9,7 @@ import pytest
 from persons import QUASI, persons, rows_of
 from test_distinct_rows import made_both_ways
 
-from pymoo_anon.cli.engines import write_table
-from pymoo_anon.cli.writing import write_recoded
+from pymoo_anon.cli.engines import write_recoded, write_table
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release, verify

@@ -18,8 +18,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
     SquaredClassSizes,
 )
-from pymoo_anon.objectives.bounds.base import Kind
-from pymoo_anon.objectives.bounds.sums import AdditiveLoss
+from pymoo_anon.objectives.bounds.base import AdditiveLoss, Kind
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below, Violating
 

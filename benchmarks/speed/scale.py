@@ -127,7 +127,7 @@ def every_row() -> None:
 
 def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
     """One step in this process: its seconds."""
-    from pymoo_anon.cli.writing import write_recoded
+    from pymoo_anon.cli.engines import write_recoded
     from pymoo_anon.datasets import make_census
     from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.table import Microdata
@@ -200,7 +200,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     """A CSV file of rows becomes a released one: all steps in one process, beside DuckDB alone."""
     import duckdb
 
-    from pymoo_anon.cli.writing import write_recoded
+    from pymoo_anon.cli.engines import write_recoded
     from pymoo_anon.datasets import census_rows, make_census
     from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.table import Microdata

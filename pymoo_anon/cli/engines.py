@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.names import Reading, Source
+from pymoo_anon.publishing.release import Recoded
 from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
+from pymoo_anon.table.frames import as_text, fetched
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -368,9 +373,9 @@ def rewritten(path: Path, separator: str, line_end: str) -> None:
     other.replace(path)
 
 
-def as_text(frame: Any, names: Sequence[str]) -> Any:
+def columns_as_text(frame: Any, names: Sequence[str]) -> Any:
     """A frame with some columns as text, as its engine writes them."""
-    return nw.from_native(frame).with_columns([nw.col(name).cast(nw.String) for name in names]).to_native()
+    return nw.from_native(frame).with_columns([as_text(name).alias(name) for name in names]).to_native()
 
 
 def _write_spark(frame: Any, path: Path, kind: str) -> None:
@@ -399,3 +404,70 @@ def said(write: Callable[..., Any], *arguments: Any) -> None:
         raise
     except Exception as error:
         raise OSError(f"the release could not be written: {first_line(error)}") from None
+
+
+# So many bytes of one line, and so many rows of a Parquet file, are written at a time.
+_BLOCK = 1 << 24
+_ROWS = 1 << 20
+
+
+def write_recoded(made: Recoded, path: Path, like: tuple[str, str] | None = None) -> None:
+    """Write a table that was recoded; a CSV file may have another separator and other line ends than its engine's."""
+    kind = kind_of(path)
+    if made.counts is None or (kind == "parquet" and find_spec("pyarrow") is None):
+        write_table(made.frame, path)
+        if like is not None:
+            rewritten(path, *like)
+    elif kind == "parquet":
+        said(_write_parquet, made.distinct, made.counts, path)
+    else:
+        # The engine writes each distinct row, as it writes numbers, days and quotes.
+        few = path.with_name(f"{path.name}.distinct.csv")
+        write_table(made.distinct, few)
+        if like is not None:
+            rewritten(few, *like)
+        _repeat_lines(few, made.counts, path)
+        few.unlink()
+
+
+def _repeat_lines(few: Path, counts: NDArray[np.int64], path: Path) -> None:
+    """Write each row of a CSV file as often as it occurs, below its header."""
+    with few.open("rb") as read, path.open("wb") as write:
+        rows = _rows_of(read)
+        write.write(next(rows))
+        for row, n in zip(rows, counts.tolist(), strict=True):
+            together = max(_BLOCK // len(row), 1)
+            for begin in range(0, n, together):
+                write.write(row * min(together, n - begin))
+
+
+def _rows_of(file: BinaryIO) -> Iterator[bytes]:
+    """The rows of a CSV file with their line ends: a line end inside quotes has an odd number of them before it."""
+    for line in file:
+        row = line
+        while row.count(b'"') % 2:
+            row += next(file)
+        yield row
+
+
+def _write_parquet(frame: Any, counts: NDArray[np.int64], path: Path) -> None:
+    """Write each row of a frame as often as it occurs: of a text its place among the distinct ones is repeated."""
+    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
+
+    table = fetched(nw.from_native(frame))
+    index = table.implementation.is_pandas()
+    few = pa.Table.from_pandas(table.to_native(), preserve_index=False) if index else table.to_arrow()
+    texts = [pa.types.is_string(one.type) or pa.types.is_large_string(one.type) for one in few.schema]
+    columns = [
+        (own.dictionary_encode() if is_text else own).combine_chunks()
+        for own, is_text in zip(few.columns, texts, strict=True)
+    ]
+    coded = pa.table(columns, names=few.column_names)
+    ends = np.cumsum(counts)
+    with pq.ParquetWriter(path, coded.schema, store_schema=False) as writer:
+        # What the columns are is said of the texts themselves, not of the places that stand for them here.
+        schema = {b"ARROW:schema": base64.b64encode(few.schema.serialize())} | (few.schema.metadata or {})
+        writer.add_key_value_metadata(schema)
+        for start in range(0, int(counts.sum()), _ROWS):
+            rows = np.searchsorted(ends, np.arange(start, min(start + _ROWS, ends[-1])), side="right")
+            writer.write_table(coded.take(pa.array(rows)), row_group_size=_ROWS)

@@ -25,12 +25,13 @@ from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.engines import (
-    as_text,
     check_writer,
+    columns_as_text,
     engine_of,
     kind_of,
     line_end_of,
     open_frame,
+    write_recoded,
     write_table,
 )
 from pymoo_anon.cli.interrupt import ExitCode
@@ -39,7 +40,6 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.cli.tables import constraint, objective
-from pymoo_anon.cli.writing import write_recoded
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -141,7 +141,7 @@ def prepared(project: Project, kind: str) -> Any:
     frame = project.open()
     if kind == "csv" and project.data.kind != "csv":
         known = nw.from_native(frame).collect_schema().names()
-        frame = as_text(frame, [name for name in known if name not in project.quasi_identifiers])
+        frame = columns_as_text(frame, [name for name in known if name not in project.quasi_identifiers])
     return frame
 
 

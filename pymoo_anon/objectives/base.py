@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-from pymoo_anon.objectives.bounds.base import Bounding
-from pymoo_anon.objectives.bounds.sums import ClassGains
+from pymoo_anon.objectives.bounds.base import Bounding, ClassGains
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.microdata import Microdata

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.objectives.labels import values_of
-from pymoo_anon.objectives.recount import Recount, combinations
+from pymoo_anon.objectives.recount import Recount, combinations, values_of
 from pymoo_anon.table.generalization import SUPPRESSED, label_texts
 from pymoo_anon.table.local import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata

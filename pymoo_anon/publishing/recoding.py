@@ -18,7 +18,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import COUNT, Frame, Renamed, coded, combinations_of, missing
+from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
 from pymoo_anon.table.hierarchy import fitted
 from pymoo_anon.table.local import Decoded, LocalGeneralization
@@ -119,7 +119,7 @@ class Recoding(NamedTuple):
         """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`."""
         column, hierarchy = self.source.alias(name), self.table.quasi_identifiers[name]
         # Values are joined by their text: it is compared alike in every engine.
-        key = nw.col(column).cast(nw.String).alias(f"key {j}")
+        key = as_text(column).alias(f"key {j}")
         found = combinations_of(self.values.select(nw.col(column), key).to_native(), [column, f"key {j}"]).columns
         positions, values = coded(found[column])
         present = [value for value in values if value is not None]

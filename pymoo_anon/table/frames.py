@@ -141,6 +141,11 @@ def missing(frame: Frame, column: str) -> Any:
     return gap | nw.col(column).is_nan() if isinstance(frame.collect_schema()[column], _FLOATS) else gap
 
 
+def as_text(column: str) -> Any:
+    """An expression for a column as text; a gap stays one, which pandas 2 would spell as a word."""
+    return nw.when(~nw.col(column).is_null()).then(nw.col(column).cast(nw.String))
+
+
 def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
     """A frame sorted by some columns; what is missing stands last."""
     try:
@@ -262,7 +267,7 @@ def _key(column: pd.Series) -> Any:
 
 def _plain(column: str, dtype: Any) -> Any:
     if isinstance(dtype, _TEXT_LIKE):
-        return nw.col(column).cast(nw.String)
+        return as_text(column)
     # -0.0 equals 0.0, and would tell two equal rows apart.
     return nw.col(column) + nw.lit(0.0, dtype) if isinstance(dtype, _FLOATS) else nw.col(column)
 

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.engine.cells import grouped
-from pymoo_anon.engine.forest import Forest
+from pymoo_anon.engine.classes import Forest, grouped
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization

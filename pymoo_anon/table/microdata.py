@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.cells import classes_of
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.forest import Forest
+from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of
 from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts

@@ -14,8 +14,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Kind, suppressible
-from pymoo_anon.objectives.bounds.sums import ClassGains
+from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppressible
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.bitstrings import BitStringProblem

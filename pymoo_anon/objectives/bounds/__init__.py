@@ -4,15 +4,17 @@ A measure names its family, or none. One of your own needs no family: branch and
 and every other algorithm takes it.
 """
 
-from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
-from pymoo_anon.objectives.bounds.sums import (
+from pymoo_anon.objectives.bounds.base import (
     AdditiveLoss,
+    Bounding,
     FewestClasses,
     MajorityLoss,
     RisingLoss,
     RisingSum,
     RowsOfSmallClasses,
     SquaresOverClasses,
+    Suppressible,
+    suppressible,
 )
 from pymoo_anon.objectives.bounds.worst_class import (
     FollowsK,

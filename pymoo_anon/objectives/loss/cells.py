@@ -18,7 +18,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values, one_class
-from pymoo_anon.objectives.bounds.sums import AdditiveLoss, ClassGains, common_denominator
+from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains, common_denominator
 from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata

@@ -28,9 +28,8 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
-from pymoo_anon.objectives.bounds.sums import ClassGains, MajorityLoss, RisingLoss, RisingSum
-from pymoo_anon.objectives.labels import Labels
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
+from pymoo_anon.objectives.recount import Counted, Labels, Recount
 
 
 class ClassificationMetric(ColumnObjective):

@@ -13,7 +13,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Values, WorstClassObjective
-from pymoo_anon.objectives.bounds.sums import SquaresOverClasses
+from pymoo_anon.objectives.bounds.base import SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
 from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number

@@ -16,8 +16,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, Values
-from pymoo_anon.objectives.bounds.base import Bounding
-from pymoo_anon.objectives.bounds.sums import FewestClasses, RowsOfSmallClasses, SquaresOverClasses
+from pymoo_anon.objectives.bounds.base import Bounding, FewestClasses, RowsOfSmallClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.recount import Counted, Recount
