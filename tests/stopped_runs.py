@@ -16,13 +16,16 @@ from pymoo_anon.algorithms import (
     PBGEA,
     BitStringLocalSearch,
     BranchAndBound,
+    Datafly,
     ExhaustiveSearch,
     ParetoLocalSearch,
     PreferenceNSGA2,
+    SamaratiSearch,
+    TargetSweep,
 )
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferenceProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferenceProblem
 from pymoo_anon.table import Below
 
 K, L, GLM = KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()
@@ -33,8 +36,8 @@ def census(n_rows):
     return make_census(n_rows)
 
 
-def lattice(n_rows, *objectives):
-    return LatticeProblem(census(n_rows), [*objectives], suppression=0.01)
+def lattice(n_rows, *objectives, constraints=()):
+    return LatticeProblem(census(n_rows), [*objectives], suppression=0.01, constraints=constraints)
 
 
 def strings(n_rows, *objectives, suppression):
@@ -63,6 +66,9 @@ RUNS = {
         lambda: PreferenceProblem(census(300), k=3, preferences=[(0.2, 1.0), (0.5, 0.1)]),
         ("n_gen", 5),
     ),
+    "TargetSweep": (TargetSweep, lambda: LocalRecodingProblem(census(500), [K, GLM], [L >= 3]), ("n_gen", 4)),
+    "Datafly": (Datafly, lambda: lattice(500, K, GLM, constraints=[K >= 20]), ("n_gen", 5)),
+    "SamaratiSearch": (SamaratiSearch, lambda: lattice(500, K, GLM, constraints=[K >= 20]), ("n_gen", 3)),
 }
 
 

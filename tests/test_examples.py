@@ -177,6 +177,7 @@ QUOTED = [
     "engine",
     "exact",
     "local_bound",
+    "local_fronts",
     "local_search",
     "local_weights",
     "models",

@@ -13,7 +13,7 @@ from strategies import tables
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import gap, tolerance
+from pymoo_anon.algorithms.proofs.base import gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.datasets import make_census
@@ -187,3 +187,11 @@ def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, co
         np.testing.assert_array_equal(sorted_rows(proof.open_bounds()), sorted_rows(bounds))
         n_compared += 1
     assert n_compared > 5
+
+
+def test_infinite_values_are_equal():
+    """A member and an open point may both be infinite in a measure such as beta."""
+    F, bounds = np.array([[np.inf, 3.0], [1.0, 5.0]]), np.array([[np.inf, 2.0]])
+    assert gap(F, bounds).tolist() == [[0.0, 1.0], [0.0, 0.0]]
+    assert share_off(F, bounds) == 1 / 3
+    assert share_off(F[:1], np.array([[4.0, 2.0]])) == np.inf

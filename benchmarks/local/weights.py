@@ -3,8 +3,8 @@
     python -m benchmarks.local.weights
 
 At least ten rows a class; the loss of age and education against the loss of the other six columns. All nodes of the
-lattice, equal weights, random weights, and NSGA-II over weights, 125 recodings each. Then the front of k and loss, by a
-sweep alone. Each way is a process of its own. A minute on two cores; needs Adult.
+lattice, equal weights, random weights, and NSGA-II over weights, 125 recodings each. Each way is a process of its own.
+A minute on two cores; needs Adult.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
 
 from benchmarks import record
-from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.archive import evaluated
@@ -47,13 +46,6 @@ def share_of_square(problem: AnonymizationProblem, F: np.ndarray) -> float:
     return float(HV(ref_point=np.ones(2))(F / most))
 
 
-def share_of_k_and_loss(problem: AnonymizationProblem, F: np.ndarray) -> float:
-    """The hypervolume of log k / log rows and of the loss of a cell."""
-    n_rows, n_columns = problem.table.n_rows, len(problem.table.quasi_identifiers)
-    points = np.column_stack([np.log(-F[:, 0]) / -np.log(n_rows), F[:, 1] / (n_rows * n_columns)])
-    return float(HV(ref_point=np.array([0.0, 1.0]))(points))
-
-
 def every_node(table: Microdata) -> tuple[AnonymizationProblem, np.ndarray]:
     """The front of all nodes of the lattice."""
     problem = LatticeProblem(table, losses_of(table), 0.01, [KAnonymity() >= K])
@@ -76,23 +68,6 @@ def searched(problem: LocalRecodingProblem) -> np.ndarray:
     """What NSGA-II sees."""
     algorithm = NSGA2(pop_size=POP_SIZE, archive=BoxArchive(epsilon=1e-9), **OPERATORS)
     return minimize(problem, algorithm, ("n_eval", N_EVAL), seed=SEED).archive.F
-
-
-def swept(method: str) -> dict[str, Any]:
-    """The front of k and loss, by a sweep."""
-    table = fetch_adult()
-    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()], method=method)
-    # Loops are compiled before anything is timed.
-    problem.decode(problem.x_of(1000))
-    began = time.process_time()
-    F = minimize(problem, TargetSweep(), seed=SEED).F
-    cells = table.n_rows * len(table.quasi_identifiers)
-    return {
-        "points": len(F),
-        "hypervolume": share_of_k_and_loss(problem, F),
-        "losses": [float(F[-F[:, 0] >= k, 1].min() / cells) for k in (5, 25, 100, 500)],
-        "seconds": time.process_time() - began,
-    }
 
 
 def weighed(way: str, method: str | None) -> dict[str, Any]:
@@ -123,23 +98,11 @@ def main() -> None:
         waiting = {EVERY_NODE: pool.submit(weighed, EVERY_NODE, None)}
         for method in reversed(METHODS):
             waiting |= {f"{method}, {way}": pool.submit(weighed, way, method) for way in reversed(WAYS)}
-        sweeps = {method: pool.submit(swept, method) for method in METHODS}
         order = [EVERY_NODE, *(f"{method}, {way}" for method in METHODS for way in WAYS)]
         weights = {name: waiting[name].result() for name in order}
-        fronts = {method: own.result() for method, own in sweeps.items()}
     rows = [
         [name, f"{one['points']}", f"{one['hypervolume']:.3f}", f"{one['seconds']:.1f}"]
         for name, one in weights.items()
-    ]
-    lines = [
-        [
-            method,
-            f"{one['points']}",
-            f"{one['hypervolume']:.4f}",
-            *(f"{loss:.4f}" for loss in one["losses"]),
-            f"{one['seconds']:.1f}",
-        ]
-        for method, one in fronts.items()
     ]
     text = "\n\n".join(
         [
@@ -147,12 +110,9 @@ def main() -> None:
             f"Classes of at least {K} rows; hypervolume of the loss of {' and '.join(FIRST)} and of the loss of the "
             "other six columns, each as a share of all that can be lost:",
             record.markdown(["way", "points", "hypervolume", "seconds"], rows),
-            "`TargetSweep` for k and loss: hypervolume of log k / log rows and the loss of a cell, and the least loss "
-            "of a cell from k = 5, 25, 100 and 500 on:",
-            record.markdown(["method", "points", "hypervolume", "5", "25", "100", "500", "seconds"], lines),
         ]
     )
-    record.write("local_weights", {"machine": record.machine(), "weights": weights, "fronts": fronts}, text)
+    record.write("local_weights", {"machine": record.machine(), "weights": weights}, text)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class Datafly(_Heuristic):
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
     >>> problem = LatticeProblem(make_census(200), [GeneralLossMetric()], 0.05, [KAnonymity() >= 5])
     >>> minimize(problem, Datafly()).X.tolist()
-    [5, 3, 3, 3, 1, 0, 4, 0]
+    [6, 3, 3, 2, 1, 0, 3, 0]
     """
 
     def _first(self) -> Nodes:

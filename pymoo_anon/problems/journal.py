@@ -31,13 +31,15 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+
+if TYPE_CHECKING:
+    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
 Matrix = NDArray[np.float64]
 
@@ -223,7 +225,7 @@ def journaled(
         ValueError: The file is of another problem or of other settings, or it is something else than a journal.
         OSError: It cannot be read.
     """
-    if not isinstance(problem, LatticeProblem | LocalRecodingProblem):
+    if not (isinstance(problem, LatticeProblem) or _is_local(problem)):
         raise TypeError(f"problem must be a LatticeProblem or a LocalRecodingProblem, got {type(problem).__name__}")
     journal = Journal(path, fingerprint(problem, settings or {}))
     there = journal.path.exists()
@@ -243,6 +245,15 @@ def journaled(
         journal.close()
 
 
+def _is_local(problem: Any) -> TypeGuard[LocalRecodingProblem]:
+    """Whether a problem is of local recodings; the search of a lattice does not load what these need."""
+    if isinstance(problem, LatticeProblem):
+        return False
+    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+
+    return isinstance(problem, LocalRecodingProblem)
+
+
 def fingerprint(problem: LatticeProblem | LocalRecodingProblem, settings: Mapping[str, Any]) -> str:
     """64 hexadecimal digits that tell problems apart: table, hierarchies, `repr` of measures, suppression, settings."""
     made = hashlib.sha256()
@@ -252,8 +263,8 @@ def fingerprint(problem: LatticeProblem | LocalRecodingProblem, settings: Mappin
         *map(repr, (table.sensitive, table.label, table.person)),
         json.dumps(dict(settings), sort_keys=True, default=str),
     ]
-    if isinstance(problem, LocalRecodingProblem):
-        words.append(f"local {problem.method} {problem.structure}")
+    if _is_local(problem):
+        words.append(f"local {problem.method} {problem.structure} {problem.n_improvements}")
     # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
     arrays = []
     for name, hierarchy in table.quasi_identifiers.items():

@@ -169,8 +169,15 @@ def gap(F: Matrix, bounds: Matrix) -> Matrix:
     for bound in bounds:
         no_worse = bound <= F
         others = no_worse.sum(axis=1)[:, np.newaxis] - no_worse == F.shape[1] - 1
-        np.maximum(widest, np.where(others, F - bound, 0.0), out=widest)
+        np.maximum(widest, np.where(others, _worse(F, bound), 0.0), out=widest)
     return widest
+
+
+def _worse(F: Matrix, bound: Matrix) -> Matrix:
+    """By how much values are above a bound; values that both are infinite are equal."""
+    worse: Matrix = np.zeros_like(F)
+    np.subtract(F, bound, out=worse, where=bound < F)
+    return worse
 
 
 def share_off(F: Matrix, bounds: Matrix) -> float:
@@ -183,9 +190,9 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
     """
     share = 0.0
     for bound in bounds:
-        worse = np.maximum(F - bound, 0.0)
+        worse = _worse(F, bound)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(worse > 0, worse / np.abs(F), 0.0)
+            shares = np.where(np.isfinite(worse) & (worse > 0), worse / np.abs(F), worse)
         share = max(share, float(shares.max(axis=1).min(initial=np.inf)))
     return share
 
