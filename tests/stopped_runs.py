@@ -67,7 +67,7 @@ RUNS = {
         ("n_gen", 5),
     ),
     "TargetSweep": (TargetSweep, lambda: LocalRecodingProblem(census(500), [K, GLM], [L >= 3]), ("n_gen", 4)),
-    "Datafly": (Datafly, lambda: lattice(500, K, GLM, constraints=[K >= 20]), ("n_gen", 5)),
+    "Datafly": (Datafly, lambda: lattice(500, K, GLM, constraints=[K >= 20]), ("n_gen", 40)),
     "SamaratiSearch": (SamaratiSearch, lambda: lattice(500, K, GLM, constraints=[K >= 20]), ("n_gen", 3)),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, QUASI, persons, rows_of
-from strategies import more, nodes, policies, rule_of, tables
+from strategies import nodes, policies, rule_of, tables
 
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -135,7 +135,6 @@ def released(table, problem, x, **asked):
     return release(table.frame, problem, x, keep=keep, k_of_one=True, below_requirements=True, **asked)
 
 
-@more(3)
 @given(recodings())
 def test_every_claim_is_what_rows_and_levels_say(drawn):
     table, problem = drawn

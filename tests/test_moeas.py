@@ -314,6 +314,7 @@ def test_all_algorithms_search_strings_of_taxonomies():
 # As a user runs it.
 
 
+@pytest.mark.slow
 def test_the_quick_comparison(tmp_path, monkeypatch, unrendered, capsys):
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     quick = ["--quick", "--seeds", "1", "--processes", "1", "--results", str(tmp_path)]

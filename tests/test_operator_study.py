@@ -60,6 +60,7 @@ def test_marks_tell_better_from_worse():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_quick_runs(monkeypatch, capsys):
     monkeypatch.setattr(record, "RESULTS", record.RESULTS)
     study.main(["--quick", "--seeds", "1"])

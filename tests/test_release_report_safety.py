@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, payload, problem, read, report
+from strategies import times
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LatticeProblem
@@ -171,7 +172,7 @@ def pair_of_tables(rng, n_suppressed, how):
 )
 def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_path, n_suppressed, how):
     """Pairs of small tables with equal releases: the files for people outside are equal, byte for byte."""
-    for seed in range(20):
+    for seed in range(times(5)):
         files, released = set(), set()
         for rows in pair_of_tables(np.random.default_rng([seed, n_suppressed]), n_suppressed, how):
             table = Microdata.from_frame(rows, SMALL, sensitive="illness")

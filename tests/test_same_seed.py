@@ -57,6 +57,7 @@ def here(name):
     return json.loads(json.dumps(found(name, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_neither_load_nor_threads_decide_what_a_stopped_search_has_found(name, loaded):
     assert here(name) == loaded[name]
@@ -68,6 +69,7 @@ def test_the_proofs_are_stopped_before_their_end(name):
     assert not array(here(name)["certified"])
 
 
+@pytest.mark.slow
 def test_a_cold_cache_decides_nothing(tmp_path):
     """Where all is compiled anew, much time passes before the first node."""
     assert told_by(1, "boxes", NUMBA_CACHE_DIR=str(tmp_path)) == {"boxes": here("boxes")}
