@@ -29,6 +29,9 @@ def spark():
     session.stop()
 
 
+every_cluster = pytest.mark.parametrize("kind", ["dask", pytest.param("spark", marks=pytest.mark.slow)])
+
+
 def frames(kind, frame, spark):
     if kind == "dask":
         dask = pytest.importorskip("dask.dataframe")
@@ -39,7 +42,7 @@ def frames(kind, frame, spark):
 
 # PySpark calls pandas in ways that pandas 3 warns of.
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["dask", pytest.param("spark", marks=pytest.mark.slow)])
+@every_cluster
 def test_the_same_release_from_every_engine(kind, request, tmp_path):
     spark = request.getfixturevalue("spark") if kind == "spark" else None
     frame = pd.concat([persons(), persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])], ignore_index=True)
@@ -66,7 +69,7 @@ def test_the_same_release_from_every_engine(kind, request, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["dask", "spark"])
+@every_cluster
 def test_distinct_rows_and_all_rows_make_the_same_file(kind, request, tmp_path):
     spark = request.getfixturevalue("spark") if kind == "spark" else None
     frame = pd.concat([persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])] * 3, ignore_index=True)
