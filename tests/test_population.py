@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.papers.arx_optima import NINE
 from pymoo_anon.comparison import PopulationUniques, population_uniques
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity
@@ -14,17 +15,6 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below
 
 # How many classes of each size the 30,162 complete rows of Adult have, with these columns as quasi-identifiers.
-NINE = [
-    "sex",
-    "age",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "occupation",
-    "salary-class",
-]
 ADULT = {
     **{1: 15512, 2: 2098, 3: 754, 4: 375, 5: 189, 6: 155, 7: 97, 8: 73, 9: 39, 10: 37, 11: 29, 12: 18, 13: 23, 14: 14},
     **{15: 15, 16: 9, 17: 11, 18: 10, 19: 10, 20: 5, 21: 3, 22: 4, 23: 3, 24: 2, 25: 1, 26: 3, 27: 5, 29: 1, 30: 2},
@@ -70,7 +60,7 @@ def seen(n_classes, alpha, beta, share, times):
 
 
 def test_the_classes_of_adult_are_these(adult_rows):
-    found = adult_rows.groupby(NINE, observed=True).size().value_counts()
+    found = adult_rows.groupby(list(NINE), observed=True).size().value_counts()
     assert found.to_dict() == ADULT
     assert (len(adult_rows), found.sum()) == (N_ADULT, 19502)
 
