@@ -15,6 +15,7 @@ from pymoo_anon._messages import percent
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     AlphaDeassociation,
+    AverageClassSize,
     BasicBetaLikeness,
     DistinctLDiversity,
     EnhancedBetaLikeness,
@@ -46,15 +47,20 @@ def loss_share(problem, x):
     return values[column] / (problem.table.n_rows * len(problem.table.quasi_identifiers))
 
 
-def test_targets_go_from_the_least_k_to_the_rows_on_a_log_scale(census):
+def test_targets_are_all_numbers_of_two_digits_from_the_least_k_to_the_rows(census):
     problem = LocalRecodingProblem(census, GOALS)
-    assert problem.targets[:6] == (1, 2, 3, 4, 5, 6)
-    assert problem.targets[-1] == 600
-    ratios = np.diff(np.log(problem.targets))
-    assert ratios[20:].max() < 0.15
+    assert problem.targets == (*range(1, 100), *range(100, 601, 10))
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 96]).targets[:6] == (96, 97, 98, 99, 100, 110)
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 123]).targets[:2] == (123, 130)
+    # Who asks for k gets k.
+    asked = [*range(1, 101), 150, 200, 500, 600]
+    assert [problem.target(problem.x_of(k)).k for k in asked] == asked
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
     assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 10**6]).targets == (600,)
+    # Nothing else bounds rows from below: no other measure, and no greatest k.
+    for other in (AverageClassSize() >= 30, KAnonymity() <= 40, MarketerRisk() >= 0.5):
+        assert LocalRecodingProblem(census, GOALS, [other]).targets[0] == 1
 
 
 def test_a_point_asks_for_k_a_price_and_weights(census):
@@ -239,7 +245,10 @@ def test_a_front_is_read_as_any_other(census):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"method": "sideways"}, "method must be 'bottom-up' or 'top-down', got 'sideways'"),
+        (
+            {"method": "sideways"},
+            "method must be 'bottom-up' or 'top-down' or 'mondrian' or 'mondrian-relaxed', got 'sideways'",
+        ),
         ({"structure": "none"}, "structure must be 'sizes' or 'direct', got 'none'"),
     ],
 )

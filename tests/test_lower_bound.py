@@ -248,6 +248,8 @@ def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
     assert best_excess(trees, ascent.items, ascent.prices) <= 1e-9
     least = optimum(table, [1] * n_columns, lambda members: table.tuples.counts[members].sum() >= 2)
     assert 0 < ascent.bound() <= least + 1e-6
+    # All parts count, and nothing is paid too much.
+    assert ascent.bound() == pytest.approx(ascent.paid, abs=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +303,7 @@ def test_what_no_recoding_holds_is_bounded_by_k_alone():
 
 
 @pytest.mark.parametrize(
-    "termination", [("n_eval", 5), ("n_iter", 0), ("time", 0), ("fmin", 3), NoTermination(), ("n_gen", -1)]
+    "termination", [("n_eval", 5), ("n_iter", 0), ("time", 0), ("fmin", 3), ("eons", 3), NoTermination(), ("n_gen", -1)]
 )
 def test_a_termination_is_passes_or_time(problem, termination):
     with pytest.raises(ValueError, match=r"termination must be a number of passes, such as \(\"n_iter\", 20\)"):

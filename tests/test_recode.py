@@ -161,7 +161,7 @@ def plainly_holds(kind, column, bound, table, members):
     return max(gains) <= bound[0]
 
 
-@pytest.mark.parametrize("structure", ["sizes", "all"])
+@pytest.mark.parametrize("structure", ["sizes", "direct"])
 @pytest.mark.parametrize("method", ["top-down", "bottom-up"])
 @given(tables=microdata(), k=st.integers(1, 6), price=st.sampled_from([0.0, 0.7, 5.0]), asked=some_requirements)
 def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked):
@@ -248,7 +248,7 @@ def test_the_cube_releases_cells_that_are_cheapest(tables, k):
     nodes, trees = setting(table)
     if table.tuples.n_rows < k:
         return
-    class_of = bottom_up(trees, k)
+    class_of, _ = bottom_up(trees, k)
     assert trees.rows[class_of < 0].sum() < k
     made = np.bincount(class_of[class_of >= 0], trees.rows[class_of >= 0])
     assert made.min() >= k
@@ -278,8 +278,53 @@ def test_a_part_of_the_trees_recodes_as_a_table_of_its_own(tables, k, weights):
     assert np.array_equal(cells, again.numbers[cells_of_classes(again, twin, int(twin.max()) + 1)[twin]])
 
 
+def plain_mondrian(table, rows, k, relaxed):
+    """The cells of each distinct tuple, by sets of values: split the widest column until no split is allowed."""
+    trees = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
+    codes, counts = table.tuples.codes, table.tuples.counts
+
+    def smallest(j, members):
+        places = trees[j].order[codes[members, j]]
+        return int(np.flatnonzero((trees[j].first <= places.min()) & (trees[j].stop > places.max()))[-1])
+
+    def parts_of(j, members):
+        """The members below each child, where the split is allowed, what stays together among them."""
+        children = {}
+        for m in members:
+            place, at = trees[j].order[codes[m, j]], smallest(j, members)
+            held = [c for c in np.flatnonzero(trees[j].parent == at) if trees[j].first[c] <= place < trees[j].stop[c]]
+            children.setdefault(held[0] if held else at, []).append(m)
+        own, rest = [c for c in children.values() if counts[c].sum() >= k], []
+        rest = [m for c in children.values() if counts[c].sum() < k for m in c]
+        if rest and not relaxed:
+            return []
+
+        def saved(part):
+            return counts[part].sum() * (trees[j].losses[smallest(j, members)] - trees[j].losses[smallest(j, part)])
+
+        own.sort(key=lambda part: min(trees[j].order[codes[m, j]] for m in part))
+        while own and 0 < counts[rest].sum() < k:
+            rest += own.pop(int(np.argmin([saved(part) for part in own])))
+        return [*own, rest] if own and rest else own
+
+    best = max(range(len(trees)), key=lambda j: trees[j].losses[smallest(j, rows)] if parts_of(j, rows) else 0.0)
+    parts = parts_of(best, rows) if len(rows) > 1 else []
+    if not parts or trees[best].losses[smallest(best, rows)] == 0.0:
+        return {tuple(codes[m]): tuple(smallest(j, rows) for j in range(len(trees))) for m in rows}
+    return {key: own for part in parts for key, own in plain_mondrian(table, part, k, relaxed).items()}
+
+
+@given(tables=microdata(), k=st.integers(1, 5), relaxed=st.booleans())
+def test_mondrian_is_a_plain_one(tables, k, relaxed):
+    table, _ = tables
+    _, trees = setting(table)
+    tests = Requirements(k).tests(table.tuples, trees)
+    cells = recode(trees, tests, method="mondrian-relaxed" if relaxed else "mondrian")
+    assert cells_by_tuple(table, cells) == plain_mondrian(table, list(range(len(table.tuples))), k, relaxed)
+
+
 @given(tables=microdata(), k=st.integers(1, 6))
-def test_no_cell_is_above_the_highest_level(tables, k):
+def test_parts_stay_apart(tables, k):
     """Where all classes of a full-domain node have k rows, nothing coarser is released."""
     table, _ = tables
     nodes, _ = setting(table)
@@ -287,12 +332,13 @@ def test_no_cell_is_above_the_highest_level(tables, k):
         at = np.column_stack(
             [own.ancestors[level][codes] for own, level, codes in zip(nodes, levels, table.tuples.codes.T, strict=True)]
         )
-        if min(table.tuples.counts[members].sum() for members in members_of(at)) < k:
+        _, parts = np.unique(at, axis=0, return_inverse=True)
+        if np.bincount(parts, table.tuples.counts).min() < k:
             continue
-        trees = Trees.of(table.tuples, nodes, highest=levels)
+        trees = Trees.of(table.tuples, nodes, apart=parts)
         for method in ("top-down", "bottom-up"):
             cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
-            for own, level, cell in zip(nodes, levels, cells.T, strict=True):
+            for own, level, cell in zip(nodes, levels, cells.T[:-1], strict=True):
                 assert np.all(own.level[cell] <= level)
 
 
@@ -360,9 +406,9 @@ def test_unknown_words_are_refused():
     table = Microdata.from_frame(pd.DataFrame({"q": ["a"]}), {"q": Hierarchy.flat("a")})
     _, trees = setting(table)
     tests = Requirements(1).tests(table.tuples, trees)
-    with pytest.raises(ValueError, match=r"method must be one of .*, got 'sideways'"):
+    with pytest.raises(ValueError, match=r"method must be 'bottom-up' or 'top-down' or .*, got 'sideways'"):
         recode(trees, tests, method="sideways")
-    with pytest.raises(ValueError, match=r"structure must be one of .*, got 'none'"):
+    with pytest.raises(ValueError, match=r"structure must be 'sizes' or 'direct', got 'none'"):
         recode(trees, tests, structure="none")
 
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from test_recode import cells_by_tuple, members_of, microdata, nested, setting
 
 from pymoo_anon.engine.local import Requirements, blocks, recode
+from pymoo_anon.engine.local.cube import Cube, bottom_up
 from pymoo_anon.engine.local.growth import grow
+from pymoo_anon.engine.local.specialize import top_down
 from pymoo_anon.engine.local.trees import by_first_step
 from pymoo_anon.table import Microdata
 
@@ -101,10 +103,36 @@ def test_growth_takes_what_a_plain_search_takes(tables, k, price):
     assert grow(trees, k, price).tolist() == plain_growth(trees, k, price).tolist()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_growth_among_many_takes_what_a_plain_search_takes(seed):
-    """Enough tuples and attributes that most of them are skipped."""
+@pytest.mark.parametrize(("seed", "n", "n_columns"), [(0, 40, 4), (1, 40, 4), (2, 40, 4), (3, 30, 3), (4, 30, 3)])
+def test_growth_among_many_takes_what_a_plain_search_takes(seed, n, n_columns):
+    """Enough tuples and attributes that most of them are skipped; some tuples are of several rows."""
     random = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 40)] for j in range(4)})
+    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, n)] for j in range(n_columns)})
     _, trees = setting(Microdata.from_frame(frame, {name: nested(5) for name in frame}))
     assert grow(trees, 3).tolist() == plain_growth(trees, 3, 0.0).tolist()
+
+
+def test_blocks_are_the_parts_of_splits_from_the_top():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 200)] for j in range(3)})
+    _, trees = setting(Microdata.from_frame(frame, {name: nested(5) for name in frame}))
+    made = blocks._blocks(trees, 2, 20)
+    by_splits = top_down(trees, max(2, int(trees.rows.mean() * 20 / 4)), enough=20)
+    assert len(made) > 3
+    assert sorted(block.tolist() for block in made) == sorted(
+        np.flatnonzero(by_splits == b).tolist() for b in set(by_splits)
+    )
+
+
+def test_cells_that_are_nobodys_best_make_room_for_others(monkeypatch):
+    """With room for hardly more cells than tuples the same are released."""
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 6, 60)] for j in range(4)})
+    _, trees = setting(Microdata.from_frame(frame, {name: nested(6) for name in frame}))
+    (roomy, _), of, n = bottom_up(trees, 4), Cube.of, len(trees.rows) + 1
+
+    def tight(trees):
+        return of(trees)._replace(cells=np.empty((n, 4), dtype=np.int32), moved=np.empty(n, dtype=np.int64))
+
+    monkeypatch.setattr(Cube, "of", tight)
+    assert bottom_up(trees, 4)[0].tolist() == roomy.tolist()

@@ -143,3 +143,12 @@ def test_a_local_recoding_is_refined_already(census):
     problem = LocalRecodingProblem(census, GOALS, method="top-down")
     with pytest.raises(TypeError, match="as a LatticeProblem or a BitStringProblem does, got a local recoding"):
         refine(problem, problem.x_of(5))
+
+
+def test_a_column_of_one_value_is_refined():
+    frame = pd.DataFrame({"p": ["a"] * 6, "q": [0, 0, 1, 1, 3, 3]})
+    table = Microdata.from_frame(frame, {"p": Hierarchy.from_levels([["a"]]), "q": Hierarchy.intervals(0, 4, [2])})
+    made = refine(LatticeProblem(table, GOALS), [0, 2])
+    assert sorted(table.equivalence_classes(made).sizes.tolist()) == [6]
+    made = refine(LatticeProblem(table, [*GOALS], 0), [0, 0])
+    assert sorted(table.equivalence_classes(made).sizes.tolist()) == [2, 2, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -11,11 +12,10 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.termination.max_gen import MaximumGenerationTermination
-from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments
 from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
@@ -42,8 +42,8 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
     every few points. Stopped early, the result is the front of what was made.
 
     Args:
-        n_targets: At most so many targets, evenly spread over those of the problem.
-        output: Columns of the verbose output; None is `SweepOutput()`.
+        n_targets: At most so many targets, evenly spread on a log scale over those of the problem.
+        output: Columns of the verbose output; None is the share of the points that were made, and the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
@@ -67,7 +67,7 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
 
     def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=SweepOutput() if output is None else output, **kwargs)
+        super().__init__(output=FrontOutput("done", _done) if output is None else output, **kwargs)
         self.n_targets = positive_whole("n_targets", n_targets)
 
     def setup(self, problem: Problem, **kwargs: Any) -> TargetSweep:
@@ -117,12 +117,13 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
 
 def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]:
     """(n, n_var) int64 array: the points of a sweep, from the least target to the greatest, then those with prices."""
-    n = len(problem.targets)
-    pairs = [(target, 0) for target in _spread(n, n_targets)]
+    pairs = [(target, 0) for target in _spread(problem.targets, n_targets)]
     if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
         pairs += [
             (target, price)
-            for target, price in product(_spread(n, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices)))
+            for target, price in product(
+                _spread(problem.targets, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices))
+            )
             if problem.prices[price] >= _BINDING * problem.targets[target]
         ]
     points = np.zeros((len(pairs), problem.n_var), dtype=np.int64)
@@ -130,19 +131,11 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]
     return points
 
 
-def _spread(n: int, most: int) -> list[int]:
-    """At most so many of the places 0..n - 1, evenly spread, both ends among them; one alone is the first."""
-    places: list[int] = np.unique(np.rint(np.linspace(0, n - 1, min(most, n))).astype(np.int64)).tolist()
+def _spread(targets: Sequence[int], most: int) -> list[int]:
+    """The places of at most so many targets on a log scale, both ends among them; one alone is the first."""
+    scale = np.rint(np.geomspace(targets[0], targets[-1], most))
+    places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
     return places
-
-
-class SweepOutput(Output):  # type: ignore[misc]
-    """Columns of a sweep: the share of the points that were evaluated, and the size of the front."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        self.columns.append(Column("done", width=8, func=_done))
-        self.columns.append(Column("front", width=6, func=front_size))
 
 
 def _done(algorithm: TargetSweep) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,11 @@ from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
 Ints = NDArray[np.int64]
+
+_U = np.uint64
+
+# 2^64 divided by the golden ratio: multiplication by it spreads neighbouring numbers over the upper bits (Knuth).
+_SPREAD = _U(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,3 +330,132 @@ def _merged(column: ValueCounts, class_of: Ints, n_classes: int) -> ValueCounts:
     np.add.at(counts, members, column.counts)
     starts = np.searchsorted(found, np.arange(n_classes + 1) * column.n_values)
     return ValueCounts(starts.astype(np.int64), found % column.n_values, counts, column.n_values)
+
+
+def agreeing(
+    classes: EquivalenceClasses, sets: Iterable[Sequence[int]], column: Hashable | None = None
+) -> Iterator[tuple[EquivalenceClasses, Ints]]:
+    """Merge classes that agree on some attributes, for several sets of these. Suppressed ones agree with none kept.
+
+    A class is read once and its rows never: the work is that of the classes, whatever the number of tuples.
+
+    Args:
+        classes: The classes of one or several generalizations.
+        sets: The attributes of each set, by number.
+        column: The column whose values are counted in the merged classes, or None.
+
+    Returns:
+        For each set the merged classes, and (n_classes,) int64 array, in which of them each class is.
+    """
+    cells, longest = _cells(classes), int(np.diff(classes.starts).max(initial=0))
+    # At most half of the slots are ever taken.
+    slots = np.full(1 << max(2 * longest - 1, 1).bit_length(), -1, dtype=np.int64)
+    for chosen in sets:
+        ids, firsts = np.empty(len(cells), dtype=np.int64), np.empty(len(cells), dtype=np.int64)
+        starts = np.empty_like(classes.starts)
+        attributes = np.asarray(chosen, dtype=np.int64)
+        _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
+        n, columns = int(starts[-1]), {}
+        sizes = np.zeros(n, dtype=np.int64)
+        np.add.at(sizes, ids, classes.sizes)
+        if column is not None:
+            own = classes.columns[column]
+            begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)
+            columns[column] = ValueCounts(begins, values, counts, own.n_values)
+        firsts = firsts[:n]
+        kept, representatives = classes.kept[firsts], classes.representatives[firsts]
+        yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, columns), ids
+
+
+def _cells(classes: EquivalenceClasses) -> Ints:
+    """(n_classes, n_attributes) int64 array: the group, or the node, of each cell of each class."""
+    if classes.maps is None:
+        return classes.cells()[1]
+    cells = np.empty((len(classes.sizes), len(classes.tuples.domain_sizes)), dtype=np.int64)
+    tuples = classes.tuples
+    _write_cells(classes.maps, tuples.offsets, tuples.codes, classes.representatives, classes.starts, cells)
+    return cells
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
+    """Write the group of each cell of each class."""
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            for j in range(cells.shape[1]):
+                cells[c, j] = maps[i, offsets[j] + codes[representatives[c], j]]
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
+    """Number classes of one generalization alike where they agree on some attributes, and are kept alike.
+
+    Args:
+        cells: (n_classes, n_attributes) int64.
+        attributes: (m,) int64.
+        kept: (n_classes,) Boolean.
+        class_starts: (n + 1,) int64, where the classes of each generalization begin.
+        slots: int64, a power of 2 of them; none has a number that is given here.
+        ids: (n_classes,) int64, written: the number of each class; they rise from generalization to generalization.
+        firsts: (n_classes,) int64, written: the first class of each number.
+        starts: (n + 1,) int64, written: where the numbers of each generalization begin.
+    """
+    mask = len(slots) - 1
+    slots[:] = -1
+    n = np.int64(0)
+    for i in range(len(starts) - 1):
+        starts[i] = n
+        for c in range(class_starts[i], class_starts[i + 1]):
+            key = _U(kept[c])
+            for j in attributes:
+                key = (key ^ _U(cells[c, j])) * _SPREAD
+                key ^= key >> _U(32)
+            slot = np.int64(key >> _U(32)) & mask
+            # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot
+            # stands between the hash of a class and its slot.
+            while slots[slot] >= starts[i]:
+                other = firsts[slots[slot]]
+                same = kept[other] == kept[c]
+                for j in attributes:
+                    same = same and cells[other, j] == cells[c, j]
+                if same:
+                    break
+                slot = (slot + 1) & mask
+            if slots[slot] < starts[i]:
+                slots[slot] = n
+                firsts[n] = c
+                n += 1
+            ids[c] = slots[slot]
+    starts[len(starts) - 1] = n
+
+
+@njit(cache=True, nogil=True)
+def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+    """The value counts of n merged classes: where each begins, its values, and how often it holds each."""
+    # The classes of each number, side by side.
+    ends = np.zeros(n + 1, dtype=np.int64)
+    for number in ids:
+        ends[number + 1] += 1
+    ends = np.cumsum(ends)
+    members, free = np.empty(len(ids), dtype=np.int64), ends[:-1].copy()
+    for c in range(len(ids)):
+        members[free[ids[c]]] = c
+        free[ids[c]] += 1
+    n_entries = starts[len(ids)] - starts[0]
+    own_starts, own_values = np.zeros(n + 1, dtype=np.int64), np.empty(n_entries, dtype=np.int64)
+    own_counts, place = np.empty(n_entries, dtype=np.int64), np.full(n_values, -1, dtype=np.int64)
+    end = np.int64(0)
+    for number in range(n):
+        # A value stands in this merged class where its place is not before it.
+        first = end
+        for member in members[ends[number] : ends[number + 1]]:
+            for e in range(starts[member], starts[member + 1]):
+                value = values[e]
+                if place[value] < first:
+                    place[value] = end
+                    own_values[end] = value
+                    own_counts[end] = 0
+                    end += 1
+                own_counts[place[value]] += counts[e]
+        own_starts[number + 1] = end
+    return own_starts, own_values[:end], own_counts[:end]

@@ -63,6 +63,7 @@ class DistinctTuples:
         domains: Per such column, the values that the codes stand for.
         levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
             general.
+        names: The names of the attributes; their numbers where none are given.
 
     Attributes:
         n_rows: Number of tuples in the table, the sum of the counts.
@@ -77,6 +78,7 @@ class DistinctTuples:
         columns: Mapping[Any, ValueCounts] | None = None,
         domains: Mapping[Any, Sequence[Hashable]] | None = None,
         levels: Sequence[Ints] = (),
+        names: Sequence[Hashable] = (),
     ) -> None:
         self.codes = _frozen(codes)
         self.counts = _frozen(counts)
@@ -87,6 +89,7 @@ class DistinctTuples:
         }
         self.domains = {name: tuple(domain) for name, domain in (domains or {}).items()}
         self.levels = tuple(_frozen(maps) for maps in levels)
+        self.names = tuple(names) or tuple(range(len(domain_sizes)))
         self.n_rows = int(self.counts.sum())
         self._totals: dict[Hashable, Ints] = {}
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -75,7 +76,11 @@ def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
     Raises:
         ValueError: It ends by something else, or at once.
     """
-    made = get_termination(*termination) if isinstance(termination, tuple) else copy.deepcopy(termination)
+    made: Any = copy.deepcopy(termination)
+    if isinstance(termination, tuple):
+        # pymoo raises a bare Exception where it does not know a name.
+        with suppress(Exception):
+            made = get_termination(*termination)
     limit = getattr(made, "n_max_gen", None) or getattr(made, "max_time", None)
     if not isinstance(made, MaximumGenerationTermination | TimeBasedTermination) or limit is None or not limit > 0:
         raise ValueError(

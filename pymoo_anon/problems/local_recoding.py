@@ -14,14 +14,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.termination import Termination
 
-from pymoo_anon._messages import examples, whole_from_0
+from pymoo_anon._messages import examples, listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.local import Requirements, Tests, Trees, recode
+from pymoo_anon.engine.local import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, whole_numbers
+from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem, Memory, Rows
 from pymoo_anon.problems.local_bound import LowerBound, ascend, limit_of, loss_of
+from pymoo_anon.problems.local_known import rebuilt
 from pymoo_anon.problems.local_target import (
     LocalTarget,
     base_weights,
@@ -31,7 +32,7 @@ from pymoo_anon.problems.local_target import (
     requirement_of,
     targets_of,
 )
-from pymoo_anon.table.local import LocalGeneralization, checked_nodes
+from pymoo_anon.table.generalization import LocalGeneralization, checked_nodes
 from pymoo_anon.table.microdata import Microdata
 
 Points = NDArray[np.int64]
@@ -50,7 +51,8 @@ class LocalRecodingProblem(AnonymizationProblem):
     al. 2006), with hierarchies, which loses a fraction of what full-domain generalization does. Nothing is suppressed.
     Variables are whole numbers from 0:
 
-    - the first is the place of k in `targets`, on a log scale from what the constraints ask for to the number of rows;
+    - the first is the place of k in `targets`, which go from what the constraints ask for to the number of rows, in
+      steps of a tenth at most above 10;
     - the second is the place of a class's price in `prices`, from none on a log scale. k bounds the worst class, a
       price makes classes fewer, and so rules the mean risk;
     - each other is the weight of a quasi-identifier's loss as a power of 2. Only ratios count: all equal weigh as the
@@ -60,7 +62,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     itself.
 
     k, in rows or persons, distinct, entropy and recursive l, alpha, t and beta as constraints are held by construction,
-    wherever the whole table holds them. All constraints are in G.
+    wherever the whole table holds them, also for adversaries who know some columns alone. All constraints are in G.
 
     At equal k a local recoding has far more classes than a full-domain generalization, and so a greater mean risk:
     measure `MarketerRisk` beside k, and ask for l or t.
@@ -69,8 +71,13 @@ class LocalRecodingProblem(AnonymizationProblem):
         table: The table. Every hierarchy has to end in one group, and no label may stand for two sets of values.
         objectives: One or more objectives, in the order of the columns of F.
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
-        method: "bottom-up" releases the cheapest cells that enough tuples share, again and again; "top-down" splits
-            classes as Mondrian does, which loses more and takes a fraction of the time.
+        method: "bottom-up" releases the cheapest cells that enough tuples share, again and again. "top-down" splits
+            classes, each time where most loss is saved for the bits that it tells: it loses more and takes a fraction
+            of the time. As baselines "mondrian" and "mondrian-relaxed" are the strict and the relaxed algorithm of
+            LeFevre et al. 2006, which split the column whose cells are widest. Where the paper cuts an ordered domain
+            at its median, they split a node into its children, of numbers, too: every cell is a node of its hierarchy.
+            Strict, all children that hold a tuple have k rows, or another column is split; relaxed, those that have
+            fewer stay together.
         structure: What decides which tuples are one class. "sizes": numbers of rows and persons; classes that break
             another constraint are merged afterwards. "direct": all constraints, which may lose less. But then a class
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
@@ -114,12 +121,9 @@ class LocalRecodingProblem(AnonymizationProblem):
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
-        if method not in ("bottom-up", "top-down"):
-            raise ValueError(f"method must be 'bottom-up' or 'top-down', got {method!r}")
-        if structure not in ("sizes", "direct"):
-            raise ValueError(f"structure must be 'sizes' or 'direct', got {structure!r}")
+        check_ways(method=method, structure=structure)
         checked_nodes(table.quasi_identifiers)
-        constraints = tuple(constraints) if isinstance(constraints, list | tuple) else constraints
+        constraints = checked_constraints(constraints, table)
         n = len(table.quasi_identifiers)
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
@@ -135,7 +139,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             elementwise_runner=elementwise_runner,
         )
         self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
-        self._base = base_weights(self.objectives, n)
+        self._base = base_weights(self.objectives, self.table.tuples.names)
         found = (requirement_of(one, table.tuples) for one in self.held)
         self._requirements = tuple(one for one in found if one is not None)
         self._recodings = _Recodings()
@@ -150,12 +154,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         """What one point asks for.
 
         Args:
-            x: (n_var,) array, one row of `res.X`.
+            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
         """
-        (point,) = self.checked(np.asarray(x)[np.newaxis])
+        (point,) = self.checked(one_point(x, f"point of {self.n_var} whole numbers", self.n_var))
         # The least weight is that of x = 0, so that points which differ by the same in all ask for the same.
         powers = point[2:] - point[2:].min()
         weights = self._base * np.exp2(powers)
@@ -166,20 +170,41 @@ class LocalRecodingProblem(AnonymizationProblem):
             requirements=self._requirements,
         )
 
+    def words(self, X: NDArray[Any]) -> list[str]:
+        """What each point asks for, in words.
+
+        Args:
+            X: (n, n_var) array.
+
+        >>> from pymoo_anon.datasets import make_census
+        >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+        >>> problem = LocalRecodingProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+        >>> problem.words(np.array([problem.x_of(10), problem.x_of(5, price=16.0)]))
+        ['k from 10, no price, equal weights', 'k from 5, a price of 16 cells for a class, equal weights']
+        """
+        said = []
+        for target in map(self.target, X):
+            price = f"a price of {number(target.price)} cells for a class" if target.price else "no price"
+            named = zip(self.table.quasi_identifiers, target.weights, strict=True)
+            own = listed(plain(f"{name} {number(float(f'{weight:.3g}'))}") for name, weight in named)
+            equal = max(target.weights) - min(target.weights) < 1e-9
+            said.append(f"k from {target.k:,}, {price}, {'equal weights' if equal else f'weights {own}'}")
+        return said
+
     def x_of(self, k: int, price: float = 0.0) -> Points:
         """(n_var,) int64 array: the point of a target and a price, or the next greater ones, with equal weights.
 
         Args:
-            k: The least number of rows of a class.
+            k: The least number of rows of a class: itself below 100, and with two digits and zeros, such as 150.
             price: What a class costs, in cells.
 
         Raises:
-            ValueError: k is above the number of rows, or the price above the greatest.
+            ValueError: k is below 0 or above the number of rows, or the price below 0 or above the greatest.
         """
         x = np.zeros(self.n_var, dtype=np.int64)
         for place, (name, value, scale) in enumerate((("k", k, self.targets), ("price", price, self.prices))):
-            if not value <= scale[-1]:
-                raise ValueError(f"{name} must be at most {scale[-1]}, got {value!r}")
+            if not 0 <= value <= scale[-1]:
+                raise ValueError(f"{name} must be from 0 to {scale[-1]}, got {value!r}")
             x[place] = np.searchsorted(scale, value)
         return x
 
@@ -187,7 +212,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         """The local recoding of one point; the same for all points that ask for the same.
 
         Args:
-            x: (n_var,) array, one row of `res.X`.
+            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
@@ -204,16 +229,20 @@ class LocalRecodingProblem(AnonymizationProblem):
         """Make a recoding."""
         trees = Trees.of(self.table.tuples, self._nodes, target.weights)
         tests = self._tests._replace(k=target.k)
-        structure = "sizes" if self.structure == "sizes" else "all"
-        cells = recode(trees, tests, target.price, self.method, structure, n_improvements=self.n_improvements)
-        return LocalGeneralization(self.table.quasi_identifiers, cells)
+        cells = recode(trees, tests, target.price, self.method, self.structure, n_improvements=self.n_improvements)
+        made = LocalGeneralization(self.table.quasi_identifiers, cells)
+        partial = [one for one in self.held if one.depends_on_kept]
+        if not partial:
+            return made
+        return rebuilt(self.table, made, partial, target, trees, method=self.method, structure=self.structure)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
         """What every local recoding of the table loses at least, for the k of a point and the constraints.
 
-        The loss is the first `GeneralLossMetric` of the objectives. The bound speaks of all recodings under the same
-        hierarchies that suppress nothing, whatever method makes them, and so of this one whatever its price and its
-        weights. Constraints enter by the rows and the distinct values that they make necessary.
+        The loss is the first `GeneralLossMetric` of the objectives; other objectives have no bound. The bound speaks of
+        all recodings under the same hierarchies that suppress nothing, whatever method makes them, and so of this one
+        whatever its price and its weights. Constraints enter by the rows and the distinct values that they make
+        necessary.
 
         A bound is true whenever it ends, and is checked then. Passes are steps of a dual ascent; the first ones raise
         it most.
@@ -234,7 +263,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         (True, 10)
         """
         limit, objective, target = limit_of(termination), loss_of(self.objectives), self.target(x)
-        trees = Trees.of(self.table.tuples, self._nodes, objective.weights)
+        trees = Trees.of(self.table.tuples, self._nodes, objective.weights_of(self.table.tuples.names))
         loss = float(objective.evaluate(self.equivalence_classes(x))[0])
         return ascend(trees, self._tests._replace(k=target.k), loss, limit)
 

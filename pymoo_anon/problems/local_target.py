@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -27,10 +27,8 @@ from pymoo_anon.objectives.privacy import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
-
-# So many targets on a log scale; small ones, between which there is no whole number, are one.
-_TARGETS = 64
 
 # The least weight of an attribute whose loss no objective counts, as a share of the greatest: its cells stay as fine as
 # they can at no cost to others.
@@ -56,10 +54,14 @@ class LocalTarget:
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
-    """The targets of k on a log scale, from the least that constraints allow to the number of rows, ascending."""
-    low = min(least, table.n_rows)
-    scale = np.rint(np.geomspace(low, table.n_rows, _TARGETS)).astype(np.int64)
-    return tuple(np.unique(scale).tolist())
+    """The targets of k, ascending: the least that constraints allow, then all numbers of two digits and zeros.
+
+    So 25, 150 and 2,000 are among them, and the steps above 10 are a tenth at most. The last is the number of rows.
+    """
+    low, digits = min(least, table.n_rows), np.arange(10, 100)
+    scale = [np.arange(1, 10), *(digits * 10**power for power in range(len(str(table.n_rows)) - 1))]
+    every = np.concatenate([[low, table.n_rows], *scale])
+    return tuple(np.unique(every[(every >= low) & (every <= table.n_rows)]).tolist())
 
 
 def prices_of(table: Microdata) -> tuple[float, ...]:
@@ -67,17 +69,17 @@ def prices_of(table: Microdata) -> tuple[float, ...]:
     return 0.0, *(float(2**i) for i in range(max(table.n_rows.bit_length() - 1, 1)))
 
 
-def base_weights(objectives: Sequence[Objective], n: int) -> NDArray[np.float64]:
+def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDArray[np.float64]:
     """(n,) float array: how much the loss of each attribute counts in the objectives together; their mean is 1.
 
     Each objective that is a general loss with weights of its own counts as much as any other.
     """
     given = [
-        np.ones(n) if objective.weights is None else np.asarray(objective.weights, dtype=float)
+        objective.weights_of(names)
         for objective in objectives
         if isinstance(objective, GeneralLossMetric | NormalizedWeightedPenalty)
     ]
-    total = sum((own / own.sum() for own in given), np.zeros(n)) if given else np.ones(n)
+    total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
     total = np.maximum(total, _LEAST_WEIGHT * total.max())
     weights: NDArray[np.float64] = total / total.mean()
     return weights
@@ -87,6 +89,9 @@ def least_k(constraints: Sequence[Constraint]) -> int:
     """The least k in rows that the constraints allow."""
     found = [1]
     for one in constraints:
+        if one.depends_on_kept:
+            # A class of fewer rows holds it where enough others agree with it.
+            continue
         if isinstance(one.objective, KAnonymity) and one.objective.column is None and one.at_least:
             found.append(ceil(one.bound))
         if isinstance(one.objective, ProsecutorRisk) and not one.at_least and 0 < one.bound <= 1:
@@ -97,7 +102,7 @@ def least_k(constraints: Sequence[Constraint]) -> int:
 def requirement_of(constraint: Constraint, tuples: DistinctTuples) -> Requirement | None:
     """What a constraint asks of every class, or None where the kernels know no test of it."""
     measure = constraint.objective
-    if not constraint.speaks_of_classes or measure.column is None:
+    if not constraint.speaks_of_classes or measure.column is None or constraint.depends_on_kept:
         return None
     make = _TESTS.get(type(measure))
     return None if make is None else make(measure, constraint.bound, tuples)
@@ -106,7 +111,14 @@ def requirement_of(constraint: Constraint, tuples: DistinctTuples) -> Requiremen
 def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
     """Whether every recoding that the kernels make holds a constraint, if any does."""
     risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
+    if constraint.depends_on_kept:
+        return holds_by_construction(whole_classes(constraint), tuples)
     return (risk_or_k and constraint.speaks_of_classes) or requirement_of(constraint, tuples) is not None
+
+
+def whole_classes(constraint: Constraint) -> Constraint:
+    """A constraint on what adversaries know, as one on each class alone; where it holds, so does the first."""
+    return replace(constraint, objective=constraint.objective.knowing())
 
 
 def _simple(kind: Kind) -> Callable[[Objective, float, DistinctTuples], Requirement]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Trees, recode
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import bound, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirement_of
-from pymoo_anon.table.generalization import Generalization
-from pymoo_anon.table.local import LocalGeneralization, of_columns
+from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 
 Ints = NDArray[np.int64]
 
@@ -38,12 +36,13 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
         problem: A `LatticeProblem`, or a `BitStringProblem` whose groups all are groups of the table's hierarchies, as
             with taxonomies.
         x: (n_var,) array, the point.
-        method: "bottom-up" or "top-down", as of `LocalRecodingProblem`.
+        method: As of `LocalRecodingProblem`.
 
     Raises:
         TypeError: x is of another dtype than the problem needs, or the problem is of local recodings.
-        ValueError: x is no point of the problem, a group is none of a hierarchy, a hierarchy makes no tree, `method` is
-            neither of these, or a constraint of the problem holds at the point and not of its refinement.
+        ValueError: The problem has least levels, which parts could be below; x is no point of it, a group is none of a
+            hierarchy, a hierarchy makes no tree, `method` is none of these, or a constraint of the problem holds at the
+            point and not of its refinement.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
@@ -55,18 +54,37 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
     >>> bool(after.sizes.min() >= before.sizes.min()), len(after.sizes) > len(before.sizes)
     (True, True)
     """
+    _check_problem(problem)
     table, classes = problem.table, problem.equivalence_classes(x)
     _check_groups(problem, of_columns(problem.decode(x)))
     promised = _promised(problem, classes)
     (class_of,), kept = classes.class_of, classes.kept  # type: ignore[misc]
     hidden = marked_class(classes) if not kept.all() else None
     suppressed = hidden is not None and any(one.broken(hidden)[0] for one in promised)
-    # The suppressed tuples become the last class, or none.
-    numbers = np.where(kept, np.cumsum(kept) - 1, -1 if suppressed else np.count_nonzero(kept))[class_of]
-    cells = _divided(problem, numbers, promised, method)
+    # The suppressed tuples are the last part.
+    parts = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))[class_of]
+    divided = kept[class_of] if suppressed else np.ones_like(class_of, dtype=np.bool_)
+    cells = _divided(problem, parts, divided, promised, method)
     made = LocalGeneralization(table.quasi_identifiers, cells, suppressed=suppressed)
     _check_constraints(problem, classes, table.equivalence_classes(made, 0, problem.constraints))
     return made
+
+
+def _check_problem(problem: AnonymizationProblem) -> None:
+    """Refuse least levels, and adversaries who know some columns alone: several classes hold together what they see."""
+    if isinstance(problem, LatticeProblem) and problem.lowest.any():
+        names = [name for name, (least, _) in problem.levels.items() if least > 0]
+        raise ValueError(
+            f"problem must have no least levels to be refined, got some of {examples(names)}: parts of a class get "
+            "levels of their own, down to 0"
+        )
+    partial = [measure for measure in problem.measured if measure.known is not None]
+    if partial:
+        raise ValueError(
+            f"problem must measure what somebody learns who knows all quasi-identifiers, got {partial[0]!r}: a "
+            "refinement keeps what single classes hold, and nothing that several have together; LocalRecodingProblem "
+            "recodes locally for such adversaries"
+        )
 
 
 def _promised(problem: AnonymizationProblem, classes: EquivalenceClasses) -> list[Constraint]:
@@ -83,29 +101,19 @@ def _promised(problem: AnonymizationProblem, classes: EquivalenceClasses) -> lis
 
 
 def _divided(
-    problem: AnonymizationProblem, numbers: Ints, promised: Sequence[Constraint], method: str
+    problem: AnonymizationProblem, parts: Ints, divided: NDArray[np.bool_], promised: Sequence[Constraint], method: str
 ) -> NDArray[np.int32]:
-    """(n_distinct, n_attributes) int32 array: the cells after each class is divided; roots where the number is -1."""
-    table = problem.table
-    tuples, nodes = table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
-    trees = Trees.of(tuples, nodes, base_weights(problem.objectives, len(nodes)))
+    """(n_distinct, n_attributes) int32 array: the cells after each part is divided; roots for what is not."""
+    tuples = problem.table.tuples
+    nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
+    trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
     found = (requirement_of(one, tuples) for one in promised)
-    k = int(promised[0].bound)
-    tests = Requirements(k, [one for one in found if one is not None]).tests(tuples, trees)
-    cells, own, n_parts = np.zeros(tuples.codes.shape, dtype=np.int32), numbers[trees.places], int(numbers.max()) + 1
-    whole = trees.numbers[cells_of_classes(trees, own, n_parts)]
-    cells[trees.places[own >= 0]] = whole[own[own >= 0]]
-    order = np.argsort(own, kind="stable")
-    ends = np.searchsorted(own[order], np.arange(n_parts + 1))
-    rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_parts)
-    for part_number, (a, b) in enumerate(pairwise(ends.tolist())):
-        if rows[part_number] < 2 * k or b - a < 2:
-            # It cannot be divided.
-            continue
-        chosen = np.sort(order[a:b])
-        # Numbers of tuples within the part, so that its cells come in the order of `chosen`.
-        part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
-        cells[trees.places[chosen]] = recode(part, tests.subset(chosen), 0.0, method)
+    tests = Requirements(int(promised[0].bound), [one for one in found if one is not None]).tests(tuples, trees)
+    chosen = np.flatnonzero(divided[trees.places])
+    # Tuples are numbered anew, so that cells come in the order of `chosen`.
+    part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
+    cells = np.zeros(tuples.codes.shape, dtype=np.int32)
+    cells[trees.places[chosen]] = recode(part, tests.subset(chosen), 0.0, method)[:, :-1]
     return cells
 
 

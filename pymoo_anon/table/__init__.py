@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
 from pymoo_anon.table.draft_levels import Draft
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import Generalization, LocalGeneralization
 from pymoo_anon.table.guesses import Guess, guess_role, guesses_of
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.local import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy

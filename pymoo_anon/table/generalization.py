@@ -1,4 +1,4 @@
-"""Generalizations: what a node or a bit string decodes to, a group map per quasi-identifier, and the text of labels."""
+"""Generalizations: what a node or a bit string decodes to, what a local recoding makes, and the text of labels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.classes import Forest, grouped
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.table.domain_values import ROOT, Name
+from pymoo_anon.table.hierarchy import Hierarchy
+
+Ints = NDArray[np.int64]
 
 #: What stands in every quasi-identifier of a suppressed row.
 SUPPRESSED = ROOT
@@ -147,3 +152,210 @@ def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[st
                 f"the groups of {name!r} must have labels that differ as text, got more than once: {examples(twice)}"
             )
     return texts
+
+
+class LocalGeneralization:
+    """A local recoding of a table: a node of each hierarchy for every class of tuples.
+
+    Elsewhere a value has one group in the whole table. Here it has one in each class, so that the same value stands at
+    several levels in a release: multidimensional recoding in the words of LeFevre et al. 2006. Equal tuples have equal
+    cells, and a class is all tuples whose cells are equal. Instances do not change.
+
+    Args:
+        quasi_identifiers: The hierarchy of every quasi-identifier, in the table's order.
+        cells: (n_distinct, n_attributes) integer array, for every distinct tuple of the table the node that each of its
+            cells becomes, as `Hierarchy.nodes` numbers them: the root is 0.
+        suppressed: Whether the class whose cells all are roots is suppressed, and counts as such.
+
+    Attributes:
+        quasi_identifiers: The hierarchies; a mapping that cannot be written.
+        nodes: (n_classes, n_attributes) int64 array, the nodes of every class. Classes are numbered as they first
+            appear among the distinct tuples.
+        class_of: (n_distinct,) int64 array, the class of every distinct tuple.
+        representatives: (n_classes,) int64 array, the first distinct tuple of every class.
+        kept: (n_classes,) Boolean array, False for the suppressed class.
+
+    Raises:
+        ValueError: A hierarchy does not end in one group, or has a label for two sets of values; or cells are no such
+            array; or `suppressed` where no class has roots alone.
+
+    >>> sex = Hierarchy.flat(["Female", "Male"])
+    >>> age = Hierarchy.intervals(0, 4, widths=[2])
+    >>> made = LocalGeneralization({"age": age, "sex": sex}, [[1, 0], [1, 0], [0, 1]])  # three distinct tuples
+    >>> made
+    LocalGeneralization(2 classes; age: 2 labels; sex: 2 labels)
+    >>> codes = np.array([[0, 0], [1, 1], [3, 0]])
+    >>> made.labels_of(codes, made.representatives)  # a tuple of each class
+    {'age': ['0–1', '*'], 'sex': ['*', 'Female']}
+    """
+
+    def __init__(
+        self, quasi_identifiers: Mapping[Name, Hierarchy], cells: ArrayLike, *, suppressed: bool = False
+    ) -> None:
+        hierarchies = dict(quasi_identifiers)
+        n_nodes = tuple(len(own.nodes) for own in checked_nodes(hierarchies).values())
+        given = np.asarray(cells)
+        if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != len(hierarchies):
+            raise ValueError(
+                f"cells must be whole numbers, a row per distinct tuple and a column for each of the "
+                f"{len(hierarchies)} quasi-identifiers, got {given.dtype} of shape {given.shape}"
+            )
+        if given.size and (given.min() < 0 or (given.max(axis=0) >= n_nodes).any()):
+            raise ValueError(f"cells must be nodes of their hierarchies, which have {n_nodes}, got others")
+        grouping = grouped(given, n_nodes)
+        for array in (grouping.nodes, grouping.class_of, grouping.representatives):
+            array.flags.writeable = False
+        self.quasi_identifiers: Mapping[Name, Hierarchy] = MappingProxyType(hierarchies)
+        self.grouping = grouping
+        kept = np.ones(len(grouping.nodes), dtype=np.bool_)
+        if suppressed:
+            kept &= grouping.nodes.any(axis=1)
+        self.kept = kept
+        self.kept.flags.writeable = False
+        if suppressed and self.kept.all():
+            raise ValueError("suppressed must be False where no class has roots alone, got True")
+
+    @property
+    def nodes(self) -> Ints:
+        """(n_classes, n_attributes) int64 array, the nodes of every class."""
+        return self.grouping.nodes
+
+    @property
+    def class_of(self) -> Ints:
+        """(n_distinct,) int64 array, the class of every distinct tuple."""
+        return self.grouping.class_of
+
+    @property
+    def representatives(self) -> Ints:
+        """(n_classes,) int64 array, the first distinct tuple of every class."""
+        return self.grouping.representatives
+
+    @property
+    def cells(self) -> Ints:
+        """(n_distinct, n_attributes) int64 array, the nodes of every distinct tuple."""
+        return self.nodes[self.class_of]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the cells take."""
+        return self.nodes.nbytes + self.class_of.nbytes + self.representatives.nbytes
+
+    @property
+    def labels(self) -> Mapping[Name, tuple[Hashable, ...]]:
+        """Per quasi-identifier the label of every node of its hierarchy, those included that no class has."""
+        return MappingProxyType({name: own.nodes.labels for name, own in self.quasi_identifiers.items()})
+
+    @property
+    def n_groups(self) -> tuple[int, ...]:
+        """Number of different labels in the cells of every quasi-identifier."""
+        return tuple(len(np.unique(column)) for column in self.nodes.T)
+
+    def labels_of(self, codes: Ints, places: Ints) -> dict[Name, list[Hashable]]:
+        """Per quasi-identifier the labels of some distinct tuples of the table.
+
+        Args:
+            codes: (n_distinct, n_attributes) int64 array, the domain positions of all of them; not read, since each of
+                them has cells of its own.
+            places: (n,) int64 array, which of them.
+        """
+        nodes = self.nodes[self.class_of[places]].T.tolist()
+        return {
+            name: [labels[node] for node in own] for (name, labels), own in zip(self.labels.items(), nodes, strict=True)
+        }
+
+    def check(self, tuples: DistinctTuples, forest: Forest) -> None:
+        """Refuse a table whose tuples do not lie below their cells.
+
+        Args:
+            tuples: The distinct tuples of the table.
+            forest: The hierarchies of the table.
+
+        Raises:
+            ValueError: There is another number of distinct tuples, or a cell does not hold the value of its tuple.
+        """
+        if len(self.class_of) != len(tuples):
+            raise ValueError(
+                f"generalization must have cells for the table's {len(tuples):,} distinct tuples, got "
+                f"{len(self.class_of):,}"
+            )
+        places, nodes = forest.places[tuples.offsets[:-1] + tuples.codes], forest.starts[:-1] + self.cells
+        outside = (places < forest.first[nodes]) | (places >= forest.stop[nodes])
+        if outside.any():
+            wrong = [name for name, own in zip(self.quasi_identifiers, outside.T, strict=True) if own.any()]
+            raise ValueError(f"generalization must hold the value of every cell in its node, got others in {wrong}")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both give every tuple the same cells, under the same hierarchies."""
+        if not isinstance(other, LocalGeneralization):
+            return NotImplemented
+        return (
+            list(self.quasi_identifiers.items()) == list(other.quasi_identifiers.items())
+            and np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.kept, other.kept)
+        )
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (dict(self.quasi_identifiers), self.cells, not self.kept.all())
+
+    def __repr__(self) -> str:
+        columns = zip(self.quasi_identifiers, self.n_groups, strict=True)
+        shown = "".join(f"; {name}: {n} label{'s' if n > 1 else ''}" for name, n in columns)
+        return f"LocalGeneralization({len(self.nodes):,} class{'es' if len(self.nodes) > 1 else ''}{shown})"
+
+
+def _remade(quasi_identifiers: Mapping[Name, Hierarchy], cells: Ints, suppressed: bool) -> LocalGeneralization:
+    """A local recoding out of a pickle."""
+    return LocalGeneralization(quasi_identifiers, cells, suppressed=suppressed)
+
+
+#: What a point of any search space decodes to.
+Decoded: TypeAlias = Generalization | LocalGeneralization
+
+
+def of_columns(decoded: Decoded) -> Generalization:
+    """A generalization that has a group for every value of a column; a local recoding is refused.
+
+    Raises:
+        TypeError: It is a local recoding.
+    """
+    if isinstance(decoded, LocalGeneralization):
+        raise TypeError(
+            "problem must give every value of a column one group, as a LatticeProblem or a BitStringProblem does, got "
+            "a local recoding"
+        )
+    return decoded
+
+
+def checked_nodes(hierarchies: Mapping[Name, Hierarchy]) -> Mapping[Name, Hierarchy]:
+    """The same hierarchies, each of which is one tree of nodes.
+
+    Raises:
+        ValueError: One is not; the column is named.
+    """
+    for name, hierarchy in hierarchies.items():
+        _check_nodes(name, hierarchy)
+    return hierarchies
+
+
+def _check_nodes(name: Name, hierarchy: Hierarchy) -> None:
+    """Refuse a hierarchy that is no tree of nodes, and name its column."""
+    try:
+        _ = hierarchy.nodes
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+
+
+def forest_of(hierarchies: Sequence[Hierarchy]) -> Forest:
+    """The hierarchies of a table as one forest."""
+    nodes = [hierarchy.nodes for hierarchy in hierarchies]
+    starts = np.cumsum([0, *map(len, nodes)])
+    places, first, stop, levels = (
+        np.concatenate(parts)
+        for parts in zip(*((own.order, own.first, own.stop, own.level) for own in nodes), strict=True)
+    )
+    for array in (starts, places, first, stop, levels):
+        array.flags.writeable = False
+    return Forest(starts, places, first, stop, levels)

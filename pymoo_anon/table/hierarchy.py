@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.table.domain_values import (
     ROOT,
     Bins,
@@ -34,6 +34,9 @@ from pymoo_anon.table.domain_values import (
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
 from pymoo_anon.table.nodes import Nodes, nodes_of
 from pymoo_anon.table.taxonomy import Taxonomy
+
+# So many values of a domain a notebook shows.
+_PRINTED = 20
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -343,6 +346,13 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.n_values} values, levels of {', '.join(map(str, self.n_groups))} groups)"
+
+    def _repr_html_(self) -> str:
+        """The first values of the domain, and what each becomes level by level."""
+        rows = [["" if own is None else str(own) for own in row] for row in zip(*self._columns(), strict=True)]
+        headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
+        more = f"; the first {_PRINTED}" if self.n_values > _PRINTED else ""
+        return html_table(counted(self.n_values, "value", "values") + more, headings, rows[:_PRINTED])
 
     def _key(self) -> tuple[Hashable, ...]:
         """What makes two hierarchies equal, but for their bins."""

@@ -13,19 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of
 from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.frames import coded, combinations_of
+from pymoo_anon.table.generalization import Decoded, LocalGeneralization, checked_nodes, forest_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.local import Decoded, LocalGeneralization, checked_nodes, forest_of
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
 # The square is below 2^63, so that sums of squared class sizes are exact.
 _MOST_ROWS = 3_037_000_499
+
+# So many columns a notebook shows.
+_PRINTED = 40
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -102,6 +105,7 @@ class Microdata:
             {**own, **columns},
             {**domains, **own_domains},
             [hierarchy.groups for hierarchy in hierarchies.values()],
+            tuple(hierarchies),
         )
         vars(self).update(
             quasi_identifiers=hierarchies,
@@ -351,6 +355,20 @@ class Microdata:
             f"Microdata({self.n_rows} rows, {self.n_distinct} distinct tuples of "
             f"{len(self.quasi_identifiers)} quasi-identifiers, {roles})"
         )
+
+    def _repr_html_(self) -> str:
+        """The columns and their roles; no value of the data."""
+        sizes = {name: len(self.domain_of(name)) for name in self.tuples.domains}
+        rows = [
+            (str(name), "quasi-identifier", f"{own.n_values:,}", ", ".join(f"{n:,}" for n in own.n_groups[1:]))
+            for name, own in self.quasi_identifiers.items()
+        ]
+        others = [(name, "sensitive") for name in self.sensitive]
+        others += [(name, role) for name, role in ((self.label, "label"), (self.person, "person")) if name is not None]
+        rows += [(str(name), role, f"{sizes[name]:,}", "") for name, role in others]
+        told = f"{counted(self.n_rows, 'row', 'rows')}, {counted(self.n_distinct, 'distinct tuple', 'distinct tuples')}"
+        more = f"; the first {_PRINTED} of {len(rows):,} columns" if len(rows) > _PRINTED else ""
+        return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED])
 
 
 def names_of(given: Any) -> tuple[Name, ...]:

@@ -32,6 +32,10 @@ class ClassConstraint(Protocol):
     def speaks_of_classes(self) -> bool:
         """Whether the constraint speaks of single equivalence classes."""
 
+    @property
+    def depends_on_kept(self) -> bool:
+        """Whether what a class is worth depends on which other classes are kept."""
+
     def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """(n_classes,) Boolean array: the classes that break the constraint."""
 
@@ -158,6 +162,9 @@ class Violating(_Limited):
     Only constraints that speak of single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that
     would lose more tuples than the limit is infeasible.
 
+    Where adversaries know some columns alone, a class counts on others that agree with it there. So classes are
+    suppressed again and again, until all that are left keep the constraints among themselves.
+
     Args:
         limit: A number of tuples (int), or a share of all (float below 1, rounded down).
 
@@ -173,10 +180,7 @@ class Violating(_Limited):
         Raises:
             ValueError: No constraint speaks of single classes.
         """
-        kept = np.ones(len(classes.sizes), dtype=bool)
-        for constraint in self.read(constraints):
-            kept &= ~constraint.broken(classes)
-        return replace(classes, kept=kept)
+        return replace(classes, kept=kept_by(self.read(constraints), classes))
 
     def read(self, constraints: Sequence[ClassConstraint]) -> list[ClassConstraint]:
         """The constraints that speak of single classes.
@@ -191,6 +195,32 @@ class Violating(_Limited):
                 f"got {list(constraints) or 'none'}"
             )
         return of_classes
+
+
+def kept_by(
+    constraints: Sequence[ClassConstraint], classes: EquivalenceClasses, among: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """(n_classes,) Boolean array: the classes that are left where those that break a constraint are suppressed.
+
+    What is left keeps all constraints by itself. Of constraints whose classes get no better by what others lose, such
+    as k and distinct l, it is the largest such set, whatever the order: the union of two such sets is one, too.
+
+    Args:
+        constraints: Constraints that speak of single classes.
+        classes: The classes; whether they are kept does not count.
+        among: (n_classes,) Boolean array, the classes that may be left; None for all.
+    """
+    kept = np.ones(len(classes.sizes), dtype=bool) if among is None else among.copy()
+    for constraint in constraints:
+        if not constraint.depends_on_kept:
+            kept &= ~constraint.broken(classes)
+    dependent = [constraint for constraint in constraints if constraint.depends_on_kept]
+    gone = len(dependent) > 0
+    while gone:
+        left = replace(classes, kept=kept)
+        still = kept & ~np.logical_or.reduce([constraint.broken(left) for constraint in dependent])
+        gone, kept = bool((still < kept).any()), still
+    return kept
 
 
 def suppression_rule(given: Any) -> Suppression:

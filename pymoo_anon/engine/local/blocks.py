@@ -69,9 +69,9 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
 
 def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
     """The class of every tuple of one block."""
-    class_of = bottom_up(trees, sizes.k, price, budget=_LOOKS * len(trees.rows))
-    left = np.flatnonzero(class_of < 0)
-    if trees.rows[left].sum() >= sizes.k:
+    class_of, ended = bottom_up(trees, sizes.k, price, budget=_LOOKS * len(trees.rows))
+    if not ended:
+        left = np.flatnonzero(class_of < 0)
         rest = trees.subset(left)
         parts = _blocks(rest, sizes.k, _GROWN)
         grown = _laid_out(len(left), parts, [grow(rest.subset(part), sizes.k, price) for part in parts])

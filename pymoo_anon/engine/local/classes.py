@@ -153,8 +153,9 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
     """The class that takes a tuple at least added loss, and holds all requirements then.
 
-    Classes are met in the order of their cells. What a tuple adds to one is at least what it adds in the first few
-    attributes, if the class had but k rows; where that is too much, all classes with the same first cells are skipped.
+    Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
+    side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
+    where that is too much, all classes with the same first cells are skipped.
 
     Args:
         r: The tuple.
@@ -166,12 +167,15 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
     Returns:
         The class, -1 for none, and the loss.
     """
-    found, n_classes = np.int64(-1), len(classes.order)
-    w, deepest = np.float64(trees.rows[r]), len(classes.attributes)
-    reached, k = classes.reached, np.float64(tests.k)
-    i, depth = np.int64(0), np.int64(0)
+    found, deepest = np.int64(-1), len(classes.attributes)
+    w, k, reached = np.float64(trees.rows[r]), np.float64(tests.k), classes.reached
+    node = trees.leaves[trees.positions[r, classes.attributes[0]]]
+    while trees.parent[node] >= 0 and w * trees.costs[trees.parent[node]] < limit:
+        node = trees.parent[node]
+    i, stop = _place_of(node, classes), _place_of(trees.after[node], classes)
+    depth = np.int64(0)
     # Invariant: `reached` holds up to `depth`, and is right for the class at hand.
-    while i < n_classes:
+    while i < stop:
         while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
             _reach(classes.sorted[i, depth], r, depth, trees, classes)
             depth += 1
@@ -184,16 +188,31 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
                 if added < limit:
                     found, limit = c, added
             i += 1
-        if i < n_classes:
+        if i < stop:
             depth = min(depth, classes.shared[i])
     for turn in range(classes.tally[1]):
-        c = classes.changed[turn]
-        for j in range(deepest):
-            _reach(classes.cells[c, classes.attributes[j]], r, j, trees, classes)
-        added = _added(c, r, w, limit, trees, tests, classes)
-        if added < limit:
-            found, limit = c, added
+        c, depth = classes.changed[turn], np.int64(0)
+        while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
+            _reach(classes.cells[c, classes.attributes[depth]], r, depth, trees, classes)
+            depth += 1
+        if w * reached[depth, 0] + k * reached[depth, 1] < limit:
+            added = _added(c, r, w, limit, trees, tests, classes)
+            if added < limit:
+                found, limit = c, added
     return found, limit
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _place_of(node, classes):  # type: ignore[no-untyped-def]
+    """Where in their order the classes begin whose first cell is a node or comes after it."""
+    low, high = np.int64(0), np.int64(len(classes.order))
+    while low < high:
+        middle = (low + high) // 2
+        if classes.sorted[middle, 0] < node:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -91,7 +91,7 @@ class Cube(NamedTuple):
         )
 
 
-def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
     """The class of every tuple that finds one.
 
     Args:
@@ -102,8 +102,8 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
             stays.
 
     Returns:
-        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over. Where the budget is kept
-        these have fewer than k rows together.
+        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over. And whether the search
+        ended: then these have fewer than k rows together, or in each part that must be apart.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)
@@ -126,7 +126,7 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
                 break
             # Who found no cells finds none now: there are fewer tuples.
             waiting = (class_of < 0) & (cube.owner >= 0)
-    return class_of
+    return class_of, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
 
 
 @njit(cache=True, nogil=True, allocates=False)
@@ -146,9 +146,9 @@ def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def
         cube.turn[depth] += 1
         node, a, b = cube.nodes[depth, turn], cube.begins[depth, turn], cube.ends[depth, turn]
         rows = cube.sums[depth, b] - cube.sums[depth, a]
-        if rows < k:
-            continue
         spent = cube.spent[depth] + trees.costs[node]
+        if rows < k or spent >= FORBIDDEN:
+            continue
         score = spent + price / rows
         members = cube.sorted[depth]
         if not _is_better(members, a, b, score, cube.best):

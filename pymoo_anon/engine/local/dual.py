@@ -270,13 +270,10 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
     depth = np.int64(0)
     _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
     while depth >= 0 and walk.tally[3] < limit:
-        turn = walk.turn[depth]
-        if turn == walk.n_nodes[depth]:
+        a, b, spent = _next_node(depth, trees, walk)
+        if a == b:
             depth -= 1
             continue
-        walk.turn[depth] += 1
-        a, b = walk.begins[depth, turn], walk.ends[depth, turn]
-        spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
         if not _is_of_use(a, b, spent, items, walk, best):
             continue
         if depth == deepest:
@@ -288,6 +285,17 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
             walk.spent[depth] = spent
             _arrange(depth, a, b, items, trees, walk)
     return depth < 0
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
+    """Where the items of the next node of a depth begin and end, alike after the last; and what is spent."""
+    turn = walk.turn[depth]
+    if turn == walk.n_nodes[depth]:
+        return np.int64(0), np.int64(0), 0.0
+    walk.turn[depth] += 1
+    spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
+    return walk.begins[depth, turn], walk.ends[depth, turn], spent
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -317,13 +325,10 @@ def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ign
     depth = np.int64(0)
     _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
     while depth >= 0 and walk.tally[3] < limit:
-        turn = walk.turn[depth]
-        if turn == walk.n_nodes[depth]:
+        a, b, spent = _next_node(depth, trees, walk)
+        if a == b:
             depth -= 1
             continue
-        walk.turn[depth] += 1
-        a, b = walk.begins[depth, turn], walk.ends[depth, turn]
-        spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
         excess, _ = _best_set(walk.members, a, b, spent, items, walk, proposed)
         if excess <= 0.0:
             continue

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import sort_by_cells
-from pymoo_anon.engine.local.trees import Trees, by_first_step, join
+from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
 
 Ints = NDArray[np.int64]
 
@@ -79,10 +79,10 @@ def grow(trees: Trees, k: int, price: float = 0.0) -> Ints:
 
     Returns:
         (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over, which have fewer than k
-        rows together.
+        rows together, or in each part that must be apart.
     """
-    class_of = np.full(len(trees.rows), -1)
-    while trees.rows[class_of < 0].sum() >= k:
+    class_of, n_classes = np.full(len(trees.rows), -1), -1
+    while n_classes < (n_classes := class_of.max() + 1) and trees.rows[class_of < 0].sum() >= k:
         seeds = Seeds.of(trees, np.flatnonzero(class_of < 0))
         most = int(trees.rows[seeds.order].max())
         _score(int(k), most, float(price), trees, seeds)
@@ -152,7 +152,7 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
         n += 1
         rows += trees.rows[r]
         cost = _sum_up(trees, seeds)
-    if rows < k:
+    if rows < k or cost >= FORBIDDEN:
         return n, np.inf
     # What stands below the cells joins for nothing.
     while True:

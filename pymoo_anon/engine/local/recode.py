@@ -12,7 +12,7 @@ from pymoo_anon.engine.local.neighbourhood import improve
 from pymoo_anon.engine.local.relocate import relocate
 from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.requirements import Tests
-from pymoo_anon.engine.local.specialize import top_down
+from pymoo_anon.engine.local.specialize import RULES, top_down
 from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 
 Ints = NDArray[np.int64]
@@ -21,8 +21,18 @@ Numbers32 = NDArray[np.int32]
 # With all requirements, sequential clustering may compare so many cells for each tuple.
 _COMPARED = 2_000
 
-METHODS = "bottom-up", "top-down"
-STRUCTURES = "sizes", "all"
+_WAYS = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
+
+
+def check_ways(**given: str) -> None:
+    """Refuse a method or a structure that there is not.
+
+    Raises:
+        ValueError: There is not.
+    """
+    for name, value in given.items():
+        if value not in _WAYS[name]:
+            raise ValueError(f"{name} must be {' or '.join(map(repr, _WAYS[name]))}, got {value!r}")
 
 
 def recode(
@@ -43,9 +53,10 @@ def recode(
         tests: What every class has to hold, `Requirements.tests`. Where the whole table breaks it, every recoding does,
             and all tuples are one class.
         price: What a class costs beside the loss of its cells, in cells; larger prices make fewer and larger classes.
-        method: "bottom-up", or "top-down", which loses more and takes a tenth of the time.
+        method: "bottom-up"; or "top-down", which loses more and takes a tenth of the time; or "mondrian", strict, or
+            "mondrian-relaxed", which lose still more.
         structure: What classes are made by. "sizes": by numbers of rows alone, then those that break a requirement are
-            merged, so that classes tell little of the values. "all": tuples then move between classes as all
+            merged, so that classes tell little of the values. "direct": tuples then move between classes as all
             requirements allow, which loses less. Who knows the method can conclude from it that parts of a class, which
             sizes would have kept apart, break one.
         n_threads: How many parts of a large table are worked on at once, as many as there are processors for None. The
@@ -59,32 +70,29 @@ def recode(
     Raises:
         ValueError: `method` or `structure` is none of these.
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
-    if structure not in STRUCTURES:
-        raise ValueError(f"structure must be one of {STRUCTURES}, got {structure!r}")
+    check_ways(method=method, structure=structure)
     class_of = np.zeros(len(trees.rows), dtype=np.int64)
     if tests.keeps_whole(trees.rows):
-        sizes, by_all = tests.by_sizes(), structure == "all" and len(tests.kinds) > 0
+        sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
         class_of = _classes_by_sizes(trees, sizes, price, method, n_threads or os.cpu_count() or 1)
-        if n_improvements > 0 and not by_all:
+        if n_improvements > 0 and not direct:
             class_of = improve(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
             class_of = mend(trees, tests, class_of)
-        if by_all:
-            class_of = _moved_by_all(trees, tests, price, class_of, n_improvements)
+        if direct:
+            class_of = _moved_direct(trees, tests, price, class_of, n_improvements)
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     return trees.released(cells[class_of])
 
 
 def _classes_by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
     """The class of every tuple, by numbers of rows alone."""
-    if method == "top-down":
-        return top_down(trees, sizes.k, price)
+    if method in RULES:
+        return top_down(trees, sizes.k, price, method=method)
     return classes_by_sizes(trees, sizes, price, n_threads)
 
 
-def _moved_by_all(trees: Trees, tests: Tests, price: float, class_of: Ints, n_improvements: int) -> Ints:
+def _moved_direct(trees: Trees, tests: Tests, price: float, class_of: Ints, n_improvements: int) -> Ints:
     """The class of every tuple after moves that all requirements allow."""
     class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
     return improve(trees, tests, class_of, price, n_improvements) if n_improvements > 0 else class_of

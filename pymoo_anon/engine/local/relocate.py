@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 _LEAST = 1e-9
 
 # Classes that have changed are looked at one by one.
-_MOST_CHANGED = 64
+_MOST_CHANGED = 100
 
 
 def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
@@ -105,7 +105,7 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
         n = list_members(c, np.int64(0), classes)
         for i in range(n):
             own[i] = classes.members[i]
-        n_placed = np.int64(0)
+        n_placed, n_changed = np.int64(0), classes.tally[1]
         while n_placed < n:
             other, added = nearest_class(own[n_placed], left, trees, tests, classes)
             if other < 0:
@@ -120,4 +120,8 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
         for i in range(n_placed):
             leave(own[i], trees, classes)
             enter(own[i], c, trees, classes)
+        # All have the cells again that they were sorted by.
+        for i in range(n_changed, classes.tally[1]):
+            classes.has_changed[classes.changed[i]] = False
+        classes.tally[1] = n_changed
     return np.int64(len(classes.rows))

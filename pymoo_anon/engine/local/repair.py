@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import Classes, enter, list_members, nearest_class
 from pymoo_anon.engine.local.requirements import Tests, hold
-from pymoo_anon.engine.local.trees import Trees
+from pymoo_anon.engine.local.trees import FORBIDDEN, Trees
 
 Ints = NDArray[np.int64]
 
@@ -75,7 +75,10 @@ def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """The class whose union with another one costs least, of those whose union holds if there are any; -1: none."""
+    """The class whose union with another one costs least, of those whose union holds if there are any; -1: none.
+
+    None that must be apart from it is its partner.
+    """
     n, cost = classes.rows[c], classes.costs[c]
     near, least, whole, least_whole = np.int64(-1), np.inf, np.int64(-1), np.inf
     for other in range(len(classes.rows)):
@@ -84,7 +87,7 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
             continue
         limit = (least_whole + n * cost + rows * classes.costs[other]) / (n + rows)
         joined = _joined_cost(c, other, limit, trees, classes)
-        if joined > limit:
+        if joined > limit or joined >= FORBIDDEN:
             continue
         added = (n + rows) * joined - n * cost - rows * classes.costs[other]
         if added < least:

@@ -1,8 +1,12 @@
 """Top-down: begin with one class of all tuples, and split classes along the trees for as long as that pays.
 
-Multidimensional recoding as Mondrian's (LeFevre et al. 2006), by hierarchies. A split is relaxed: children of a node
-that have k rows become classes, the others stay together where they are. The attribute is the one that saves
-most loss per bit of the entropy of the split, which is ours: fine splits are not dearer than coarse ones then.
+Multidimensional recoding as Mondrian's (LeFevre et al. 2006), by hierarchies. The paper cuts an ordered domain at its
+median; since every cell is a node here, a node is split into its children, of numbers, too. In a strict split each
+child that holds a tuple becomes a class, or there is no split. In a relaxed one children that have k rows become
+classes, the others stay together where they are.
+
+Mondrian splits the attribute whose node is widest. Else the attribute is the one that saves most loss per bit of the
+entropy of the split, which is ours: fine splits are not dearer than coarse ones then.
 """
 
 from __future__ import annotations
@@ -16,6 +20,10 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees, join
 
 Ints = NDArray[np.int64]
+
+# How an attribute is chosen and split, by method.
+_BY_GAIN, _STRICT, _RELAXED = 0, 1, 2
+RULES = {"top-down": _BY_GAIN, "mondrian": _STRICT, "mondrian-relaxed": _RELAXED}
 
 # What becomes of a child: a class of its own, or it stays with the rest.
 _OWN, _REST = 1, 2
@@ -49,7 +57,7 @@ class Children(NamedTuple):
     slices: Ints
 
 
-def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1) -> Ints:
+def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: str = "top-down") -> Ints:
     """The class of every tuple after all splits that pay.
 
     Args:
@@ -57,6 +65,7 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1) -> Ints:
         k: The least number of rows of a class; all tuples are one class where they have fewer.
         price: What a class costs beside the loss of its cells, in cells.
         enough: A class of at most so many tuples is not split.
+        method: Of `RULES`.
 
     Returns:
         (n_tuples,) int64 array, classes counted from 0.
@@ -68,12 +77,12 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1) -> Ints:
         slices=np.empty((n_tuples + 1, 2), dtype=np.int64),
     )
     class_of = np.empty(n_tuples, dtype=np.int64)
-    _split_all(trees, int(k), float(price), int(enough), children, class_of)
+    _split_all(trees, int(k), float(price), int(enough), RULES[method], children, class_of)
     return class_of
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _split_all(trees, k, price, enough, children, class_of):  # type: ignore[no-untyped-def]
+def _split_all(trees, k, price, enough, rule, children, class_of):  # type: ignore[no-untyped-def]
     """Fill `class_of`; arguments as of `top_down`.
 
     The invariant: the open classes are slices of `members`, each in the order of the tuples, and have k rows, or there
@@ -90,7 +99,7 @@ def _split_all(trees, k, price, enough, children, class_of):  # type: ignore[no-
         if b - a > enough:
             for j in range(n_attributes):
                 n_children = _spread(j, a, b, trees, children)
-                value = _weigh(n_children, k, trees, price, children)
+                value = _weigh(n_children, k, trees, price, rule, children)
                 _forget(n_children, children)
                 if value > best:
                     best, chosen = value, np.int64(j)
@@ -100,7 +109,7 @@ def _split_all(trees, k, price, enough, children, class_of):  # type: ignore[no-
             n_classes += 1
         else:
             n_children = _spread(chosen, a, b, trees, children)
-            _weigh(n_children, k, trees, price, children)
+            _weigh(n_children, k, trees, price, rule, children)
             n_open = _part(chosen, n_open, n_children, trees, children)
             _forget(n_children, children)
 
@@ -153,8 +162,8 @@ def _forget(n_children, children):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _weigh(n_children, k, trees, price, children):  # type: ignore[no-untyped-def]
-    """Decide which children become classes; what that saves per bit, or 0 where nothing is to be gained.
+def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-untyped-def]
+    """Decide which children become classes; what the split is worth by the rule, or 0 where nothing is to be gained.
 
     What stays has to have k rows, too. Where it does not, the child that gives up least joins it.
     """
@@ -167,6 +176,8 @@ def _weigh(n_children, k, trees, price, children):  # type: ignore[no-untyped-de
             n_own += 1
         else:
             rest += children.rows[child]
+    if rule == _STRICT and rest > 0:
+        return 0.0
     whole = np.float64(rest)
     for c in range(n_children):
         if children.fate[children.touched[c]] == _OWN:
@@ -192,6 +203,8 @@ def _weigh(n_children, k, trees, price, children):  # type: ignore[no-untyped-de
     if rest > 0:
         saved -= price
         bits -= rest * np.log2(rest / whole)
+    if rule != _BY_GAIN:
+        return trees.costs[trees.parent[children.touched[0]]] if saved > 0.0 else 0.0
     return max(saved, 0.0) / max(bits, 1e-9)
 
 

@@ -18,7 +18,7 @@ from pymoo_anon.engine.tuples import DistinctTuples
 Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
-#: The least cost of a node that must not be released: more than all others together, and small enough to count with.
+#: What a node costs that must not be released: more than all others together, and small enough to count with.
 FORBIDDEN = 1e6
 
 
@@ -91,7 +91,7 @@ class Trees(NamedTuple):
         tuples: DistinctTuples,
         nodes: Sequence[Nodes],
         weights: ArrayLike | None = None,
-        highest: Sequence[int] | None = None,
+        apart: Ints | None = None,
     ) -> Trees:
         """The trees of a table.
 
@@ -99,18 +99,17 @@ class Trees(NamedTuple):
             tuples: Its distinct tuples.
             nodes: Per attribute the nodes of its hierarchy, `Hierarchy.nodes`.
             weights: (n_attributes,) array, how much the loss of each attribute counts; None counts all alike.
-            highest: (n_attributes,) levels above which no cell is released. The tuples have to hold what is required
-                at these levels. None allows all.
+            apart: (n_tuples,) int64 array, a part of each tuple; no class has tuples of two parts as long as each part
+                holds what is required. It becomes one more attribute, the last. None is one part.
         """
         factors = np.ones(len(nodes)) if weights is None else np.asarray(weights, dtype=np.float64)
         positions = np.column_stack([own.order[codes] for own, codes in zip(nodes, tuples.codes.T, strict=True)])
         trees = []
-        for j, (own, factor) in enumerate(zip(nodes, factors, strict=True)):
-            costs = factor * own.losses
-            if highest is not None:
-                # Still more above: a split there has to pay.
-                costs = np.where(own.level > highest[j], FORBIDDEN * (1.0 + own.losses), costs)
-            trees.append(_Tree(own.first, own.stop, own.parent, costs, np.arange(len(own.first))))
+        for own, factor in zip(nodes, factors, strict=True):
+            trees.append(_Tree(own.first, own.stop, own.parent, factor * own.losses, np.arange(len(own.first))))
+        if apart is not None:
+            positions = np.column_stack([positions, apart])
+            trees.append(_parts(int(apart.max()) + 1))
         places = np.lexsort(positions.T[::-1])
         return _joined(trees, positions[places], tuples.counts[places], places)
 
@@ -147,6 +146,13 @@ class _Tree(NamedTuple):
     parent: Ints
     costs: NDArray[np.float64]
     numbers: NDArray[np.integer[Any]]
+
+
+def _parts(n: int) -> _Tree:
+    """The tree of n parts, whose root must not be released."""
+    parts = np.arange(n)
+    first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))
+    return _Tree(first, stop, parent, np.append(FORBIDDEN, np.zeros(n)), np.arange(n + 1))
 
 
 def _joined(trees: Sequence[_Tree], positions: Ints, rows: Ints, places: Ints) -> Trees:
