@@ -244,6 +244,11 @@ class Miscounted(Sound):
         return recount.sizes.min()
 
 
+class MiscountedLocally(Sound):
+    def recount(self, recount):
+        return recount.kept.max() + recount.is_local if len(recount.kept) else 0
+
+
 BROKEN = [
     (NoName(), "name of NoName must be a text, got ''"),
     (NoDirection(), "maximize of NoDirection must be True or False, got 'yes'"),
@@ -272,6 +277,7 @@ BROKEN = [
         "of_classes of NoWorth() must tell the worth of classes, got NotImplementedError: NoWorth is no value of",
     ),
     (Miscounted(), "recount of Miscounted() must find the value of a release, got "),
+    (MiscountedLocally(), "recount of MiscountedLocally() must find the value of a release, got "),
     (NotHereditary(), "Hereditary of NotHereditary(): no specialization is better than the best of them, got "),
     (PartsHaveMore(), "Hereditary of PartsHaveMore(): no part of a class has a greater value than the class, got "),
     (NotAdditive(), "AdditiveLoss of NotAdditive(): no node is below its floor, got "),

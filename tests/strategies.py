@@ -23,9 +23,20 @@ def more(times: int) -> settings:
     return settings(max_examples=times * settings.default.max_examples)
 
 
+def fewer(parts: int) -> settings:
+    """One of so many parts of the examples that the profile draws, for what takes long."""
+    return settings(max_examples=settings.default.max_examples // parts)
+
+
 def times(n: int) -> int:
     """`n`, and as many times more as the profile draws more examples than by default."""
     return n * settings.default.max_examples // 20
+
+
+def promised(n: int) -> settings:
+    """`n` examples or more wherever the profile draws more than by default: what is said to be looked at so often."""
+    drawn = settings.default.max_examples
+    return settings(max_examples=max(n, drawn) if drawn > 20 else drawn)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from exact_twins import TWINS, Exact, case, entropy_of, exact
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from strategies import fewer
 
 from pymoo_anon import objectives as measures
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -340,12 +341,12 @@ def test_divergence_over_a_domain_beyond_all_whole_floats_is_that_of_its_definit
     table = Microdata.from_frame(frame, {f"q{s}": halves[s] for s in sizes})
     problem = LatticeProblem(table, [KLDivergence()], AtMost(30))
     n_suppressed = set()
-    for _ in range(12):
+    for _ in range(5):
         x = np.array([*rng.integers(1, 3, len(sizes) - 2), 2, 2])
         n_suppressed.add(int(problem.equivalence_classes(x).n_suppressed[0]))
         made = release(frame, problem, x, suppressed="drop", k_of_one=True)
         assert made.claims.recounted.tolist() == made.claims.promised.tolist()
-    assert len(n_suppressed) > 3
+    assert len(n_suppressed) > 2
 
 
 def test_the_untouched_table_has_no_divergence_and_loses_no_bits():
@@ -432,6 +433,7 @@ def test_risk_and_k_agree_on_what_is_enough():
             assert (G <= 0).ravel().tolist() == [k >= bound] * 2
 
 
+@fewer(2)
 @given(SEEDS)
 def test_what_is_counted_again_is_what_was_promised_to_the_last_bit(seed):
     """Two ways to one number: the engine's loops, and pandas with whole numbers, fractions and decimals."""

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import COLUMNS, drawn_classes, tables
+from strategies import COLUMNS, drawn_classes, fewer, tables
 
 from pymoo_anon.engine import EquivalenceClasses
 from pymoo_anon.objectives import (
@@ -119,6 +119,7 @@ def arrays_of(classes):
 
 
 @pytest.mark.parametrize(("shown", "case"), CASES.items(), ids=list(CASES))
+@fewer(2)
 @given(data=st.data(), table=tables())
 def test_the_contract_of_every_objective(shown, case, data, table):
     objective = case.make(table.microdata)

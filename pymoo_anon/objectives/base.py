@@ -1,23 +1,35 @@
-"""What every objective has: names, a direction, bounds, a value for each generalization, a recount for a release."""
+"""What every objective has: names, a direction, bounds, a value for each generalization, a recount for a release.
+
+The measures of privacy that are of adversaries who know some columns alone share `Knowing`.
+"""
 
 from __future__ import annotations
 
+import copy
+import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from math import comb
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon._messages import examples, listed, plain, positive_whole
+from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.bounds.base import Bounding, ClassGains
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 
 Values = NDArray[np.float64]
+T = TypeVar("T", bound="Knowing")
 
 # What a subclass may say anew of a measure without another value.
 _WORDS = {"name", "short", "role", "words", "step", "bounding", "check", "value_range", "spacing"}
@@ -43,6 +55,7 @@ class Objective(Boundable):
         step: The difference that is worth telling apart: the side of a box where an archive is given none.
         worst_class: Whether the value is that of the worst class that is kept. `of_classes` then says what each class
             is worth, and a constraint speaks of single classes.
+        known: What adversaries know, where the value is of several who each know some quasi-identifiers, else None.
         bounding: What a proof may conclude from it, a family of `objectives.bounds`, or None.
     """
 
@@ -58,6 +71,7 @@ class Objective(Boundable):
     column: Hashable | None = None
     step: float = 1.0
     worst_class: bool = False
+    known: Any = None
     bounding: type[Bounding] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -185,8 +199,12 @@ class Objective(Boundable):
     def __hash__(self) -> int:
         return hash((type(self), repr(self)))
 
+    def _arguments(self) -> list[str]:
+        """The arguments as `repr` shows them."""
+        return [] if self.column is None else [repr(self.column)]
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({'' if self.column is None else repr(self.column)})"
+        return f"{type(self).__name__}({', '.join(self._arguments())})"
 
 
 def _same(own: object, other: object) -> bool:
@@ -241,12 +259,18 @@ class WorstClassObjective(ColumnObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of the worst class of each of n generalizations."""
-        sign = 1.0 if self.maximize else -1.0
-        worst: Values = sign * _least(classes.starts, classes.kept, sign * self.of_classes(classes))
-        none_kept = np.isnan(worst)
-        if none_kept.any():
-            worst[none_kept] = self.of_classes(one_class(classes.tuples, self.column))
-        return worst + 0.0
+        return worst_kept(self, classes)
+
+
+def worst_kept(measure: Objective, classes: EquivalenceClasses) -> Values:
+    """(n,) float array: what the worst kept class of each generalization is worth; the whole table where none is."""
+    sign = 1.0 if measure.maximize else -1.0
+    worst: Values = sign * _least(classes.starts, classes.kept, sign * measure.of_classes(classes))
+    none_kept = np.isnan(worst)
+    if none_kept.any():
+        columns = () if measure.column is None else (measure.column,)
+        worst[none_kept] = measure.of_classes(one_class(classes.tuples, *columns))
+    return worst + 0.0
 
 
 def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
@@ -293,3 +317,202 @@ def _least(starts, kept, values):  # type: ignore[no-untyped-def]
             if kept[c] and not values[c] >= least[i]:
                 least[i] = values[c]
     return least
+
+
+# --- adversaries who know some columns alone --------------------------------------------------------------------------
+
+# Every set is a grouping of its own, at every generalization.
+_MOST_SETS = 5_000
+
+# So many sets are named one by one.
+_NAMED = 6
+
+
+@dataclass(frozen=True)
+class any_of:  # noqa: N801 - a word of a sentence: known=any_of(3)
+    """Every set of so many quasi-identifiers, the L of LKC-privacy (Mohammed et al. 2009); all where there are fewer.
+
+    Args:
+        n: The number of quasi-identifiers that an adversary may know, whichever they are.
+
+    Raises:
+        ValueError: `n` is no positive whole number.
+
+    >>> any_of(3)
+    any_of(3)
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", positive_whole("n of any_of", self.n))
+
+    def __repr__(self) -> str:
+        return f"any_of({self.n})"
+
+
+#: What adversaries know: None for all quasi-identifiers, else the names in each set, or how many there are of any.
+Known: TypeAlias = "any_of | tuple[tuple[Name, ...], ...] | None"
+
+
+def known_of(given: Any) -> Known:
+    """The sets that were given in their one form: names and sets in order, none within another.
+
+    >>> known_of([["zip", "age"], ["age"], ["sex", "zip"]])
+    (('age', 'zip'), ('sex', 'zip'))
+    """
+    if given is None or isinstance(given, any_of):
+        return given
+    parts = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    are_sets = [isinstance(part, list | tuple | set | frozenset) for part in parts]
+    sets = [list(part) for part in parts] if parts and all(are_sets) else [parts]
+    names = [name for one in sets for name in one]
+    if not all(sets) or not all(isinstance(name, Hashable) for name in names) or (any(are_sets) and not all(are_sets)):
+        raise ValueError(
+            'known must be names of quasi-identifiers such as ["age", "zip"], a list of such lists, or any_of(3), got '
+            f"{given!r:.80}"
+        )
+    _check_number(len(sets))
+    found = sorted({frozenset(one) for one in sets}, key=len)
+    # What somebody knows less of is implied: fewer rows agree on more.
+    largest = [one for i, one in enumerate(found) if not any(one < other for other in found[i + 1 :])]
+    return tuple(sorted((tuple(sorted(one, key=_order)) for one in largest), key=lambda one: [*map(_order, one)]))
+
+
+def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
+    """What adversaries know, as places among the quasi-identifiers of a table.
+
+    Raises:
+        ValueError: One is no quasi-identifier, or there are too many sets.
+    """
+    if known is None:
+        return [tuple(range(len(names)))]
+    if isinstance(known, any_of):
+        n = min(known.n, len(names))
+        _check_number(comb(len(names), n))
+        return list(combinations(range(len(names)), n))
+    place = {name: number for number, name in enumerate(names)}
+    unknown = [name for name in dict.fromkeys(name for one in known for name in one) if name not in place]
+    if unknown:
+        raise ValueError(f"known must name quasi-identifiers, {examples(names)}, got {examples(unknown)}")
+    return [tuple(sorted(place[name] for name in one)) for one in known]
+
+
+def _check_number(n: int) -> None:
+    if n > _MOST_SETS:
+        raise ValueError(f"known must be at most {_MOST_SETS:,} sets, each of which is grouped anew, got {n:,}")
+
+
+def _order(name: Name) -> tuple[str, str]:
+    return str(name), type(name).__name__
+
+
+def words_of(known: Known) -> str:
+    """What adversaries know in few words.
+
+    >>> words_of((("age", "zip"), ("sex", "zip"))), words_of(any_of(3))
+    ('age, zip | sex, zip', 'any 3')
+    """
+    if isinstance(known, any_of):
+        return f"any {known.n}"
+    sets = [", ".join(map(str, one)) for one in known or ()]
+    return " | ".join(sets) if len(sets) <= _NAMED else f"{len(sets):,} sets"
+
+
+def sets_in_words(known: Known) -> list[str]:
+    """Each set of what adversaries know in words.
+
+    >>> sets_in_words((("age", "zip"), ("occupation", "sex", "zip"))), sets_in_words(any_of(3))
+    (['age and zip', 'occupation, sex and zip'], ['any 3 of the quasi-identifiers'])
+    """
+    if isinstance(known, any_of):
+        return [f"any {known.n} of the quasi-identifiers"]
+    return [plain(listed(map(str, one))) for one in known or ()]
+
+
+def reach_of(known: Known) -> str:
+    """Of whom a promise speaks, and of whom it does not.
+
+    >>> reach_of((("age", "zip"), ("sex", "zip")))  # doctest: +NORMALIZE_WHITESPACE
+    'for adversaries of whom each knows one of: age and zip; sex and zip. This does not hold for somebody who knows what
+    two of them know together.'
+    """
+    sets = sets_in_words(known)
+    if len(sets) == 1 and not isinstance(known, any_of):
+        return f"for an adversary who knows {sets[0]}. This does not hold for somebody who knows more."
+    shown = "; ".join([*sets[:_NAMED], *([f"{len(sets) - _NAMED:,} more sets"] if len(sets) > _NAMED else [])])
+    who = f"for adversaries of whom each knows {'' if isinstance(known, any_of) else 'one of: '}{shown}"
+    return f"{who}. This does not hold for somebody who knows what two of them know together."
+
+
+def text_of(known: Known) -> str:
+    """What adversaries know as the command line has it: `age,zip|sex,zip`; names with its signs in quotes.
+
+    >>> text_of((("age", "zip"), ("a|b", "zip")))
+    'age,zip|"a|b",zip'
+    """
+    if isinstance(known, any_of):
+        return words_of(known)
+    return "|".join(",".join(map(_quoted, map(str, one))) for one in known or ())
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if set(name) & set(',|[]"') or name != name.strip() else name
+
+
+class Knowing(Objective):
+    """A measure of the worst class that may be of adversaries who each know some of the quasi-identifiers.
+
+    A class then is worth what it is among all kept rows that agree with it on a known set, the worst of these sets.
+
+    Attributes:
+        known: What they know; None for one who knows all quasi-identifiers.
+    """
+
+    known: Known = None
+
+    def _called(self, name: str) -> str:
+        """A name of the measure with what is known."""
+        return name if self.known is None else f"{name} ({words_of(self.known)})"
+
+    def knowing(self: T, known: Known = None) -> T:
+        """The same measure of adversaries who know something else; None is one who knows all."""
+        made = copy.copy(self)
+        made.known = known
+        return made
+
+    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, NDArray[np.int64]]]:
+        """For each known set the classes of rows that agree on it, and in which of them each class is."""
+        return agreeing(classes, sets_of(self.known, classes.tuples.names), self.column)
+
+    def of_known(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: what `of_classes` is of each class among the rows that agree with it on a known set."""
+        found = (self.knowing().of_classes(merged)[ids] for merged, ids in self.merged(classes))
+        worst: Values = reduce(np.minimum if self.maximize else np.maximum, found)
+        return worst
+
+    def recount_known(self, recount: Recount) -> Counted:
+        """The worst of all known sets, counted again."""
+        sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
+        found = [self.knowing().recount(recount.agreeing(names)) for names in sets]
+        return min(found) if self.maximize else max(found)
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table whose quasi-identifiers are others than those that adversaries know.
+
+        Raises:
+            ValueError: They are, or there are too many sets.
+        """
+        super().check(table)
+        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
+        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
+        if sensitive:
+            raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
+        sets_of(self.known, list(table.quasi_identifiers))
+
+    def __repr__(self) -> str:
+        if self.known is None:
+            return super().__repr__()
+        sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
+        shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
+        return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"

@@ -78,6 +78,11 @@ class Constraint:
         """Whether the constraint speaks of single classes: no kept class may be worse than the bound."""
         return bool(self.objective.worst_class and self.at_least == self.objective.maximize)
 
+    @property
+    def depends_on_kept(self) -> bool:
+        """Whether what a class is worth depends on which others are kept: adversaries know some columns alone."""
+        return self.objective.known is not None
+
     def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """(n_classes,) Boolean array: the classes that break a constraint that speaks of single classes.
 

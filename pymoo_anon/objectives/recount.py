@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,9 +18,15 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_text, label_texts
+from pymoo_anon.table.generalization import (
+    SUPPRESSED,
+    Decoded,
+    Generalization,
+    LocalGeneralization,
+    label_text,
+    label_texts,
+)
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.local import Decoded, LocalGeneralization
 
 
 class _Missing:
@@ -166,6 +173,15 @@ class Recount:
         self.cells = groups.n.sum().reset_index()
         if self.n_released == 0:
             raise ValueError("frame must have at least one row, got none")
+
+    def agreeing(self, names: Sequence[Name]) -> Recount:
+        """The same table by classes of rows that agree on some quasi-identifiers; marked rows agree with no others."""
+        made = copy.copy(self)
+        found = self.found.assign(marked=self.marked.to_numpy()[self._cell_of])
+        groups = found.groupby([*self._keys(names), "marked"], sort=False)
+        made.cells, made._cell_of = groups.n.sum().reset_index(), groups.ngroup()
+        made.marked = made.cells.marked
+        return made
 
     @property
     def n_released(self) -> int:

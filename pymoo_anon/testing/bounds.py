@@ -302,7 +302,7 @@ def _partners(objective: Objective) -> Iterator[Objective]:
 
 def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:
     """Check that a loss is that of suppressing everything less what the kept classes gain, where it says so."""
-    if all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
+    if objective.known is not None or all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
         return
     for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
         problem = BitStringProblem(table, [objective], rule)

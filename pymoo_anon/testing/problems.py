@@ -13,7 +13,7 @@ from pymoo.core.sampling import Sampling
 
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-from pymoo_anon.table.local import of_columns
+from pymoo_anon.table.generalization import of_columns
 from pymoo_anon.testing.tables import valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 

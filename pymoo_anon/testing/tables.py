@@ -25,6 +25,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
@@ -65,11 +66,25 @@ def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> 
 
 def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
     """A hierarchy of up to four levels that ends in one group."""
-    levels: list[list[int]] = [list(range(n_values))]
-    while len(set(levels[-1])) > 1 and len(levels) < 3:
-        merged = rng.integers(0, len(set(levels[-1])), n_values)
-        levels.append([int(merged[group]) for group in levels[-1]])
+    groups = list(range(n_values))
+    levels: list[list[Hashable]] = [list(groups)]
+    while len(set(groups)) > 1 and len(levels) < 3:
+        merged = rng.integers(0, len(set(groups)), n_values)
+        groups = [int(merged[group]) for group in groups]
+        levels.append([f"{len(levels)}:{group}" for group in groups])
     return Hierarchy([*levels, ["*"] * n_values])
+
+
+def random_recoding(table: Microdata, rng: np.random.Generator) -> LocalGeneralization | None:
+    """A local recoding with cells of any level; None where a hierarchy makes no tree."""
+    hierarchies = table.quasi_identifiers
+    try:
+        nodes = [own.nodes for own in hierarchies.values()]
+    except ValueError:
+        return None
+    columns = zip(nodes, table.tuples.codes.T, strict=True)
+    cells = [own.ancestors[rng.integers(0, len(own.ancestors), len(codes)), codes] for own, codes in columns]
+    return LocalGeneralization(hierarchies, np.column_stack(cells))
 
 
 def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
@@ -129,7 +144,7 @@ def taken(column: ValueCounts, runs: list[Ints]) -> ValueCounts:
 
 def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
     """(n, n_var) int64 array: all nodes of some levels of every attribute, from special to general."""
-    levels = [np.arange(length + 1) for length in problem.lengths]
+    levels = [np.arange(least, most + 1) for least, most in zip(problem.lowest, problem.highest, strict=True)]
     while np.prod([float(len(own)) for own in levels]) > _MOST_NODES:
         j = int(np.argmax([len(own) for own in levels]))
         levels[j] = np.delete(levels[j], rng.integers(len(levels[j])))
@@ -147,10 +162,10 @@ def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator)
         finite = values[np.isfinite(values)]
         bound = float(rng.choice(finite)) if len(finite) else 1.0
         constraints.append(objective >= bound if objective.maximize else objective <= bound)
+    # Where adversaries know some columns alone, these two are refused.
+    by_size = (AtMost(limits[0]), Below(limits[1] + 1)) if objective.known is None else ()
     return [
-        quiet_lattice(table, [objective], AtMost(0)),
-        quiet_lattice(table, [objective], AtMost(limits[0])),
-        quiet_lattice(table, [objective], Below(limits[1] + 1)),
+        *(quiet_lattice(table, [objective], rule) for rule in (AtMost(0), *by_size)),
         quiet_lattice(table, [objective], Violating(limits[2]), constraints),
     ]
 

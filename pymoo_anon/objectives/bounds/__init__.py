@@ -21,6 +21,7 @@ from pymoo_anon.objectives.bounds.worst_class import (
     Hereditary,
     Shares,
     WorstDiversity,
+    WorstOfKnownSets,
     WorstShare,
     WorstShareOfFewValues,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "SquaresOverClasses",
     "Suppressible",
     "WorstDiversity",
+    "WorstOfKnownSets",
     "WorstShare",
     "WorstShareOfFewValues",
     "suppressible",

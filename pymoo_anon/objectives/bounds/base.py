@@ -67,6 +67,18 @@ class Suppressible:
         """Number of cases."""
         return len(self.gone)
 
+    def merged(self, ids: Ints, n: int) -> Suppressible:
+        """The same of n classes that hold those of the node.
+
+        Args:
+            ids: (n_classes,) int64 array, in which of them each class is.
+            n: Their number.
+        """
+        gone = np.zeros((len(self.gone), n), dtype=np.int64)
+        np.add.at(gone.T, ids[self.small], self.gone.T)
+        small = np.flatnonzero(gone.any(axis=0))
+        return replace(self, small=small, gone=gone[:, small])
+
     def wholly_gone(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """(n_cases, m) Boolean array: which of the small classes have no tuple left."""
         found: NDArray[np.bool_] = self.gone >= classes.sizes[self.small]

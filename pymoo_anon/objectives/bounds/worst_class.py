@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.bounds.base import Bounding, Ints, Kind, Suppressible, Values, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.table.suppression import kept_by
 
 
 class Hereditary(Bounding):
@@ -22,6 +25,10 @@ class Hereditary(Bounding):
     its specializations the suppressed tuples can only grow. And under any rule: where the value of a specialization is
     above v, the tuples of classes of at most v are suppressed in it.
 
+    All this holds of adversaries who know some columns alone, too. What is left of a specialization keeps the
+    constraint by itself, and so do the classes that it is part of. So it is part of what is left of the node, which is
+    the largest such set. And no more rows agree with a part than with its class, all rows counted.
+
     Attributes:
         by_size: Whether the value of a class is its size, whatever the measure makes of it.
     """
@@ -31,7 +38,8 @@ class Hereditary(Bounding):
 
     def values_of(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: a value of each class that none of its parts is above."""
-        values: Values = self.measure.of_classes(classes).astype(float)
+        everybody = replace(classes, kept=np.ones_like(classes.kept))
+        values: Values = self.measure.of_classes(everybody).astype(float)
         return values
 
     def at(self, values: Values) -> Values:
@@ -44,11 +52,11 @@ class Hereditary(Bounding):
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
         """The smallest number that not all classes can be suppressed with."""
-        return fewest_unavoidable(self.measure.of_classes(classes), classes, below)
+        return fewest_unavoidable(self.values_of(classes), classes, below)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
-        """Classes that break the constraint, whole."""
-        return np.where(constraint.broken(classes), classes.sizes, 0)
+        """Classes that the constraint alone suppresses, whole."""
+        return np.where(kept_by([constraint], classes), 0, classes.sizes)
 
 
 class FollowsK(Hereditary):
@@ -142,6 +150,26 @@ class WorstShareOfFewValues(WorstShare):
         distinct = np.diff(classes.columns[self.measure.column].starts)
         by_shares = super().best_of_specializations(classes, below)
         return np.maximum(by_shares, 1 / fewest_unavoidable(distinct, classes, below))
+
+
+class WorstOfKnownSets(Bounding):
+    """The bounds of every known set, by what the measure says of one who knows all quasi-identifiers.
+
+    Rows that agree on a set are a class of a table of these columns alone. Its specializations, and what they suppress,
+    are those of the whole table, so all bounds hold of it that hold of whole tables.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The worst of the bounds of all sets: all rows are counted, since others may be suppressed there."""
+        own: Any = self.measure.knowing()
+        family, worst = own.bounding(own), np.minimum if own.maximize else np.maximum
+        everybody = replace(classes, kept=np.ones_like(classes.kept))
+        found = (
+            family.best_of_specializations(merged, below.merged(ids, len(merged.sizes)))
+            for merged, ids in self.measure.merged(everybody)
+        )
+        best: Values = reduce(worst, found)
+        return best
 
 
 class WorstDiversity(Bounding):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import lcm
 from operator import mul
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
@@ -27,13 +29,16 @@ from pymoo_anon.table.microdata import Microdata
 class _CellObjective(Objective):
     """A sum over the cells of the table, each with the weight of its quasi-identifier."""
 
-    def __init__(self, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
+    def __init__(self, weights: Sequence[float] | Values | Mapping[Any, float] | None = None) -> None:
         try:
-            self.weights = None if weights is None else np.array(weights, dtype=float)
+            given = np.array(list(weights.values()) if isinstance(weights, Mapping) else weights, dtype=float)
         except (TypeError, ValueError):
-            self.weights = np.empty(0)
-        if self.weights is not None and not self._are_weights(self.weights):
+            given = np.empty(0)
+        # The table tells what all columns weigh where some are named: it is checked with it.
+        named = isinstance(weights, Mapping) and len(given) > 0
+        if weights is not None and not (named or self._are_weights(given)):
             raise ValueError(f"weights must be {self._kind_of_weights}, got {weights!r}")
+        self.weights = None if weights is None else dict(zip(weights, given.tolist(), strict=True)) if named else given
 
     _kind_of_weights = "non-negative numbers, not all 0"
 
@@ -42,13 +47,26 @@ class _CellObjective(Objective):
         return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table with another number of quasi-identifiers than of weights."""
-        n = len(table.quasi_identifiers)
-        if self.weights is not None and len(self.weights) != n:
-            raise ValueError(f"weights must be one for each of the {n} quasi-identifiers, got {len(self.weights)}")
+        """Refuse a table with other quasi-identifiers than those that have weights."""
+        names, given = list(table.quasi_identifiers), self.weights
+        unknown = [name for name in given if name not in names] if isinstance(given, dict) else []
+        if unknown:
+            raise ValueError(f"weights must be of quasi-identifiers, {examples(names)}, got {examples(unknown)}")
+        n = len(self.weights_of(names))
+        if n != len(names):
+            raise ValueError(f"weights must be one for each of the {len(names)} quasi-identifiers, got {n}")
+        if given is not None and not self._are_weights(self.weights_of(names)):
+            raise ValueError(f"weights must be {self._kind_of_weights}, got {given!r} and 1 for every other column")
+
+    def weights_of(self, names: Sequence[Hashable]) -> Values:
+        """(n,) float array: the weight of each quasi-identifier of a table; ones where no weights were given."""
+        if isinstance(self.weights, np.ndarray):
+            return self.weights
+        return np.array([(self.weights or {}).get(name, 1.0) for name in names])
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({'' if self.weights is None else self.weights.tolist()})"
+        told = self.weights.tolist() if isinstance(self.weights, np.ndarray) else self.weights
+        return f"{type(self).__name__}({'' if told is None else told})"
 
 
 class GeneralLossMetric(_CellObjective):
@@ -58,9 +76,12 @@ class GeneralLossMetric(_CellObjective):
     section 7); lower is better. Cells are added up in whole numbers over one denominator, so that a value is the float
     next to the exact one.
 
+    Formula:
+        Σ w (|g| - 1) / (|A| - 1), over the cells; g the group, A the domain, w the weight of the cell
+
     Args:
-        weights: What a cell of each quasi-identifier costs at most, in the table's order: non-negative, not all 0. None
-            is 1 for all.
+        weights: What a cell of each quasi-identifier costs at most, in the table's order, or by name, where those that
+            are not named cost 1: non-negative, not all 0. None is 1 for all.
 
     Raises:
         ValueError: A weight is negative, or none is positive.
@@ -80,11 +101,10 @@ class GeneralLossMetric(_CellObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the loss of each of n generalizations."""
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
-        tuples = classes.tuples
-        return _over_one_denominator(_numerators_of(classes), *self._factors(tuples))
+        return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
-        return _factors(_key(self.weights), _divisors(tuples), 1)
+        return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), 1)
 
     def spacing(self, tuples: DistinctTuples) -> float:
         """1 over the common denominator."""
@@ -92,28 +112,23 @@ class GeneralLossMetric(_CellObjective):
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
-        losses = unsuppressed_losses(tuples, maps)
-        return losses if self.weights is None else losses * self.weights
+        return unsuppressed_losses(tuples, maps) * self.weights_of(tuples.names)
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
-        weights = np.ones(len(tuples.domain_sizes)) if self.weights is None else self.weights
-        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes)
-        return left
+        return kept_shares(tuples, maps) * np.repeat(self.weights_of(tuples.names), tuples.domain_sizes)
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept tuple saves: in every group the weight of the attribute, less the cost of the group."""
-        weights = np.ones(len(spans)) if self.weights is None else self.weights
-        return _gains_of_cells(weights, tuples, spans)
+        return _gains_of_cells(self.weights_of(tuples.names), tuples, spans)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the number of cells or what all of them cost."""
-        n = len(tuples.domain_sizes) if self.weights is None else float(self.weights.sum())
-        return 0, tuples.n_rows * n
+        return 0, tuples.n_rows * float(self.weights_of(tuples.names).sum())
 
     def recount(self, recount: Recount) -> Counted:
         """The sum over cells of (values of the label - 1) / (values of the domain - 1); a suppressed cell costs 1."""
-        return _recounted(recount, self.weights)
+        return _recounted(recount, self.weights_of(recount.names))
 
 
 class NormalizedWeightedPenalty(_CellObjective):
@@ -122,9 +137,12 @@ class NormalizedWeightedPenalty(_CellObjective):
     A cell costs its quasi-identifier's weight times (values in its group - 1) / (values in the domain - 1), a
     suppressed one its weight. From 0 to 1; lower is better.
 
+    Formula:
+        (1 / N) Σ w (|g| - 1) / (|A| - 1), over the cells; g the group, A the domain, w the weight of the cell
+
     Args:
-        weights: A weight for each quasi-identifier, in the table's order, non-negative and of sum 1. None weighs all
-            alike.
+        weights: A weight for each quasi-identifier, in the table's order or by name, non-negative and of sum 1. None
+            weighs all alike.
 
     Raises:
         ValueError: A weight is negative, or their sum is not 1.
@@ -145,12 +163,11 @@ class NormalizedWeightedPenalty(_CellObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the penalty of each of n generalizations."""
-        tuples = classes.tuples
-        return _over_one_denominator(_numerators_of(classes), *self._factors(tuples))
+        return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
         n = tuples.n_rows * (len(tuples.domain_sizes) if self.weights is None else 1)
-        return _factors(_key(self.weights), _divisors(tuples), n)
+        return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), n)
 
     def spacing(self, tuples: DistinctTuples) -> float:
         """1 over the common denominator."""
@@ -158,24 +175,24 @@ class NormalizedWeightedPenalty(_CellObjective):
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """The penalty of each attribute if nothing is suppressed, which only adds to it."""
-        weights = 1 / len(tuples.domain_sizes) if self.weights is None else self.weights
-        terms: Values = unsuppressed_losses(tuples, maps) * weights / tuples.n_rows
-        return terms
+        return unsuppressed_losses(tuples, maps) * self._shares(tuples) / tuples.n_rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what suppression of a tuple with each domain value adds to the penalty."""
-        n = len(tuples.domain_sizes)
-        weights = np.full(n, 1 / n) if self.weights is None else self.weights
-        left: Values = kept_shares(tuples, maps) * np.repeat(weights, tuples.domain_sizes) / tuples.n_rows
-        return left
+        weights = np.repeat(self._shares(tuples), tuples.domain_sizes)
+        return kept_shares(tuples, maps) * weights / tuples.n_rows
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept tuple saves: as of the general loss, divided by what turns the sum into a mean."""
-        weights = np.ones(len(spans)) if self.weights is None else self.weights
-        gains = _gains_of_cells(weights, tuples, spans)
+        gains = _gains_of_cells(self.weights_of(tuples.names), tuples, spans)
         parts = tuples.n_rows * (len(spans) if self.weights is None else 1)
         worths = tuple(own / parts for own in gains.worths)
         return ClassGains(gains.most / parts, worths, denominator=gains.denominator * parts)
+
+    def _shares(self, tuples: DistinctTuples) -> Values:
+        """(n_attributes,) float array: the weights, of sum 1."""
+        weights = self.weights_of(tuples.names)
+        return weights / len(weights) if self.weights is None else weights
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -184,7 +201,7 @@ class NormalizedWeightedPenalty(_CellObjective):
     def recount(self, recount: Recount) -> Counted:
         """The mean over rows of their weighted loss."""
         n = len(recount.names) if self.weights is None else 1
-        return _recounted(recount, self.weights) / (recount.n_rows * n)
+        return _recounted(recount, self.weights_of(recount.names)) / (recount.n_rows * n)
 
 
 class NonUniformEntropy(Objective):
@@ -192,6 +209,9 @@ class NonUniformEntropy(Objective):
 
     A cell costs log2 of how often its group occurs in the original table over how often its value does, a suppressed
     one of the rows over that (de Waal and Willenborg 1999). From 0; lower is better.
+
+    Formula:
+        Σ log2(n(g) / n(v)), over the cells; v the value, g its group, n the rows that have it
     """
 
     name = "NUE"
@@ -263,6 +283,9 @@ class Precision(Objective):
     An attribute has the lowest level of its hierarchy whose groups hold its groups, or the highest if none does; a
     suppressed cell costs 1. In a local recoding every cell has a level of its own, the lowest at which it is a group.
     From 0 to 1; higher is better.
+
+    Formula:
+        1 - (1 / cells) Σ level / height, over the cells
     """
 
     name = "precision"
@@ -285,7 +308,7 @@ class Precision(Objective):
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
         lengths = self._lengths(tuples)
-        return _factors(None, tuple(lengths.tolist()), len(lengths) * tuples.n_rows)
+        return _factors((1.0,) * len(lengths), tuple(lengths.tolist()), len(lengths) * tuples.n_rows)
 
     def spacing(self, tuples: DistinctTuples) -> float:
         """1 over the common denominator."""
@@ -331,10 +354,10 @@ class Precision(Objective):
         return 1 - cost / (recount.n_rows * len(recount.names))
 
 
-def _recounted(recount: Recount, weights: Values | None) -> Fraction:
+def _recounted(recount: Recount, weights: Values) -> Fraction:
     """The weighted loss of all cells, counted again."""
     total = Fraction(0)
-    for weight, name in zip(np.ones(len(recount.names)) if weights is None else weights, recount.names, strict=True):
+    for weight, name in zip(weights, recount.names, strict=True):
         labels = recount.labels[name]
         cost = int((recount.of_labels(name) * (labels.extents - 1)).sum())
         total += meant(weight) * (Fraction(cost, max(labels.n_values - 1, 1)) + recount.n_suppressed)
@@ -394,10 +417,6 @@ def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
     return tuple(max(size - 1, 1) for size in tuples.domain_sizes)
 
 
-def _key(weights: Values | None) -> tuple[float, ...] | None:
-    return None if weights is None else tuple(weights.tolist())
-
-
 def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int], denominator: int) -> Values:
     """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
@@ -409,10 +428,9 @@ def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int],
 
 
 @lru_cache(maxsize=64)
-def _factors(weights: tuple[float, ...] | None, divisors: tuple[int, ...], n: int) -> tuple[tuple[int, ...], int]:
+def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> tuple[tuple[int, ...], int]:
     """All weights by divisor and n as whole numbers over one denominator; weights are what their floats mean."""
-    known = [1] * len(divisors) if weights is None else weights
-    parts = [meant(weight) / (divisor * n) for weight, divisor in zip(known, divisors, strict=True)]
+    parts = [meant(weight) / (divisor * n) for weight, divisor in zip(weights, divisors, strict=True)]
     denominator = lcm(*(part.denominator for part in parts))
     return tuple(int(part * denominator) for part in parts), denominator
 

@@ -38,6 +38,9 @@ class ClassificationMetric(ColumnObjective):
     A tuple is penalised where its class label is not the most frequent one of its equivalence class, or where it is
     suppressed. Whole, from 0 to the number of rows; lower is better.
 
+    Formula:
+        Σ (|E| - max n(c, E)) over the kept classes E, n(c, E) the rows of E with the label c; + suppressed rows
+
     Args:
         column: Name of the column with the class labels.
     """
@@ -85,6 +88,9 @@ class NormalizedClassDispersion(Objective):
 
     The bias of an anonymization (Dewri et al. 2009, section 3.2): how unequal the privacy of two persons can be. From 0
     to 1; lower is better.
+
+    Formula:
+        (max |E| - min |E|) / (N - 1), over the kept classes E of N rows
     """
 
     name = "NECD"
@@ -114,6 +120,9 @@ class Discernibility(Objective):
 
     Sum of the squared class sizes, and the number of rows for every suppressed tuple (Bayardo and Agrawal 2005). Whole,
     from the number of rows N to N²; lower is better.
+
+    Formula:
+        Σ |E|² over the kept classes E; + N for each of the suppressed rows
     """
 
     name = "DM"
@@ -148,6 +157,9 @@ class AverageClassSize(Objective):
 
     The average equivalence class size of LeFevre et al. 2006, not divided by k. From 1 to the number of rows; lower is
     better.
+
+    Formula:
+        N / (kept classes + 1 if rows are suppressed)
     """
 
     name = "AECS"
@@ -176,6 +188,9 @@ class KLDivergence(Objective):
 
     In the released one every tuple is spread evenly over the combinations of domain values that it may stand for, a
     suppressed one over all of them (Kifer and Gehrke 2006). From 0; lower is better.
+
+    Formula:
+        Σ p(t) log2(p(t) / r(t)), over the distinct tuples t, p and r the original and the released share
     """
 
     name = "KL"

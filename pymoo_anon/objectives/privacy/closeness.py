@@ -33,6 +33,10 @@ class TCloseness(WorstClassObjective):
 
     Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
 
+    Formula:
+        max EMD(p, q), E a kept class, p and q the shares of the values in it and in the table;
+        for "equal" EMD = Σ |p(s) - q(s)| / 2
+
     Args:
         column: Name of the sensitive column.
         distance: How far two values are apart, from 0 to 1. "equal": 1 where they differ. "ordered": the number of
@@ -182,6 +186,9 @@ class BasicBetaLikeness(WorstClassObjective):
     p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
     better.
 
+    Formula:
+        max (p(s) - q(s)) / q(s), E a kept class, at least 0
+
     Args:
         column: Name of the sensitive column.
     """
@@ -232,6 +239,9 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     which no beta makes good. From 0 up; lower is better. As an objective it is for the algorithms of this package, as
     pymoo's own sort infinite values wrongly; as a constraint it is for all.
 
+    Formula:
+        max (p(s) - q(s)) / q(s), E a kept class; ∞ where one exceeds -ln q(s)
+
     Args:
         column: Name of the sensitive column.
     """
@@ -257,6 +267,9 @@ class DeltaDisclosure(WorstClassObjective):
 
     p is the share of the value in the class, q that in the table (Brickell and Shmatikov 2008, section 3). From 0 up;
     lower is better. Merging classes may raise it.
+
+    Formula:
+        max |log2(p(s) / q(s))|, E a kept class
 
     Args:
         column: Name of the sensitive column.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,35 +14,58 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Values, WorstClassObjective
-from pymoo_anon.objectives.bounds.base import SquaresOverClasses
-from pymoo_anon.objectives.bounds.worst_class import Hereditary, Shares, WorstDiversity, WorstShareOfFewValues
+from pymoo_anon.objectives.base import ColumnObjective, Knowing, Values, WorstClassObjective, known_of
+from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses
+from pymoo_anon.objectives.bounds.worst_class import (
+    Hereditary,
+    Shares,
+    WorstDiversity,
+    WorstOfKnownSets,
+    WorstShareOfFewValues,
+)
 from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
 
 
-class DistinctLDiversity(ColumnObjective):
+class _KnowingColumn(Knowing, WorstClassObjective):
+    """A measure of the values of a column in a class, or among the rows that agree on what an adversary knows."""
+
+    def __init__(self, column: Hashable, *, known: Any = None) -> None:
+        super().__init__(column)
+        self.known = known_of(known)
+
+
+class DistinctLDiversity(_KnowingColumn):
     """l: smallest number of distinct sensitive values in a class that is not suppressed.
 
     Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
     better.
 
+    Formula:
+        min |{s: n(s, E) > 0}|, E a kept class, n(s, E) its rows with the value s
+
     Args:
         column: Name of the sensitive column.
+        known: Which quasi-identifiers adversaries know, as of `KAnonymity`.
 
     >>> DistinctLDiversity("diagnosis") >= 3
     DistinctLDiversity('diagnosis') >= 3
     """
 
-    name = "l"
     short = "l"
     maximize = True
     whole = True
-    worst_class = True
     bounding = Hereditary
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """l, and what is known."""
+        return self._called("l")
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, l of each of n generalizations."""
+        if self.known is not None:
+            return super().evaluate(classes)
         counts = self._counts(classes)
         fewest = np.empty(len(classes))
         _write_fewest(classes.starts, classes.kept, counts.starts, fewest)
@@ -51,6 +76,8 @@ class DistinctLDiversity(ColumnObjective):
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: the number of distinct values in each class."""
+        if self.known is not None:
+            return self.of_known(classes)
         return np.diff(self._counts(classes).starts)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -59,6 +86,8 @@ class DistinctLDiversity(ColumnObjective):
 
     def recount(self, recount: Recount) -> Counted:
         """The fewest distinct values of a class."""
+        if self.known is not None:
+            return self.recount_known(recount)
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
 
 
@@ -67,6 +96,9 @@ class SquaredValueCounts(ColumnObjective):
 
     It is the sum of the squared counts over classes and values (Dewri et al. 2010, section 7). Whole, from the number
     of rows to the sum of the squared counts in the table; higher is better.
+
+    Formula:
+        Σ n(s, E)², over the classes E and the values s, n(s, E) the rows of E with s
 
     Args:
         column: Name of the sensitive column.
@@ -137,6 +169,9 @@ class EntropyLDiversity(_WorstDiversity):
     A class is as diverse as one of so many values that are equally frequent (Machanavajjhala et al. 2006, section 4).
     From 1 to the number of values of the column; higher is better.
 
+    Formula:
+        min exp(-Σ p(s) ln p(s)), E a kept class, p(s) the share of s in it
+
     Args:
         column: Name of the sensitive column.
     """
@@ -166,8 +201,11 @@ class EntropyLDiversity(_WorstDiversity):
 class RecursiveCLDiversity(_WorstDiversity):
     """Recursive l: the largest l for which every class that is not suppressed is (c, l)-diverse.
 
-    With the counts of a class's m values in descending order, r_1 < c (r_l + ... + r_m); l = 1 always holds
-    (Machanavajjhala et al. 2006, section 4). Whole, from 1 to the number of values of the column; higher is better.
+    The counts of a class's m values are r_1 to r_m in descending order (Machanavajjhala et al. 2006, section 4). Whole,
+    from 1 to the number of values of the column; higher is better.
+
+    Formula:
+        min max {l: l = 1 or r_1 < c (r_l + ... + r_m)}, E a kept class
 
     Args:
         column: Name of the sensitive column.
@@ -215,25 +253,39 @@ class RecursiveCLDiversity(_WorstDiversity):
         return f"RecursiveCLDiversity({self.column!r}, {self.c!r})"
 
 
-class AlphaDeassociation(WorstClassObjective):
+class AlphaDeassociation(_KnowingColumn):
     """alpha: the largest share of one sensitive value in a class that is not suppressed.
 
     The alpha of (alpha, k)-anonymity (Wong et al. 2006), over all values of the column; its k is `KAnonymity`. Above 0,
-    up to 1; lower is better.
+    up to 1; lower is better. With `known=any_of(3)` it is the C of LKC-privacy (Mohammed et al. 2009).
+
+    Formula:
+        max p(s), E a kept class, p(s) the share of s in it
 
     Args:
         column: Name of the sensitive column.
+        known: Which quasi-identifiers adversaries know, as of `KAnonymity`.
     """
 
-    name = "alpha"
     short = "alpha"
     words = "largest share of one sensitive value"
     maximize = False
     step = 0.001
-    bounding = WorstShareOfFewValues
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """alpha, and what is known."""
+        return self._called("alpha")
+
+    @property
+    def bounding(self) -> type[Bounding]:  # type: ignore[override]
+        """The bounds of each known set, where adversaries know some columns alone."""
+        return WorstShareOfFewValues if self.known is None else WorstOfKnownSets
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the share of the most frequent value in each class."""
+        if self.known is not None:
+            return self.of_known(classes)
         counts = self._counts(classes)
         share: Values = _most_frequent(counts.starts, counts.counts) / classes.sizes
         return share
@@ -250,6 +302,8 @@ class AlphaDeassociation(WorstClassObjective):
 
     def recount(self, recount: Recount) -> Counted:
         """The largest share of a value in a class."""
+        if self.known is not None:
+            return self.recount_known(recount)
         shares = recount.shares(self.column)
         row = shares.p.argmax()
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Objective, Values
+from pymoo_anon.objectives.base import Knowing, Objective, Values, known_of, worst_kept
 from pymoo_anon.objectives.bounds.base import Bounding, FewestClasses, RowsOfSmallClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
@@ -24,20 +25,30 @@ from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 
 
-class KAnonymity(Objective):
+class KAnonymity(Knowing):
     """k: size of the smallest equivalence class that is not suppressed (Dewri et al. 2010, section 3).
 
     Whole, from 1 to the number of rows; higher is better.
 
+    Formula:
+        min |E|, E a kept class
+
     Args:
         person: Name of a column that says whose row it is. k then is the fewest distinct persons of a class, where a
             person may have several rows. None counts rows.
+        known: Which quasi-identifiers adversaries know: `["age", "zip"]` for one adversary, `[["age", "zip"], ["sex"]]`
+            for several, of whom the worst counts, or `any_of(3)` for all who know any three. k then is the fewest rows
+            that agree on a known set, among those that are not suppressed. It holds of nobody who knows what two of
+            them know together. None is one who knows all.
 
     Raises:
         TypeError: `person` is no name.
+        ValueError: `known` is none of these.
 
     >>> KAnonymity() >= 5
     KAnonymity() >= 5
+    >>> KAnonymity(known=[["zip", "age"], ["sex", "zip"]]).name
+    'k (age, zip | sex, zip)'
     """
 
     short = "k"
@@ -46,29 +57,34 @@ class KAnonymity(Objective):
     whole = True
     worst_class = True
 
-    def __init__(self, person: Hashable | None = None) -> None:
+    def __init__(self, person: Hashable | None = None, *, known: Any = None) -> None:
         if not isinstance(person, Hashable):
             raise TypeError(f"person must be the name of a column, got {person!r}")
         self.column = person
+        self.known = known_of(known)
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """k, or k in persons."""
-        return "k" if self.column is None else "k in persons"
+        """k, or k in persons, and what is known."""
+        return self._called("k" if self.column is None else "k in persons")
 
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
         """Splitting classes does not raise k. Suppression goes by rows, so only k in rows has cases of its own."""
-        return FollowsK if self.column is None else Hereditary
+        return FollowsK if self.column is None and self.known is None else Hereditary
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, k of each of n generalizations."""
+        if self.known is not None:
+            return worst_kept(self, classes)
         if self.column is not None:
             return DistinctLDiversity(self.column).evaluate(classes)
         return _smallest_sizes(classes, classes.sizes, classes.n_rows)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: the rows or persons of each class."""
+        if self.known is not None:
+            return self.of_known(classes)
         return classes.sizes if self.column is None else DistinctLDiversity(self.column).of_classes(classes)  # type: ignore[return-value]
 
     def of_k(self, k: NDArray[np.int64]) -> Values:
@@ -81,6 +97,7 @@ class KAnonymity(Objective):
         Raises:
             ValueError: It has none.
         """
+        super().check(table)
         if self.column is not None:
             table.tuples.check_role(self.column, self)
 
@@ -90,12 +107,14 @@ class KAnonymity(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The fewest rows, or distinct persons, of a class."""
+        if self.known is not None:
+            return self.recount_known(recount)
         if self.column is None:
             return float(recount.sizes.min())
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
 
-    def __repr__(self) -> str:
-        return f"KAnonymity({'' if self.column is None else f'person={self.column!r}'})"
+    def _arguments(self) -> list[str]:
+        return [] if self.column is None else [f"person={self.column!r}"]
 
 
 class SquaredClassSizes(Objective):
@@ -103,6 +122,9 @@ class SquaredClassSizes(Objective):
 
     The unary form of the spread of class sizes (Dewri et al. 2010, section 4.1). Whole, from the number of rows N to
     N²; higher is better.
+
+    Formula:
+        Σ |E|², over the classes E
     """
 
     name = "S_k"
@@ -133,8 +155,10 @@ class SquaredClassSizes(Objective):
 class ProsecutorRisk(Objective):
     """Prosecutor risk: the greatest probability to find a person in the released table, 1 / k.
 
-    The highest prosecutor risk: the attacker knows that the person is in the table. From 1 / rows to 1; lower is
-    better.
+    The attacker knows that the person is in the table (El Emam and Dankar 2008). From 1 / rows to 1; lower is better.
+
+    Formula:
+        max 1 / |E|, E a kept class
     """
 
     name = "prosecutor risk"
@@ -169,8 +193,11 @@ class ProsecutorRisk(Objective):
 class MarketerRisk(Objective):
     """Marketer risk: the mean over all tuples of 1 / (size of their class).
 
-    The average prosecutor risk, which is the number of released classes over the rows; the suppressed tuples are one
-    class. From 1 / rows to 1; lower is better.
+    The number of released classes over the rows; the suppressed tuples are one class (Dankar and El Emam 2010). From
+    1 / rows to 1; lower is better.
+
+    Formula:
+        (1 / N) Σ 1 / |E(t)|, over the N tuples t
     """
 
     name = "marketer risk"
@@ -197,7 +224,10 @@ class RecordsAtRisk(Objective):
     """Records at risk: share of the rows in classes whose risk, 1 / size, is above a limit.
 
     How many the prosecutor has a fair chance to find, where `ProsecutorRisk` tells the chance to find the one who is
-    found most easily. The suppressed tuples are one class. From 0 to 1; lower is better.
+    found most easily. The suppressed tuples are one class (El Emam 2013). From 0 to 1; lower is better.
+
+    Formula:
+        (1 / N) Σ |E|, over the classes E with 1 / |E| > risk
 
     Args:
         risk: The risk that is still small enough, above 0, at most 1. Of 0.09, rows in classes of up to 11 are
@@ -251,7 +281,10 @@ class KMap(Objective):
 
     As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
     fits; where every tuple is suppressed all do. In a local recoding a person fits every class whose cells hold the
-    person's values. Higher is better.
+    person's values; higher is better.
+
+    Formula:
+        min |{p in the population: the values of E fit p}|, E a kept class
 
     Args:
         population: A table with the same quasi-identifiers, in the same order and with the same domains.

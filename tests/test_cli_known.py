@@ -1,0 +1,160 @@
+"""The command line for adversaries who know some columns alone, from the project file to the evidence."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import front, record, search
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.declaring import measure_parts, measure_text, measures_in
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli.tables import objective
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import AlphaDeassociation, DistinctLDiversity, KAnonymity, any_of
+from pymoo_anon.problems.arguments import short_name
+from pymoo_anon.publishing import read_evidence
+from pymoo_anon.table import Hierarchy
+
+PROJECT = """
+[data]
+file = "mine.csv"
+[columns]
+age = {role = "quasi-identifier", hierarchy = "age.csv"}
+sex = {role = "quasi-identifier", hierarchy = "sex.csv"}
+"a,b" = {role = "quasi-identifier", hierarchy = "ab.csv"}
+diagnosis = {role = "sensitive"}
+[search]
+objectives = ["k[age,sex]", "GLM"]
+suppression = "violating:0.1"
+[release]
+file = "out.csv"
+suppressed = "drop"
+"""
+TWO = """
+[[adversary]]
+known = [["sex", "age"], ["a,b"]]
+require = ["k>=4", "l:diagnosis>=2"]
+[[adversary]]
+any_of = 2
+require = "k>=3"
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a table of 120 rows and its hierarchies; what it gives writes the project file."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    columns = {
+        "age": rng.integers(20, 60, 120),
+        "sex": rng.choice(["F", "M"], 120),
+        "a,b": rng.choice(list("pqr"), 120),
+        "diagnosis": rng.choice(["flu", "cold", "gout"], 120),
+    }
+    pd.DataFrame(columns).to_csv("mine.csv", index=False)
+    Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
+    Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
+    Hierarchy.flat(list("pqr")).to_csv("ab.csv")
+
+    def write(adversaries):
+        Path("mine.toml").write_text(PROJECT + adversaries, encoding="utf-8")
+
+    return write
+
+
+def command(*arguments):
+    found = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "1000"})
+    return found.exit_code, found.output
+
+
+@pytest.mark.usefixtures("unrendered")
+def test_adversaries_of_a_project_go_from_search_to_evidence(project):
+    project(TWO)
+    assert search("mine.toml").exit_code == 0
+    bounds = ['k["a,b"|age,sex]>=4', 'l["a,b"|age,sex]:diagnosis>=2', "k[any 2]>=3"]
+    assert record("mine-front")["options"]["require"] == bounds
+    found = front("mine-front")
+    assert (found["k (a,b | age, sex)"] >= 4).all()
+    assert record("mine-front")["certified"]
+    # The same in other words is the same search.
+    project(TWO.replace('["sex", "age"], ["a,b"]', '["a,b"], ["age", "sex"], ["sex"]'))
+    code, output = command("pick", "mine.toml", "--require", "k[sex,age]>=5", "--weights", "k[age,sex]=1,GLM=2")
+    assert code == 0, output
+    code, output = command("release", "mine.toml")
+    assert code == 0, output
+    together = "This does not hold for somebody who knows what two of them know together."
+    assert together in " ".join(output.split())
+    out = pd.read_csv("out.csv", dtype=str)
+    assert out.groupby(["age", "sex"]).size().min() >= 5
+    assert min(out.groupby(list(pair)).size().min() for pair in (("age", "sex"), ("age", "a,b"), ("sex", "a,b"))) >= 3
+    assert out.groupby(["age", "sex"]).diagnosis.nunique().min() >= 2
+    told = read_evidence("out.csv.evidence.json")["settings"]["adversaries"]
+    known = [["age and sex"], *[["a,b", "age and sex"]] * 2, ["any 2 of the quasi-identifiers"]]
+    assert [one["known"] for one in told] == known
+    assert told[1]["reach"].endswith(together)
+    assert told[0]["reach"].endswith("This does not hold for somebody who knows more.")
+    code, output = command("verify", "mine.toml")
+    assert (code, "All holds." in output) == (0, True)
+    asked = ["--quasi-identifier", "age", "--quasi-identifier", "sex", "--quasi-identifier", "a,b"]
+    assert command("verify", "out.csv", *asked, "--require", 'k[age,sex|"a,b"]>=4')[0] == 0
+    assert command("verify", "out.csv", *asked, "--require", 'k[age,sex,"a,b"]>=99')[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("adversary", "message"),
+    [
+        ('known = ["age"]', "[[adversary]] 1 must be a table of known = "),
+        ('known = ["age"]\nany_of = 2\nrequire = "k>=2"', "[[adversary]] 1 must be a table of known = "),
+        ('known = []\nrequire = "k>=2"', '[[adversary]] 1 must be known = ["age", "zip"], a list of such lists'),
+        ('known = [["age"], []]\nrequire = "k>=2"', "[[adversary]] 1 must be known = "),
+        ('known = 3\nrequire = "k>=2"', "[[adversary]] 1 must be known = "),
+        ('any_of = 0\nrequire = "k>=2"', "[[adversary]] 1 must be known = "),
+        ('known = ["age"]\nrequire = "k[sex]>=2"', "[[adversary]] 1 must be bounds without brackets"),
+        ('known = ["age"]\nrequire = "k"', "[[adversary]] 1 must be bounds such as k>=5 as require"),
+        (
+            'known = ["age", "zap"]\nrequire = "k>=2"',
+            "known must name quasi-identifiers, 'age', 'sex', 'a,b', got",
+        ),
+        ('known = ["age"]\nrequire = "t>=2"', "t takes no columns in brackets, as k, l and alpha do, got 't[age]'"),
+    ],
+)
+def test_what_no_adversary_is_is_refused(project, adversary, message):
+    project(f"\n[[adversary]]\n{adversary}\n")
+    code, output = command("search", "mine.toml")
+    assert code == 2
+    assert message in output
+
+
+def test_what_is_typed_frees_from_no_adversary(project):
+    project(TWO)
+    read = read_project(Path("mine.toml"))
+    asked = read.settings(Settings(file=Path("mine.toml"), require=["k>=3"], given=frozenset({"file", "require"})))
+    assert asked.require == ["k>=3", *read.adversaries]
+    assert len(read.adversaries) == 3
+
+
+def test_one_table_is_no_list_of_adversaries(project):
+    project('\n[adversary]\nknown = ["age"]\n')
+    with pytest.raises(ValueError, match="each adversary must be a table of its own"):
+        read_project(Path("mine.toml"))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        KAnonymity(known=["age", "race"]),
+        KAnonymity(known=[["age", 'a"b|,]'], [" c "], ["d\\e", "ü"]]),
+        DistinctLDiversity("occupation", known=any_of(3)),
+        AlphaDeassociation("occupation", known=[["sex"], ["race", "age"]]),
+    ],
+    ids=repr,
+)
+def test_short_names_are_read_again(measure):
+    text = short_name(measure)
+    assert objective("require", text, make_census(50)) == measure
+    assert measure_text(measure_parts(text)) == text
+    assert measures_in(f"k,{text},GLM") == ["k", text, "GLM"] or '"' in text

@@ -1,0 +1,382 @@
+"""Adversaries who know some of the quasi-identifiers: against the rows, one by one."""
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymoo.optimize import minimize
+from strategies import fewer, nodes, promised, tables, times
+from tasks import Task, found, invented
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    TCloseness,
+    any_of,
+)
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
+from pymoo_anon.publishing import release, verify
+from pymoo_anon.publishing.report.decision import decision_view
+from pymoo_anon.publishing.report.subject import checked_subject
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
+from pymoo_anon.testing import check_objective
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+
+KINDS = {
+    "k": (lambda known: KAnonymity(known=known), [1, 2, 3, 4]),
+    "k in persons": (lambda known: KAnonymity("s1", known=known), [1, 2, 3]),
+    "l": (lambda known: DistinctLDiversity("s0", known=known), [1, 2, 3]),
+    "alpha": (lambda known: AlphaDeassociation("s0", known=known), [0.3, 0.5, 0.6, 0.75]),
+}
+#: What the rows that agree on a set are worth, given their values of "s0" and "s1".
+PLAIN = {
+    "k": lambda s0, s1: len(s0),
+    "k in persons": lambda s0, s1: len(set(s1)),
+    "l": lambda s0, s1: len(set(s0)),
+    "alpha": lambda s0, s1: max(Counter(s0).values()) / len(s0),
+}
+
+
+def worth(kind, rows, kept, sets):
+    """What each kept row has of a measure: the worst, over the sets, of the kept rows that agree with it."""
+    pick, found = max if kind == "alpha" else min, {}
+    for row in kept:
+        others = [[other for other in kept if all(rows[other][j] == rows[row][j] for j in one)] for one in sets]
+        found[row] = pick(PLAIN[kind]([rows[o][-2] for o in own], [rows[o][-1] for o in own]) for own in others)
+    return found
+
+
+def left(kind, bound, rows, sets):
+    """The rows that are left where those that break a bound are dropped again and again."""
+    kept = list(range(len(rows)))
+    while True:
+        values = worth(kind, rows, kept, sets)
+        good = [row for row in kept if (values[row] <= bound if kind == "alpha" else values[row] >= bound)]
+        if good == kept:
+            return kept, values
+        kept = good
+
+
+def some_sets(table):
+    """Sets of quasi-identifiers, given as somebody may write them: in any order, twice, one within another."""
+    names = st.sampled_from(list(table.levels))
+    return st.lists(st.lists(names, min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+def constraint_of(measure, bound):
+    return measure >= bound if measure.maximize else measure <= bound
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@promised(500)
+@given(data=st.data(), table=tables())
+def test_classes_suppression_and_values_are_what_the_rows_say(kind, data, table):
+    node, sets = data.draw(nodes(table)), data.draw(some_sets(table))
+    make, bounds = KINDS[kind]
+    measure, bound = make(sets), data.draw(st.sampled_from(bounds))
+    labels = table.frame[list(table.levels)].copy()
+    for name, level in zip(table.levels, node, strict=True):
+        labels[name] = labels[name].map(table.levels[name][level])
+    rows = list(pd.concat([labels, table.frame[["s0", "s1"]]], axis=1).itertuples(index=False, name=None))
+    # What somebody knows less of is implied. For k and l it changes nothing at all.
+    largest = [one for one in map(set, sets) if kind != "alpha" or not any(one < set(other) for other in sets)]
+    places = [[list(table.levels).index(name) for name in one] for one in largest]
+    generalization = table.generalization(node)
+    classes = table.microdata.equivalence_classes(generalization, Violating(0.5), [constraint_of(measure, bound)])
+    of_row = classes.class_of[0][table.tuple_of_row]
+    kept, values = left(kind, bound, rows, places)
+    assert np.flatnonzero(classes.kept[of_row]).tolist() == kept
+    # Also with rules of which this measure is no part.
+    k_only = table.microdata.equivalence_classes(generalization, Violating(0.5), [KAnonymity() >= 2, measure >= -1])
+    for own in (classes, k_only):
+        of_row, of_classes = own.class_of[0][table.tuple_of_row], measure.of_classes(own)
+        kept = np.flatnonzero(own.kept[of_row]).tolist()
+        values = worth(kind, rows, kept, places)
+        assert [of_classes[of_row[row]] for row in kept] == [values[row] for row in kept]
+        everybody = PLAIN[kind](table.frame.s0.tolist(), table.frame.s1.tolist())
+        worst = (max if kind == "alpha" else min)(values.values(), default=everybody)
+        assert measure.evaluate(own).tolist() == [worst]
+
+
+def one_pass_table():
+    """Two adversaries and k = 2: one pass leaves the row (1, y) alone with both."""
+    frame = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "y", "y"]})
+    return Microdata.from_frame(frame, {"a": Hierarchy.flat([1, 2]), "b": Hierarchy.flat(["x", "y"])})
+
+
+def test_one_pass_is_not_enough():
+    table, constraint = one_pass_table(), KAnonymity(known=[["a"], ["b"]]) >= 2
+    problem = LatticeProblem(table, [GeneralLossMetric()], Violating(2), [constraint])
+    raw = table.equivalence_classes(problem.decode([0, 0]))
+    assert constraint.broken(raw).tolist() == [True, False, True]
+    assert problem.equivalence_classes([0, 0]).kept.tolist() == [False, False, False]
+    assert problem.evaluate(np.array([[0, 0]]), return_values_of=["G"])[0].tolist() == [-1.0, 1.0]
+
+
+@promised(500)
+@given(data=st.data(), table=tables())
+def test_what_is_suppressed_only_grows_in_specializations(data, table):
+    top = data.draw(nodes(table))
+    below = tuple(data.draw(st.integers(0, level)) for level in top)
+    make, bounds = KINDS[data.draw(st.sampled_from(["k", "k in persons", "l"]))]
+    constraint = make(data.draw(some_sets(table))) >= data.draw(st.sampled_from(bounds))
+    general, special = (
+        table.microdata.equivalence_classes(table.generalization(node), Violating(0.5), [constraint])
+        for node in (top, below)
+    )
+    of_tuples = [one.kept[one.class_of[0]] for one in (general, special)]
+    assert not (of_tuples[1] & ~of_tuples[0]).any()
+    family = constraint.objective.bounding(constraint.objective)
+    assert (family.surely_suppressed(general, constraint) == np.where(general.kept, 0, general.sizes)).all()
+
+
+ONE, TWO = [["q0", "q1"], ["q2", "q3"]], [["q0", "q1", "q2"], ["q1", "q3"], ["q2", "q3"]]
+FRONTS = [
+    (KAnonymity(known=ONE), 4, [GeneralLossMetric()]),
+    (KAnonymity(known=TWO), 3, [GeneralLossMetric(), KAnonymity(known=TWO)]),
+    (KAnonymity(known=any_of(2)), 5, [GeneralLossMetric(), DistinctLDiversity("s0", known=ONE)]),
+    (KAnonymity("s1", known=ONE), 3, [GeneralLossMetric()]),
+    (DistinctLDiversity("s0", known=TWO), 3, [GeneralLossMetric(), KAnonymity(known=ONE)]),
+    (AlphaDeassociation("s0", known=ONE), 0.6, [GeneralLossMetric(), AlphaDeassociation("s0", known=any_of(2))]),
+    (TCloseness("s0"), 0.4, [GeneralLossMetric(), KAnonymity(known=ONE), AlphaDeassociation("s0", known=TWO)]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FRONTS)))
+def test_certified_fronts_are_those_of_all_nodes(number):
+    (measure, bound, objectives), pruned = FRONTS[number], 0
+    for seed in range(number, number + times(1)):
+        limit = [0, 3, 12][seed % 3]
+        task = Task(invented(seed), objectives, [(measure, measure.maximize, bound)], limit, violating=True)
+        front = task.front
+        for max_bytes in (2 << 30, 1):
+            res = minimize(task.problem, BranchAndBound(max_bytes=max_bytes), seed=seed)
+            assert res.algorithm.certified
+            np.testing.assert_array_equal(found(res, task.problem), front)
+            pruned += res.algorithm.n_pruned
+    assert pruned > 0
+
+
+@fewer(3)
+@given(data=st.data(), table=tables(max_attributes=3))
+def test_certified_fronts_are_exact_whatever_else_is_required(data, table):
+    """Beside constraints whose classes get better by what others lose, such as alpha."""
+    measures = [make(data.draw(some_sets(table))) for make, _ in KINDS.values()]
+    others = [AlphaDeassociation("s0") <= 0.7, TCloseness("s0") <= 0.5, EntropyLDiversity("s0") >= 1.5]
+    bounds = [
+        constraint_of(one, data.draw(st.sampled_from(own)))
+        for one, (_, own) in zip(measures, KINDS.values(), strict=True)
+    ]
+    chosen = data.draw(st.lists(st.sampled_from([*bounds, *others]), min_size=1, max_size=3, unique_by=repr))
+    goals = [GeneralLossMetric(), data.draw(st.sampled_from([*measures, KAnonymity()]))]
+    # One measure of all columns, so that sets may leave some out.
+    rule = Violating(data.draw(st.integers(0, len(table.frame) - 1)))
+    problem = LatticeProblem(table.microdata, goals, rule, [*chosen, KAnonymity() >= 1])
+    front = problem.pareto_front(max_nodes=problem.n_nodes)
+    for max_bytes in (2 << 30, 1):
+        res = minimize(problem.fresh_copy(), BranchAndBound(max_bytes=max_bytes), seed=1)
+        np.testing.assert_array_equal(found(res, problem), front)
+
+
+def same_on_all_nodes(table, one, other, suppression=0, constraints=((), ())):
+    """Whether two measures have the same values and classes at every node."""
+    found = []
+    for measure, bounds in zip((one, other), constraints, strict=True):
+        problem = LatticeProblem(table, [measure, GeneralLossMetric()], suppression, list(bounds))
+        found.append(problem.measure(problem.nodes(0, problem.n_nodes)))
+    return np.array_equal(*found)
+
+
+@pytest.mark.parametrize("make", [make for make, _ in KINDS.values()], ids=list(KINDS))
+def test_who_knows_everything_is_the_adversary_of_whole_classes(make):
+    table, names = invented(1), [f"q{j}" for j in range(4)]
+    plain = make(None)
+    for known in (names, [names], any_of(4), any_of(9)):
+        assert same_on_all_nodes(table, plain, make(known))
+        bounds = (
+            [constraint_of(plain, 0.6 if plain.name == "alpha" else 3)],
+            [constraint_of(make(known), 0.6 if plain.name == "alpha" else 3)],
+        )
+        assert same_on_all_nodes(table, plain, make(known), Violating(12), bounds)
+
+
+def test_sets_have_one_form():
+    one = KAnonymity(known=[["zip", "age"], ["sex"], ["age", "zip", "age"], ("sex", "zip"), {"zip"}])
+    other = KAnonymity(known=[["zip", "sex"], ["age", "zip"]])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.known == (("age", "zip"), ("sex", "zip"))
+    assert repr(one) == "KAnonymity(known=[['age', 'zip'], ['sex', 'zip']])"
+    assert eval(repr(one)) == one
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert one.name == "k (age, zip | sex, zip)"
+    assert one != KAnonymity() != KAnonymity(known=["age", "zip"])
+    assert KAnonymity(known="age") == KAnonymity(known=["age"]) == KAnonymity(known=[["age"]])
+    assert KAnonymity("p", known=any_of(2)).full_name == "k in persons (any 2) of p"
+    assert repr(AlphaDeassociation("s", known=any_of(2))) == "AlphaDeassociation('s', known=any_of(2))"
+    assert KAnonymity(known=[[i] for i in range(9)]).name == "k (9 sets)"
+    assert DistinctLDiversity("s", known=[[("a", 1), 2]]).known == ((("a", 1), 2),)
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ([], "known must be names of quasi-identifiers such as"),
+        ([[]], "known must be names of quasi-identifiers such as"),
+        ([["a"], []], "known must be names of quasi-identifiers such as"),
+        ([["a"], "b"], "known must be names of quasi-identifiers such as"),
+        ([[["a"]]], "known must be names of quasi-identifiers such as"),
+        (["q0", "zap"], "known must name quasi-identifiers, 'q0', 'q1', 'q2', 'q3', got 'zap'"),
+        (["q0", "s0"], "known must name quasi-identifiers, got 's0', which is sensitive"),
+        ([["q0", "q1"], ["q2"]], "known must name every quasi-identifier in some set .*, got none with 'q3': nothing"),
+        ([[i] for i in range(5001)], "known must be at most 5,000 sets, each of which is grouped anew, got 5,001"),
+    ],
+)
+def test_what_nobody_can_know_is_refused(known, message):
+    with pytest.raises(ValueError, match=message):
+        LatticeProblem(invented(1), [KAnonymity(known=known), GeneralLossMetric()])
+
+
+def test_too_many_sets_of_any_size_are_counted():
+    names = [f"q{i}" for i in range(40)]
+    table = Microdata.from_frame(
+        pd.DataFrame({name: [0, 1] for name in names}), dict.fromkeys(names, Hierarchy.flat([0, 1]))
+    )
+    with pytest.raises(ValueError, match=r"known must be at most 5,000 sets, .*, got 9,880"):
+        LatticeProblem(table, [KAnonymity(known=any_of(3))])
+    with pytest.raises(ValueError, match="n of any_of must be a positive whole number, got 0"):
+        any_of(0)
+
+
+def test_a_measure_of_all_columns_lets_sets_leave_some_out():
+    table, known = invented(1), ["q0", "q1"]
+    LatticeProblem(table, [KAnonymity(known=known), TCloseness("s0"), GeneralLossMetric()])
+    with pytest.raises(ValueError, match="got none with 'q2', 'q3'"):
+        LatticeProblem(table, [GeneralLossMetric()], 0, [KAnonymity(known=known) >= 2])
+
+
+@pytest.mark.parametrize("rule", [0.05, Below(2)])
+@pytest.mark.parametrize("space", [LatticeProblem, BitStringProblem])
+def test_other_rules_are_refused(rule, space):
+    objectives = [GeneralLossMetric(), DistinctLDiversity("s0", known=any_of(2))]
+    with pytest.raises(ValueError, match=r"suppression must be Violating or 0 where .*got (AtMost|Below)"):
+        space(invented(1), objectives, rule)
+    space(invented(1), objectives, Below(1))
+
+
+def frame_of(seed):
+    """The rows of `invented`, and the table."""
+    table = invented(seed)
+    columns = table.tuples.columns
+    rows = np.repeat(np.arange(len(table.tuples)), table.tuples.counts)
+    frame = pd.DataFrame(table.tuples.codes[rows], columns=[f"q{j}" for j in range(4)])
+    for name in ("s0", "s1"):
+        own, domain = columns[name], np.array(table.tuples.domains[name], dtype=object)
+        frame[name] = domain[np.repeat(own.values, own.counts)]
+    return frame, Microdata.from_frame(frame, table.quasi_identifiers, sensitive=["s0", "s1"])
+
+
+@pytest.mark.parametrize("suppressed", ["drop", "mark"])
+def test_a_release_holds_for_every_set_and_not_for_their_union(suppressed):
+    smallest = []
+    for seed in range(times(2)):
+        frame, table = frame_of(seed)
+        bounds = [KAnonymity(known=TWO) >= 3, DistinctLDiversity("s0", known=ONE) >= 2]
+        bounds.append(AlphaDeassociation("s0", known=TWO) <= 0.7)
+        problem = LatticeProblem(table, [GeneralLossMetric()], Violating(20), bounds)
+        X = problem.nodes(0, problem.n_nodes)
+        F, G = problem.evaluate(X, return_values_of=["F", "G"])
+        # Marked rows are a class, too: so many that they hold what is required.
+        good = np.flatnonzero((G <= 0).all(axis=1) & ((G[:, -1] >= -5) | (suppressed == "drop")))
+        (x,) = X[good[F[good, 0].argsort()[:1]]]
+        made = release(frame, problem, x, suppressed=suppressed)
+        assert made.claims.holds.all()
+        out = made.frame
+        out["marked"] = (out[[f"q{j}" for j in range(4)]] == "*").all(axis=1)
+        for one in TWO:
+            groups = out.groupby([*one, "marked"])
+            assert groups.size().min() >= 3
+            assert (groups.s0.value_counts().groupby(level=[*one, "marked"]).max() / groups.size()).max() <= 0.7
+        assert min(out.groupby([*one, "marked"]).s0.nunique().min() for one in ONE) >= 2
+        smallest.append(int(out.groupby([f"q{j}" for j in range(4)]).size().min()))
+        names = [f"q{j}" for j in range(4)]
+        assert verify(out, names, bounds[:1], original=frame).recounted.tolist() == made.claims.recounted.tolist()[1:2]
+    assert min(smallest) == 1
+
+
+@pytest.mark.parametrize("make", [KINDS["k"][0], KINDS["alpha"][0]], ids=["k", "alpha"])
+def test_the_contract_of_objectives_is_kept(make):
+    check_objective(make([["q0", "q1"], ["q1", "q2", "q3"]]), invented(2))
+
+
+def test_bit_strings_count_alike():
+    table, bounds = invented(1), [KAnonymity(known=ONE) >= 3]
+    bits = BitStringProblem(table, [GeneralLossMetric()], Violating(12), bounds)
+    levels = LatticeProblem(table, [GeneralLossMetric()], Violating(12), bounds)
+    for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
+        assert np.array_equal(bits.measure(x[np.newaxis]), levels.measure(node[np.newaxis].astype(int)))
+    with pytest.raises(ValueError, match="BranchAndBound proves one loss over bit strings, alone or beside k"):
+        minimize(BitStringProblem(table, [GeneralLossMetric(), KAnonymity(known=ONE)]), BranchAndBound())
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        [KAnonymity(known=TWO) >= 5],
+        [DistinctLDiversity("s0", known=ONE) >= 3, KAnonymity("s1", known=any_of(2)) >= 2],
+        [AlphaDeassociation("s0", known=TWO) <= 0.6, KAnonymity(known=ONE) >= 4],
+    ],
+    ids=str,
+)
+def test_local_recodings_hold_for_every_set(bounds):
+    trees = dict.fromkeys(["q0", "q1", "q2", "q3"], Hierarchy.intervals(0, 16, widths=[2, 4, 8]))
+    table = Microdata.from_frame(frame_of(3)[0], trees, sensitive=["s0", "s1"])
+    for method in ("bottom-up", "top-down"):
+        problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()], bounds, method=method)
+        assert problem.held == problem.constraints
+        X = np.array([problem.x_of(k) for k in (1, 2, 3, 5, 20)])
+        assert (problem.evaluate(X, return_values_of=["G"]) <= 0).all()
+
+
+def test_locally_too_who_knows_less_leaves_more_of_the_table():
+    census = make_census(500)
+    names = list(census.quasi_identifiers)
+    pairs, losses = [names[:2], names[2:4], names[4:6], names[6:]], []
+    for known, k in ((pairs, 1), (None, 5)):
+        problem = LocalRecodingProblem(census, [GeneralLossMetric()], [KAnonymity(known=known) >= 5])
+        (F,), (G,) = problem.evaluate(problem.x_of(k)[np.newaxis], return_values_of=["F", "G"])
+        assert (G <= 0).all()
+        losses.append(F[0])
+    assert losses[0] < 0.95 * losses[1]
+
+
+def test_few_tuples_that_hold_nothing_alone_are_joined_by_others():
+    """(2, y) alone breaks k = 2, and no class of one row holds it."""
+    table = one_pass_table()
+    problem = LocalRecodingProblem(table, [GeneralLossMetric()], [KAnonymity(known=["a", "b"]) >= 2])
+    assert (problem.evaluate(problem.x_of(1)[np.newaxis], return_values_of=["G"]) <= 0).all()
+
+
+def test_a_refinement_for_who_knows_some_columns_is_refused():
+    problem = LatticeProblem(invented(1), [GeneralLossMetric()], 0, [KAnonymity(known=ONE) >= 2])
+    with pytest.raises(ValueError, match="problem must measure what somebody learns who knows all quasi-identifiers"):
+        refine(problem, problem.lengths)
+
+
+def test_a_report_says_of_whom_it_speaks():
+    problem = LatticeProblem(invented(1), [KAnonymity(known=ONE), GeneralLossMetric()])
+    front = problem.front([problem.lengths])
+    told = {"evidence": None, "about": {}, "population": None, "external": False}
+    subject = checked_subject(front, front.choose(row=0), suppressed="mark", threshold=0.1, **told)
+    said = decision_view(subject, subject.member(0)).sentences[0]
+    assert "k (q0, q1 | q2, q3) is for adversaries of whom each knows one of: q0 and q1; q2 and q3. This does" in said
