@@ -141,7 +141,10 @@ def test_all_files_or_none(monkeypatch, failing, force):
 def test_another_folder(folder):
     write_patients()
     result = init("patients.csv", "--output", "made/project")
-    assert result.exit_code == 0, result.output
+    assert (result.exit_code, os.listdir()) == (2, ["patients.csv"])
+    assert result.stderr.endswith("make the folder made first, or name another folder\n")
+    Path("made").mkdir()
+    assert init("patients.csv", "--output", "made/project").exit_code == 0
     own = decided("made/project/patients.toml")
     assert own.table().n_rows == ROWS
     assert 'file = "../../patients.csv"' in Path("made/project/patients.toml").read_text()

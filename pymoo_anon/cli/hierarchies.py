@@ -59,7 +59,7 @@ def write_drafts(request: DraftRequest) -> None:
                 f"{request.data} must have a column that a hierarchy helps; --column names one all the same"
             )
         _check_names(written)
-        with tried(folder, list(written), [request.data, *inputs.paths]) as temporary:
+        with tried(folder, list(written), [request.data, *inputs.paths], own=True) as temporary:
             check_free([folder / name for name in written], request.force, _others(folder, written))
             for name, draft in written.items():
                 draft.hierarchy.to_csv(temporary / name)

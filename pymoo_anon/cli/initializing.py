@@ -44,6 +44,9 @@ def initialize(request: InitRequest) -> None:
     """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
+        if source.path is not None and source.path.suffix.lower() == ".deid":
+            _take_over(request, source, console)
+            return
         reading = _reading(request, source)
         stem = file_names([source.table or (source.path.stem if source.path is not None else "")])[0][: -len(".csv")]
         with said_warnings():
@@ -62,6 +65,37 @@ def initialize(request: InitRequest) -> None:
         project = request.output / f"{stem}.toml"
         _write(request, source, {f"{stem}.toml": text, **drafts})
         _say(console, columns, project)
+
+
+def _take_over(request: InitRequest, source: Source, console: Console) -> None:
+    """Make a project of one of ARX, and say what is not taken over."""
+    # No other project needs it.
+    from pymoo_anon.cli.arx import taken_over
+
+    assert source.path is not None
+    for name in ("names", "role", "engine"):
+        if name in request.given:
+            raise ValueError(f"--{name} means nothing with {source}, which says what its table is")
+    if not source.path.is_file():
+        raise ValueError(f"{source} must be a file, got none of this name")
+    stem = file_names([source.path.stem])[0][: -len(".csv")]
+    taken = taken_over(source.path, file_names, f"{stem}.csv", HIERARCHIES)
+    text = taken.project(source.path.name, f"{stem}.csv", stem)
+    _write(request, source, {f"{stem}.toml": text, **taken.files})
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("column", "role", "levels", "weight"):
+        table.add_column(Text(heading), overflow="fold")
+    for name, own in taken.columns.items():
+        told = (name, own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
+        table.add_row(*(Text(plain(cell)) for cell in told))
+    console.print(table, soft_wrap=False)
+    console.print(plain(f"Required: {', '.join(taken.search['require']) or 'nothing'}."))
+    console.print("Not taken over:")
+    for line in taken.left:
+        console.print(f"  {line}", soft_wrap=False)
+    project = request.output / f"{stem}.toml"
+    console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
+    console.print(plain(f"Read it. Then type:\n  pymoo-anon search {project}"))
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
@@ -189,7 +223,7 @@ def _relative(source: Source, folder: Path) -> str:
 def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
     """Write all files or none."""
     read = [] if source.path is None else [source.path]
-    with tried(request.output, list(files), read) as temporary:
+    with tried(request.output, list(files), read, own=True) as temporary:
         check_free([request.output / name for name in files], request.force)
         for name, text in files.items():
             target = temporary / name
@@ -286,6 +320,12 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         "[release]",
         f"file = {_value(f'{stem}-release.csv')}",
         'suppressed = "mark"  # suppressed rows: mark (*) or drop',
+        "",
+        "[report]",
+        '# owner = "..."  # whose data these are; it stands at the head of the report, as do recipients and purpose',
+        '# recipients = "..."  # for whom the release is',
+        '# purpose = "..."  # why',
+        "# population-size = 1000000  # how many persons the rows were drawn from",
         "",
     ]
     return "\n".join(lines)

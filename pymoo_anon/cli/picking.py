@@ -23,7 +23,6 @@ from pymoo_anon.problems.front import Choice, Front, risk_at_most
 from pymoo_anon.problems.tradeoffs import Step, with_share
 from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
-from pymoo_anon.table.microdata import Microdata
 
 
 def pick_and_write(wish: Wish) -> None:
@@ -36,7 +35,7 @@ def pick_and_write(wish: Wish) -> None:
         project = read_project(wish.file)
         with said_warnings():
             front, _ = read_front(project)
-            asked = [constraint(text, front.table) for text in wish.require]
+            asked = [constraint(text, front.table, front.problem.measured) for text in wish.require]
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
             choice = wished(front, wish, asked, refusals)
@@ -61,7 +60,7 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
 
     `asked` is what has to hold.
     """
-    table, n = front.table, len(front)
+    n = len(front)
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
     if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
@@ -72,10 +71,11 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
     best = None
     for option, higher in (("least", False), ("most", True)):
         name = getattr(wish, option)
-        best = best if name is None else _directed(option, name, higher, table)
+        best = best if name is None else _directed(option, name, higher, front)
     weights = None
     if wish.weights is not None:
-        weights = {objective("weights", name, table): weight for name, weight in wish.weighted().items()}
+        known = front.problem.measured
+        weights = {objective("weights", name, front.table, known): own for name, own in wish.weighted().items()}
     return offered.choose(
         require=asked,
         best=best,
@@ -85,9 +85,9 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
     )
 
 
-def _directed(option: str, name: str, higher: bool, table: Microdata) -> Objective:
+def _directed(option: str, name: str, higher: bool, front: Front) -> Objective:
     """The measure that is to be least or greatest, which has to be better so."""
-    measure = objective(option, name, table)
+    measure = objective(option, name, front.table, front.problem.measured)
     if measure.maximize != higher:
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,29 +19,38 @@ from pymoo_anon.cli.declaring import (
     PROJECT,
     Key,
     bound_parts,
+    bounds_of_adversary,
     check_meant,
     file_keys,
     idle_with,
+    measure_parts,
+    measure_text,
+    measures_in,
     numeral,
-    parts_of,
+    read_ends,
+    read_levels,
     read_names,
+    read_number,
     read_path,
     read_text,
     read_texts,
     read_truth,
+    read_whole,
     reader_of,
 )
 from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
-from pymoo_anon.cli.requests import ReleaseRequest
-from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli.requests import ReleaseRequest, ReportRequest
+from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
+    from pymoo_anon.publishing.keeping import Kept
     from pymoo_anon.table.microdata import Microdata
 
 #: What a column can be.
 ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep", "drop", "other")
 
-_TABLES = ("data", "columns", "search", "release")
+_TABLES = ("data", "columns", "search", "release", "report")
+_ADVERSARIES = "adversary"
 _DATA = {
     "file": Key("file", read_text),
     "engine": Key("engine", reader_of(Settings, "engine")),
@@ -51,15 +60,34 @@ _DATA = {
     "strip": Key("strip", read_truth),
 }
 _RELEASE = {"file": Key("file", read_path), **file_keys(ReleaseRequest)}
-_COLUMN_KEYS = ("role", "hierarchy", "reason")
+_REPORT = {
+    **{name: Key(name, read_text) for name in ("owner", "recipients", "purpose")},
+    **file_keys(ReportRequest),
+}
+_COLUMN_KEYS = {
+    "role": Key("role", read_text),
+    "hierarchy": Key("hierarchy", read_text),
+    "reason": Key("reason", read_text),
+    "levels": Key("levels", read_levels),
+    "weight": Key("weight", read_number),
+    "round": Key("round", read_number),
+    "clip": Key("clip", read_ends),
+    "level": Key("level", read_whole(0)),
+}
+# What says how coarse a column is kept, besides the hierarchy of a level.
+_COARSE = ("round", "clip", "level")
+_OF_ROLE = {**dict.fromkeys(("levels", "weight"), "quasi-identifier"), **dict.fromkeys(_COARSE, "keep")}
 
 
 class ColumnDecision(NamedTuple):
     """What a project file says of a column."""
 
     role: str  # One of `ROLES`
-    hierarchy: Path | None  # The file with the hierarchy of a quasi-identifier, else None
+    hierarchy: Path | None  # The file with the hierarchy of a quasi-identifier, or of a kept column with a level
     reason: str | None = None  # Why a column is kept, or None where nobody said it
+    levels: tuple[int, int] | None = None  # The least and the greatest level of a quasi-identifier, or None for all
+    weight: float | None = None  # How much a quasi-identifier counts in losses, or None for 1
+    coarse: Mapping[str, Any] = MappingProxyType({})  # How coarse a column is kept, by the keys of the file
 
 
 @dataclass(frozen=True)
@@ -75,14 +103,17 @@ class Project:
     strip: bool  # Whether blanks around the fields of a CSV file are no part of them
     columns: Mapping[str, ColumnDecision]  # Role and hierarchy of every column, in the order of the file
     search: Mapping[str, Any]  # The options of a search that the file gives, by their names in `Settings`
+    adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
     output: Path  # The folder with what the search finds
     release: Path  # The file that a release is written to
     suppressed: str  # What becomes of suppressed rows in a release: "mark" or "drop"
+    report: Mapping[str, Any]  # What stands at the head of a report, and options of it that the file gives
 
     @property
     def quasi_identifiers(self) -> dict[str, Path]:
         """The file with the hierarchy of every quasi-identifier."""
-        return {name: column.hierarchy for name, column in self.columns.items() if column.hierarchy is not None}
+        named = self.with_role("quasi-identifier")
+        return {name: file for name in named if (file := self.columns[name].hierarchy) is not None}
 
     @property
     def sensitive(self) -> list[str]:
@@ -100,9 +131,17 @@ class Project:
         return next(iter(self.with_role("person")), None)
 
     @property
-    def kept(self) -> dict[str, str | None]:
-        """The columns that are released as they are, and why."""
-        return {name: self.columns[name].reason for name in self.with_role("keep")}
+    def kept(self) -> dict[str, Kept]:
+        """How columns are kept, and why."""
+        from pymoo_anon.publishing.keeping import Kept
+        from pymoo_anon.table.hierarchy import Hierarchy
+
+        kept = {}
+        for name in self.with_role("keep"):
+            own = self.columns[name]
+            hierarchy = None if own.hierarchy is None else Hierarchy.from_csv(own.hierarchy)
+            kept[name] = Kept(reason=own.reason, hierarchy=hierarchy, **own.coarse)
+        return kept
 
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
@@ -141,6 +180,9 @@ class Project:
             taken = {name: value for name, value in taken.items() if name not in idle}
         if "output" not in asked.given:
             taken["output"] = self.output
+        if "require" in asked.given:
+            # Adversaries do not know less for what is typed.
+            taken["require"] = [*asked.require, *self.adversaries]
         return replace(
             asked,
             data=str(self.data),
@@ -181,8 +223,10 @@ class Project:
         searched = self._meaning(record["options"])
         # What was asked for on the command line may stand in the file by now, or not: it was asked for knowingly.
         if now["search"] not in (searched, then.get("search")):
-            names = [name for name, value in now["search"].items() if value != searched[name]]
-            found.append(f"{' and '.join(names)} in [search] of {self.path}")
+            every = dict.fromkeys([*now["search"], *searched])
+            names = [name for name in every if now["search"].get(name) != searched.get(name)]
+            where = "[columns]" if {*names} <= {"levels", "weights"} else "[search]"
+            found.append(f"{' and '.join(names)} in {where} of {self.path}")
         return found
 
     def _meaning(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,11 +236,18 @@ class Project:
         bounds = {bound_parts(one) for one in options.get("require", ())}
         kind, _, limit = rule.rpartition(":")
         return {
-            "objectives": sorted(usual if objectives is None else parts_of(objectives)),
-            "require": sorted(([name, sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
+            "objectives": sorted(map(_same, usual if objectives is None else measures_in(objectives))),
+            "require": sorted(([_same(name), sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
             "suppression": [kind.strip(), _spelled(limit)],
             "recoding": "local" if options.get("local", False) else "full-domain",
+            **({"levels": sorted(levels_of(options["level"]).items())} if options.get("level") else {}),
+            **({"weights": sorted(weights_of(options["weight"]).items())} if options.get("weight") else {}),
         }
+
+
+def _same(name: str) -> str:
+    """A measure in its one spelling."""
+    return measure_text(measure_parts(name))
 
 
 def _spelled(value: str) -> Any:
@@ -218,7 +269,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
-    _check_keys(path, "the file", content, _TABLES)
+    _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES))
     given: dict[str, Mapping[str, Any]] = {}
     for name in _TABLES:
         given[name] = content.get(name, {})
@@ -226,7 +277,11 @@ def read_project(path: Path, decided: bool = True) -> Project:
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
     data = _values(path, "data", given["data"], _DATA)
     search = _values(path, "search", given["search"], file_keys(Settings))
+    adversaries = _adversaries(path, content.get(_ADVERSARIES, []))
+    if adversaries:
+        search["require"] = [*search.get("require", []), *adversaries]
     release = _values(path, "release", given["release"], _RELEASE)
+    report = _values(path, "report", given["report"], _REPORT)
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
     folder = path.parent
@@ -246,11 +301,30 @@ def read_project(path: Path, decided: bool = True) -> Project:
         names=data.get("names"),
         strip=data.get("strip", False),
         columns=MappingProxyType(columns),
-        search=MappingProxyType({key: value for key, value in search.items() if key != "output"}),
+        search=MappingProxyType({key: value for key, value in search.items() if key != "output"} | _wishes(columns)),
+        adversaries=adversaries,
         output=folder / search.get("output", f"{path.stem}-front"),
         release=folder / release.get("file", f"{path.stem}-release.csv"),
         suppressed=release.get("suppressed", "mark"),
+        report=MappingProxyType(report),
     )
+
+
+def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:
+    """The options of a search that columns give."""
+    levels = {name: "..".join(map(str, own.levels)) for name, own in columns.items() if own.levels is not None}
+    weights = {name: repr(own.weight) for name, own in columns.items() if own.weight is not None}
+    both = {"level": levels, "weight": weights}
+    return {option: [f"{name}={own}" for name, own in given.items()] for option, given in both.items() if given}
+
+
+def _adversaries(path: Path, given: Any) -> list[str]:
+    """The bounds of all adversaries of the file."""
+    if not isinstance(given, list):
+        raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
+    key = Key("require", bounds_of_adversary)
+    found = [_value(path, f"[[{_ADVERSARIES}]] {number}", key, one) for number, one in enumerate(given, start=1)]
+    return [bound for bounds in found for bound in bounds]
 
 
 def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -278,21 +352,23 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     where = f'[columns."{name}"]'
     if not isinstance(given, Mapping):
         raise ValueError(f"{path}: {where} must be a table with a role, got {given!r:.80}")
-    _check_keys(path, where, given, _COLUMN_KEYS)
-    for key, value in given.items():
-        if not isinstance(value, str):
-            raise ValueError(f"{path}: {where} {key} must be text, got {value!r:.80}")
-    role, hierarchy = given.get("role"), given.get("hierarchy")
+    _check_keys(path, where, given, tuple(_COLUMN_KEYS))
+    read = {key: _value(path, f"{where} {key}", _COLUMN_KEYS[key], value) for key, value in given.items()}
+    role, hierarchy = read.get("role"), read.get("hierarchy")
     if role not in ROLES:
         got = "none" if role is None else repr(role)
         raise ValueError(f"{path}: {where} role must be one of {', '.join(ROLES)}, got {got}")
     if "reason" in given and role != "keep":
         raise ValueError(f'{path}: {where} reason says why a column has the role "keep", got the role {role!r}')
+    for key in read:
+        if _OF_ROLE.get(key, role) != role:
+            raise ValueError(f"{path}: {where} {key} is of the role {_OF_ROLE[key]!r}, got the role {role!r}")
     if role != "quasi-identifier":
-        return ColumnDecision(role, None, given.get("reason"))
-    if "\0" in (hierarchy or ""):
-        raise ValueError(f"{path}: {where} hierarchy must be the name of a CSV file, got {hierarchy!r:.80}")
-    return ColumnDecision(role, path.parent / hierarchy if hierarchy else None)
+        coarse = {key: read[key] for key in _COARSE if key in read}
+        file = path.parent / hierarchy if hierarchy and "level" in read else None
+        return ColumnDecision(role, file, read.get("reason"), coarse=MappingProxyType(coarse))
+    file = path.parent / hierarchy if hierarchy else None
+    return ColumnDecision(role, file, levels=read.get("levels"), weight=read.get("weight"))
 
 
 def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import typer
 from rich import box
@@ -89,13 +90,15 @@ def release(project: Project, request: ReleaseRequest) -> None:
                     choice,
                     made,
                     checksums=_checksums(project, record, target.name, sha256),
-                    search=_search(record, _commands(project.path, choice, request)),
+                    search=_search(record, _commands(project.path, choice, request), _bound(front, choice, request)),
                     earlier=[{key: one[key] for key in _TOLD} for one in earlier],
                     made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 )
                 write_evidence(temporary / evidence_of(target).name, content)
                 write_table(
-                    codebook(front.problem, choice.x, suppressed=made.suppressed, recoding=made.recoding),
+                    codebook(
+                        front.problem, choice.x, suppressed=made.suppressed, recoding=made.recoding, keep=project.kept
+                    ),
                     temporary / codebook_of(target).name,
                 )
                 if request.external_evidence:
@@ -175,11 +178,20 @@ def _written(
 def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
     """The point that is released, which must be of whole columns where it is to be refined."""
     row = request.row
+    if request.lower_bound is not None and isinstance(front.problem, LatticeProblem):
+        raise ValueError(f"--lower-bound is of local recodings, and the front of {project.path} is of whole columns")
     if request.local and not isinstance(front.problem, LatticeProblem):
         raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
     if row is not None and row > len(front):
         raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
+
+
+def _bound(front: Front, choice: Choice, request: ReleaseRequest) -> Any:
+    """How far a local recoding is from the best one, where somebody asked."""
+    if request.lower_bound is None:
+        return None
+    return front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
 
 
 def _checksums(
@@ -194,9 +206,15 @@ def _checksums(
     }
 
 
-def _search(record: Mapping[str, Any], commands: list[str]) -> dict[str, Any]:
+def _search(record: Mapping[str, Any], commands: list[str], bound: Any) -> dict[str, Any]:
     told = {key: record[key] for key in ("certified", "n_undecided", "stopped")}
-    return {"algorithm": record["algorithm"]["name"], "seed": record["options"]["seed"], **told, "commands": commands}
+    return {
+        "algorithm": record["algorithm"]["name"],
+        "seed": record["options"]["seed"],
+        **told,
+        "commands": commands,
+        "bound": bound,
+    }
 
 
 def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
@@ -209,9 +227,9 @@ def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
         commands.append(["pymoo-anon", "pick", str(file), *row, *asked])
     else:
         again += row
-    for name in ("suppressed", "output"):
+    for name in ("suppressed", "output", "lower_bound"):
         value = getattr(request, name)
-        again += [] if value is None else [f"--{name}", str(value)]
+        again += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     for name in ("local", "like_input", "k_of_one", "below_requirements", "external_evidence"):
         again += [f"--{name.replace('_', '-')}"] if getattr(request, name) else []
     return [shlex.join(command) for command in (*commands, again)]

@@ -10,9 +10,9 @@ from pymoo_anon.cli.declaring import (
     check_meant,
     check_values,
     is_project,
+    measures_in,
     numeral,
     option,
-    parts_of,
 )
 from pymoo_anon.cli.names import ENGINES, KINDS
 
@@ -26,7 +26,12 @@ _WAYS = ("least", "most", "row", "knee", "weights")
 class InitRequest(Invocation):
     """What `pymoo-anon init` is asked for."""
 
-    data: str = option(..., "A CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.", metavar="DATA", argument=True)
+    data: str = option(
+        ...,
+        "A CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE; or FILE.deid, a project of ARX.",
+        metavar="DATA",
+        argument=True,
+    )
     names: str | None = option(
         None, "The columns of a CSV file whose first row does not name them.", metavar="NAME,NAME,..."
     )
@@ -99,7 +104,7 @@ class Wish(Invocation):
         """The weights by the name of their measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
-        for part in parts_of(self.weights):
+        for part in measures_in(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
@@ -136,6 +141,12 @@ class ReleaseRequest(Invocation):
     )
     external_evidence: bool = option(
         False, "Write evidence for people outside, too: all of it can be counted in the released table."
+    )
+    lower_bound: int | None = option(
+        None,
+        "Of a local search, prove how far the loss is from the least; so many passes, a second or less each.",
+        metavar="PASSES",
+        least=1,
     )
     k_of_one: bool = option(False, "Release a table in which somebody is alone in a class.")
     below_requirements: bool = option(False, "Release a point that misses what the project or the choice requires.")
@@ -201,6 +212,13 @@ class ReportRequest(Invocation):
         "A table of the population with the same quasi-identifiers, for the journalist risk: a CSV or Parquet file, "
         "duckdb:FILE:TABLE or spark:TABLE.",
         metavar="DATA",
+    )
+    population_size: int | None = option(
+        None,
+        "How many persons the rows were drawn from, for an estimate of who is unique among them.",
+        metavar="N",
+        least=1,
+        in_file=True,
     )
     output: Path | None = option(
         None,

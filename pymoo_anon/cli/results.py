@@ -22,7 +22,7 @@ from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.tables import constraint, problem_of
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import short_name
+from pymoo_anon.problems.arguments import free_name, short_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.evidence import as_json
@@ -71,7 +71,11 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
     from pymoo_anon.visualization.fronts import plot_front
 
     table, picture, run = (folder / name for name in FILES)
-    front.to_frame().to_csv(table, index=False, lineterminator="\n")
+    frame = front.to_frame()
+    if not isinstance(front.problem, LatticeProblem):
+        # Groups and labels of columns do not say what was asked for.
+        frame[free_name("made for", frame.columns)] = front.problem.words(front.X)
+    frame.to_csv(table, index=False, lineterminator="\n")
     plot_front(front.problem, front, picture)
     own: dict[str, Any] = {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
     if not isinstance(front.problem, LatticeProblem):
@@ -95,8 +99,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     if checksum(table_path) != record["front"]["sha256"]:
         raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
     options = record["options"]
-    rule, local = options["suppression"], options.get("local", False)
-    problem = problem_of(project.table(), options["objectives"], options["require"], rule, local)
+    problem = problem_of(project.table(), options)
     try:
         # As text, so that every number is the one that was written.
         written = pd.read_csv(table_path, dtype=str, keep_default_na=False)
@@ -104,7 +107,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
         lacking = [name for name in names if name not in written]
         if lacking:
             raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
-        if local:
+        if options.get("local", False):
             X = np.array(record["front"].get("x", [])).reshape(-1, problem.n_var)
             if len(X) != len(written):
                 raise ValueError(f"{record_path} must hold its {len(written)} points, got {len(X)}")
@@ -122,7 +125,8 @@ def _record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(content_of(path))
         options = record["options"]
-        whole = isinstance(options["suppression"], str) and isinstance(options["require"], list)
+        lists = [options["require"], options.get("level", []), options.get("weight", [])]
+        whole = isinstance(options["suppression"], str) and all(isinstance(one, list) for one in lists)
         if not whole or not isinstance(options["objectives"], str | None):
             raise ValueError("an option is missing")
         if not isinstance(record["front"]["sha256"], str) or not isinstance(record["project"]["hierarchies"], dict):
@@ -179,7 +183,9 @@ def read_choice(project: Project, front: Front) -> Choice:
     if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
         raise ValueError(f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}")
     try:
-        choice = front.choose(row=row - 1, require=[constraint(text, front.table) for text in asked])
+        choice = front.choose(
+            row=row - 1, require=[constraint(text, front.table, front.problem.measured) for text in asked]
+        )
     except ValueError as error:
         raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
     return replace(choice, reason=reason)

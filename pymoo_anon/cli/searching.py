@@ -41,6 +41,8 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import search_record, write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
+from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
+from pymoo_anon.objectives.base import Knowing, any_of
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -159,10 +161,19 @@ def tiny(problem: Searched) -> Searched:
     hierarchies = dict.fromkeys([first, second], Hierarchy.flat([0, 1]))
     table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, tuple(dict.fromkeys(columns)))
     limited = problem.suppression.limit_of(problem.table.n_rows) or 0
+    objectives = [_of_any(measure) for measure in problem.objectives]
+    constraints = [replace(one, objective=_of_any(one.objective)) for one in problem.constraints]
     if isinstance(problem, LocalRecodingProblem):
-        return LocalRecodingProblem(table, problem.objectives, problem.constraints)
+        return LocalRecodingProblem(table, objectives, constraints)
     rule: Suppression = Violating(0.5) if isinstance(problem.suppression, Violating) else AtMost(min(limited, 1))
-    return LatticeProblem(table, problem.objectives, rule, problem.constraints)
+    return LatticeProblem(table, objectives, rule, constraints)
+
+
+def _of_any(measure: Objective) -> Objective:
+    """A measure that reads a table of other quasi-identifiers."""
+    if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
+        return type(measure)()
+    return measure.knowing(any_of(1)) if isinstance(measure, Knowing) and measure.known is not None else measure
 
 
 @contextmanager
@@ -218,18 +229,12 @@ def search_and_write(settings: Settings) -> None:
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
         read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
-        with tried(settings.output, FILES, read) as temporary, alone(settings.output):
+        with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
             own = {} if settings.project is None else _of_project(settings.project, checksums)
             with said_warnings():
-                problem = problem_of(
-                    read_table(settings, inputs),
-                    settings.objectives,
-                    settings.require,
-                    settings.suppression,
-                    settings.local,
-                )
+                problem = problem_of(read_table(settings, inputs), record_of(settings))
             _say_the_table(console, problem)
             algorithm = algorithm_for(problem, settings)
             console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))

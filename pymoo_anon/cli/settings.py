@@ -1,10 +1,12 @@
 """The options of a search, each declared once, and what can be refused before anything is loaded."""
 
 # No `from __future__ import annotations`: the types of fields are those of options.
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import (
     LOCAL,
     PROJECT,
@@ -23,6 +25,8 @@ from pymoo_anon.cli.declaring import (
     read_suppression,
 )
 from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
+
+T = TypeVar("T")
 
 _TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
 
@@ -116,6 +120,18 @@ class Settings(Invocation):
         read=read_suppression,
         idle=(LOCAL,),
     )
+    level: list[str] = option(
+        [],
+        "The least and the greatest level that a quasi-identifier may have; repeatable.",
+        metavar="NAME=LEAST..GREATEST",
+        panel=_GOALS,
+    )
+    weight: list[str] = option(
+        [],
+        "How much a quasi-identifier counts in GLM and NWP, where others count 1; repeatable.",
+        metavar="NAME=W",
+        panel=_GOALS,
+    )
     algorithm: str = option(
         "auto",
         "bnb (branch and bound) proves that its front is complete, exhaustive visits every node, pls (Pareto local "
@@ -179,8 +195,14 @@ class Settings(Invocation):
         """Refuse what is wrong whatever the table holds."""
         check_values(self)
         check_meant(self, self.algorithm, self.algorithm)
+        levels, _ = levels_of(self.level), weights_of(self.weight)
         if self.local:
             check_meant(self, LOCAL, "--local")
+            if levels:
+                raise ValueError(
+                    f"level must not be given with local recodings, where every class has levels of its own, got "
+                    f"{examples(list(levels))}"
+                )
         if self.algorithm != "auto" and ALGORITHMS[self.algorithm].local not in (None, self.local):
             fitting = [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
@@ -219,3 +241,37 @@ class Settings(Invocation):
     def evolution(self) -> list[str]:
         """Names of the options of an evolutionary search that were given."""
         return [name for name in idle_with(Settings, "bnb") if name in self.given]
+
+
+def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """By quasi-identifier the least and the greatest level, of texts such as "age=0..2".
+
+    >>> levels_of(["age=0..2", "a=b=1..1"])
+    {'age': (0, 2), 'a=b': (1, 1)}
+    """
+
+    def read(text: str) -> tuple[int, int]:
+        least, _, greatest = text.partition("..")
+        return int(least), int(greatest)
+
+    return _by_name("level", texts, read, "NAME=LEAST..GREATEST, such as age=0..2")
+
+
+def weights_of(texts: Sequence[str]) -> dict[str, float]:
+    """By quasi-identifier its weight, of texts such as "age=2"."""
+    return _by_name("weight", texts, float, "NAME=W, such as age=2")
+
+
+def _by_name(option: str, texts: Sequence[str], read: Callable[[str], T], kind: str) -> dict[str, T]:
+    """What texts of the form NAME=VALUE say; the last sign counts, as the name of a column may hold one, too."""
+    found: dict[str, T] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            own = read(value)
+        except ValueError:
+            raise ValueError(f"{option} must be {kind}, got {text!r}") from None
+        if not name or name in found:
+            raise ValueError(f"{option} must name each quasi-identifier once, as {kind}, got {text!r}")
+        found[name] = own
+    return found

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
-from pymoo_anon.cli.declaring import bound_parts, choice_of, numeral, parts_of
+from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral
 from pymoo_anon.cli.engines import dialect_of, open_frame
 from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, source_of
-from pymoo_anon.cli.settings import Settings
-from pymoo_anon.objectives import Constraint, Objective
+from pymoo_anon.cli.settings import Settings, levels_of, weights_of
+from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
+from pymoo_anon.objectives.base import Knowing
+from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -194,20 +196,33 @@ def _readings(stem: str, columns: Sequence[str]) -> list[tuple[str, str | None]]
     return found
 
 
-def problem_of(
-    table: Microdata, objectives: str | None, require: Sequence[str], suppression_rule: str, local: bool
-) -> Any:
-    """The problem that the options of a search ask for."""
+def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
+    """The problem that the options of a search ask for, by their names, as the record of a run holds them."""
     usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-    names = usual if objectives is None else parts_of(objectives)
-    goals = [objective("objectives", name, table) for name in names]
-    constraints = [constraint(text, table) for text in require]
-    if local:
+    names = usual if asked["objectives"] is None else measures_in(asked["objectives"])
+    weighted = _weighted(weights_of(asked.get("weight", ())), table)
+    goals = [objective("objectives", name, table, weighted) for name in names]
+    constraints = [constraint(text, table, weighted) for text in asked["require"]]
+    if weighted and not any(one in weighted for one in [*goals, *(own.objective for own in constraints)]):
+        raise ValueError(f"weight must be of a loss that is searched, GLM or NWP, got objectives {', '.join(names)}")
+    if asked.get("local", False):
         # No other search needs it.
         from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
         return LocalRecodingProblem(table, goals, constraints)
-    return LatticeProblem(table, goals, suppression_of(suppression_rule), constraints)
+    levels = levels_of(asked.get("level", ()))
+    return LatticeProblem(table, goals, suppression_of(asked["suppression"]), constraints, levels=levels)
+
+
+def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]:
+    """The losses whose weights are asked for."""
+    if not weights:
+        return []
+    loss = GeneralLossMetric(weights)
+    loss.check(table)
+    own = loss.weights_of(list(table.quasi_identifiers))
+    shares = dict(zip(table.quasi_identifiers, (own / own.sum()).tolist(), strict=True))
+    return [loss, NormalizedWeightedPenalty(shares)]
 
 
 class Roles(Protocol):
@@ -226,9 +241,12 @@ class Roles(Protocol):
         """Name of the column that tells whose row it is, or None: k counts persons where there is one."""
 
 
-def objective(option: str, name: str, table: Roles) -> Objective:
-    """The objective of a name such as "k", "l" or "l:diagnosis", which an option gave."""
-    short, _, column = name.partition(":")
+def objective(option: str, name: str, table: Roles, known: Iterable[Objective] = ()) -> Objective:
+    """The objective of a name such as "k", "l:diagnosis" or "k[age,zip|sex]", which an option gave, or a known one."""
+    for one in known:
+        if short_name(one) == name:
+            return one
+    short, sets, column = measure_parts(name)
     kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
     role = kind.role
     if role is None:
@@ -245,14 +263,19 @@ def objective(option: str, name: str, table: Roles) -> Objective:
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"
             )
-    made: Objective = kind(*columns)
+    if sets is None:
+        made: Objective = kind(*columns)
+        return made
+    if not issubclass(kind, Knowing):
+        raise ValueError(f"{option}: {short} takes no columns in brackets, as k, l and alpha do, got {name!r}")
+    made = kind(*columns, known=any_of(sets) if isinstance(sets, int) else sets)
     return made
 
 
-def constraint(text: str, table: Roles) -> Constraint:
+def constraint(text: str, table: Roles, known: Iterable[Objective] = ()) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3"."""
     name, sign, limit = bound_parts(text)
-    return Constraint(objective("require", name, table), numeral("require", limit), sign == ">=")
+    return Constraint(objective("require", name, table, known), numeral("require", limit), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:

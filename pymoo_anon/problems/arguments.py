@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import counted, number, plain, repeated, told_apart
+from pymoo_anon._messages import counted, examples, listed, number, plain, repeated, told_apart
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import Objective, marked_class
+from pymoo_anon.objectives.base import (
+    Known,
+    Objective,
+    known_of,
+    marked_class,
+    reach_of,
+    sets_in_words,
+    sets_of,
+    text_of,
+)
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import Suppression
 
 
 def check_table(table: Any) -> None:
@@ -42,6 +53,14 @@ def plain_array(X: ArrayLike) -> NDArray[Any]:
         except ValueError:  # Rows of several lengths are left to who asks for a shape.
             return given
     return given
+
+
+def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
+    """One point as a (1, n_var) array; results of one objective have it as such a row, or without the outer axis."""
+    given = plain_array(x)
+    if given.shape not in ((n_var,), (1, n_var)):
+        raise ValueError(f"x must be one {point}, got shape {given.shape}")
+    return given.reshape(1, n_var)
 
 
 def whole_numbers(X: ArrayLike, points: str, numbers: str, n_var: int) -> NDArray[np.int64]:
@@ -86,6 +105,51 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
     return checked
 
 
+def known_of_all(measures: Iterable[Objective], names: Sequence[Name]) -> Known:
+    """What adversaries know of whom any measure of privacy speaks; None where one speaks of who knows everything."""
+    found = {measure.known for measure in measures if not is_loss(measure)} or {None}
+    if len(found) == 1 or None in found:
+        return found.pop() if len(found) == 1 else None
+    return known_of([[names[place] for place in one] for known in found for one in sets_of(known, names)])
+
+
+def adversaries_of(names: Mapping[Objective, str]) -> list[dict[str, Any]]:
+    """Per measure of adversaries who know some columns alone, what they know, and of whom it speaks."""
+    return [
+        {"measure": name, "known": sets_in_words(measure.known), "reach": reach_of(measure.known)}
+        for measure, name in names.items()
+        if measure.known is not None
+    ]
+
+
+def reaches_of(measures: Iterable[Objective]) -> list[str]:
+    """For adversaries who know some columns alone, which measures are of them, who they are, and who not."""
+    by_known: dict[Known, list[str]] = {}
+    for measure in dict.fromkeys(measures):
+        if measure.known is not None:
+            by_known.setdefault(measure.known, []).append(plain(measure.full_name))
+    return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {reach_of(own)}" for own, names in by_known.items()]
+
+
+def check_known(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
+    """Refuse what adversaries who know some columns alone make meaningless: other rules, columns that nobody knows."""
+    partial = [measure for measure in measures if measure.known is not None]
+    limit, below = rule.grouping(table.n_rows)
+    if partial and (limit > 0 or below > 1):
+        raise ValueError(
+            f"suppression must be Violating or 0 where adversaries know some columns alone, as in {partial[0]!r}, got "
+            f"{rule!r}, which goes by the size of whole classes"
+        )
+    names = list(table.quasi_identifiers)
+    known = {names[place] for one in sets_of(known_of_all(measures, names), names) for place in one}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(
+            f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}: "
+            "nothing would generalize what nobody knows; name it, or make it no quasi-identifier"
+        )
+
+
 def safe_repr(measure: Objective) -> str:
     """What `repr` says of a measure, without values of the data; of one of one's own only its class and column.
 
@@ -96,7 +160,7 @@ def safe_repr(measure: Objective) -> str:
     parts = [] if measure.column is None else [repr(measure.column)]
     if type(measure).__module__.startswith("pymoo_anon."):
         parts += [
-            f"{name}={_argument(value)}"
+            f"{name}={value!r}" if name == "known" else f"{name}={_argument(value)}"
             for name, value in vars(measure).items()
             if name != "column" and value is not None and not (isinstance(value, str) and value == "equal")
         ]
@@ -118,9 +182,13 @@ def short_name(measure: Objective) -> str:
     >>> from pymoo_anon.objectives import DistinctLDiversity, KAnonymity, ProsecutorRisk
     >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis")), short_name(KAnonymity("patient"))
     ('prosecutor-risk', 'l:diagnosis', 'k:patient')
+    >>> short_name(KAnonymity(known=[["age", "zip"], ["sex", "zip"]]))
+    'k[age,zip|sex,zip]'
     """
     # A class that is made from another has a name of its own.
     name = vars(type(measure)).get("short") or measure.name.replace(" ", "-")
+    if measure.known is not None and "short" in vars(type(measure)):
+        name += f"[{text_of(measure.known)}]"
     return plain(name if measure.column is None else f"{name}:{measure.column}")
 
 

@@ -10,28 +10,34 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
+from numba.core.event import install_timer
 from numpy.typing import ArrayLike, NDArray
+from pymoo.core.algorithm import Algorithm
 from pymoo.core.problem import Problem
 
-from pymoo_anon._messages import positive_whole
+from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import (
+    check_known,
     check_table,
     checked_constraints,
     checked_objectives,
     free_name,
+    known_of_all,
     measure_names,
 )
 from pymoo_anon.problems.front import Front, front_of, points_of
-from pymoo_anon.table.local import Decoded
+from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 
@@ -44,6 +50,31 @@ _POINTS_OF_A_THREAD = 16
 
 # More points are split once more, so that no thread waits long for another: those of a lattice differ in cost.
 _POINTS_OF_A_PART = 512
+
+
+# Whether a block that lasts puts off the start already.
+_PUT_OFF: ContextVar[bool] = ContextVar("put off", default=False)
+
+
+@contextmanager
+def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
+    """Put off the start of an algorithm by what loops take in the block to be compiled, or loaded from disk.
+
+    So a budget of seconds is one of searching, in the first run as in later ones.
+    """
+    if algorithm is None or _PUT_OFF.get():
+        yield
+        return
+
+    def put_off(seconds: float) -> None:
+        algorithm.start_time += seconds
+
+    token = _PUT_OFF.set(True)
+    try:
+        with install_timer("numba:compiler_lock", put_off):
+            yield
+    finally:
+        _PUT_OFF.reset(token)
 
 
 class Memory:
@@ -181,6 +212,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
         self.measured = self._measures()
+        check_known(self.measured, table, self.suppression)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
         self.names = measure_names(named, table.quasi_identifiers)
@@ -276,14 +308,15 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     @property
     def nobody_alone(self) -> Constraint:
-        """What a point has to satisfy to make a release unasked: nobody stands alone in a class."""
-        return KAnonymity(person=self.table.person) >= 2
+        """What a point has to satisfy to make a release unasked: no adversary finds somebody alone."""
+        known = known_of_all(self.measured, list(self.table.quasi_identifiers))
+        return KAnonymity(person=self.table.person, known=known) >= 2
 
     def decode(self, x: ArrayLike) -> Decoded:
         """The generalization of one point.
 
         Args:
-            x: (n_var,) array, one row of `res.X`.
+            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
@@ -294,7 +327,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """The equivalence classes behind one point, as its objectives see them.
 
         Args:
-            x: (n_var,) array, one row of `res.X`.
+            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
 
         Returns:
             The classes, with the values of all sensitive, label and person columns, and the class of each distinct
@@ -355,6 +388,31 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             frame[self.names[measure]] = own.astype(np.int64) if measure.whole else own
         frame[free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
         return frame
+
+    def words(self, X: NDArray[Any]) -> list[str]:
+        """What each point is, in words: of every quasi-identifier its level, or how many groups it has.
+
+        Args:
+            X: (n, n_var) array.
+        """
+        frame = self._variables_frame(X)
+        names = [plain(str(name)) for name in frame]
+        return [", ".join(map("{} {}".format, names, row)) for row in frame.to_numpy().tolist()]
+
+    def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
+        """Evaluate points as pymoo's `Problem` does; no budget of seconds counts what is compiled for it.
+
+        Args:
+            X: (n, n_var) array of points, or one point.
+            args: What else pymoo's method takes, as `kwargs`.
+            algorithm: Who asks, as pymoo's `Evaluator` says.
+            kwargs: Such as `return_values_of=["F", "G"]`.
+
+        Returns:
+            What pymoo's method returns: F alone, arrays in the order that was asked for, or a dictionary of them.
+        """
+        with uncounted_compilation(algorithm):
+            return super().evaluate(X, *args, **kwargs)
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         # pymoo hands over one point at a time where `elementwise` is set.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, plain_array
+from pymoo_anon.problems.arguments import check_table, column_index, one_point, plain_array
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -157,15 +157,13 @@ class BitStringProblem(AnonymizationProblem):
         ("Federal-gov | State-gov").
 
         Args:
-            x: (n_var,) Boolean array, one row of `res.X`.
+            x: (n_var,) Boolean array, one row of `res.X`, or that row as a (1, n_var) array.
 
         Raises:
             TypeError: x is not Boolean.
             ValueError: x has another length, or is no cut where there is a taxonomy.
         """
-        if np.shape(x) != (self.n_var,):
-            raise ValueError(f"x must be one string of {self.n_var} bits, got shape {np.shape(x)}")
-        (maps,), _ = self.group_maps(self.checked(np.asarray(x)[np.newaxis]))
+        (maps,), _ = self.group_maps(self.checked(one_point(x, f"string of {self.n_var} bits", self.n_var)))
         groups: dict[str, NDArray[np.int64]] = {}
         labels: dict[str, tuple[Hashable, ...]] = {}
         parts = np.split(maps, self._firsts[1:])

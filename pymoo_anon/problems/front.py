@@ -19,7 +19,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pymoo.core.result import Result
 
-from pymoo_anon._messages import counted, listed, number, percent, plain
+from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
@@ -401,10 +400,8 @@ class Front:
         return "\n".join([self._heading, *cells])
 
     def _repr_html_(self) -> str:
-        head, *body = (f"<td>{'</td><td>'.join(map(escape, line))}</td>" for line in self._printed())
-        rows = "".join(f"<tr>{line}</tr>" for line in body)
-        head = head.replace("td>", "th>")
-        return f"<table><caption>{self._heading}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        headings, *rows = self._printed()
+        return html_table(self._heading, headings, rows)
 
 
 def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:

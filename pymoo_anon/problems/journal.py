@@ -265,6 +265,8 @@ def fingerprint(problem: LatticeProblem | LocalRecodingProblem, settings: Mappin
     ]
     if _is_local(problem):
         words.append(f"local {problem.method} {problem.structure} {problem.n_improvements}")
+    elif problem.levels:
+        words.append(f"levels {problem.lowest.tolist()} to {problem.highest.tolist()}")
     # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
     arrays = []
     for name, hierarchy in table.quasi_identifiers.items():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
@@ -19,12 +21,14 @@ from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, whole_numbers
+from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
+Ints = NDArray[np.int64]
 Nodes = NDArray[np.int64]
 
 # Unasked, `pareto_front` visits no more nodes, and groups no more distinct tuples: so many nodes times tuples take some
@@ -56,11 +60,16 @@ class LatticeProblem(AnonymizationProblem):
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
+        levels: By quasi-identifier the least and the greatest level that it may have, such as `{"age": (1, 3)}`; those
+            that are not named may have all. Only here: in the other search spaces columns have no levels as a whole.
         elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
             them together, which is quicker.
 
     Attributes:
-        lengths: (n_var,) int64 array, the greatest level of every attribute.
+        levels: As given, a dict.
+        lowest: (n_var,) int64 array, the least level of every attribute.
+        highest: (n_var,) int64 array, the greatest level of every attribute.
+        lengths: (n_var,) int64 array, how many levels of every attribute are above its least one.
         groups: (n_levels, n_codes) int64 array, the group of every domain value at every level, attribute after
             attribute; beyond the greatest level of an attribute as at that one.
         n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
@@ -68,7 +77,7 @@ class LatticeProblem(AnonymizationProblem):
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
-            suppression is out of range.
+            suppression is out of range; or `levels` names no quasi-identifier, or levels that it has not.
     """
 
     def __init__(
@@ -78,20 +87,23 @@ class LatticeProblem(AnonymizationProblem):
         suppression: float | Suppression = 0,
         constraints: Sequence[Constraint] = (),
         *,
+        levels: Mapping[Name, tuple[int, int]] = MappingProxyType({}),
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
+        self.levels, self.lowest, self.highest = _limits(levels, table)
         super().__init__(
             table,
             objectives,
             n_var=len(hierarchies),
-            xu=[hierarchy.length for hierarchy in hierarchies],
+            xu=self.highest,
             vtype=int,
             suppression=suppression,
             constraints=constraints,
             elementwise_runner=elementwise_runner,
         )
+        self.xl = self.lowest.astype(float)
         rootless = [name for name, hierarchy in table.quasi_identifiers.items() if not hierarchy.has_root]
         if rootless:
             warnings.warn(
@@ -99,17 +111,17 @@ class LatticeProblem(AnonymizationProblem):
                 "generalized; Hierarchy.with_root() adds a level '*'",
                 stacklevel=2,
             )
-        self.lengths = np.array([hierarchy.length for hierarchy in hierarchies], dtype=np.int64)
+        self.lengths = self.highest - self.lowest
         # What `pareto_front` found.
         self._front: tuple[Nodes, NDArray[np.float64]] | None = None
-        n_levels = int(self.lengths.max()) + 1
+        n_levels = max(hierarchy.length for hierarchy in hierarchies) + 1
         self.groups = np.empty((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
         self.n_groups = np.empty((n_levels, self.n_var), dtype=np.int64)
         for j, hierarchy in enumerate(hierarchies):
             a, b = table.tuples.offsets[j : j + 2]
-            levels = np.minimum(np.arange(n_levels), hierarchy.length)
-            self.groups[:, a:b] = np.asarray(hierarchy.groups)[levels]
-            self.n_groups[:, j] = np.asarray(hierarchy.n_groups)[levels]
+            own = np.minimum(np.arange(n_levels), hierarchy.length)
+            self.groups[:, a:b] = np.asarray(hierarchy.groups)[own]
+            self.n_groups[:, j] = np.asarray(hierarchy.n_groups)[own]
 
     @property
     def n_nodes(self) -> int:
@@ -146,6 +158,7 @@ class LatticeProblem(AnonymizationProblem):
             base = int(self.lengths[j]) + 1
             start, digit = divmod(start, base)
             carry, X[:, j] = np.divmod(carry + digit, base)
+        X += self.lowest
         return X
 
     def batches(self, size: int) -> Iterator[Nodes]:
@@ -161,14 +174,12 @@ class LatticeProblem(AnonymizationProblem):
         """The generalization of one node.
 
         Args:
-            x: (n_var,) array of levels, one row of `res.X`.
+            x: (n_var,) array of levels, one row of `res.X`, or that row as a (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a level that its hierarchy has not.
         """
-        if np.shape(x) != (self.n_var,):
-            raise ValueError(f"x must be one node, an array of {self.n_var} levels, got shape {np.shape(x)}")
-        (levels,) = self.checked(np.asarray(x)[np.newaxis])
+        (levels,) = self.checked(one_point(x, f"node, an array of {self.n_var} levels", self.n_var))
         chosen = list(zip(self.table.quasi_identifiers.items(), levels, strict=True))
         return Generalization(
             {name: hierarchy.groups[level] for (name, hierarchy), level in chosen},
@@ -244,21 +255,11 @@ class LatticeProblem(AnonymizationProblem):
         order = front_order(F)
         return X[order], F[order]
 
-    def evaluate(self, X: ArrayLike, *args: Any, algorithm: Any = None, **kwargs: Any) -> Any:
-        """Evaluate points as pymoo's `Problem` does, and warn where an algorithm's crossover cuts levels down.
-
-        Args:
-            X: (n, n_var) array of levels, or one point.
-            args: What else pymoo's method takes, as `kwargs`.
-            algorithm: Who asks, as pymoo's `Evaluator` says.
-            kwargs: Such as `return_values_of=["F", "G"]`.
-
-        Returns:
-            What pymoo's method returns: F alone, arrays in the order that was asked for, or a dictionary of them.
-        """
+    def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
+        """Evaluate points, and warn where an algorithm's crossover cuts levels down."""
         if np.asarray(X).dtype.kind in "iu":
             _warn_of_levels_cut_down(algorithm)
-        return super().evaluate(X, *args, **kwargs)
+        return super().evaluate(X, *args, algorithm=algorithm, **kwargs)
 
     def checked(self, X: ArrayLike) -> Nodes:
         """Nodes as an (n, n_var) int64 array.
@@ -270,9 +271,12 @@ class LatticeProblem(AnonymizationProblem):
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
         """
         given = whole_numbers(X, f"nodes of {self.n_var} levels", "generalization levels", self.n_var)
-        outside = given[((given < 0) | (given > self.lengths)).any(axis=1)]
+        outside = given[((given < self.lowest) | (given > self.highest)).any(axis=1)]
         if len(outside):
-            raise ValueError(f"X must hold levels from 0 to {self.lengths.tolist()}, got {examples(outside.tolist())}")
+            least = self.lowest.tolist() if self.lowest.any() else 0
+            raise ValueError(
+                f"X must hold levels from {least} to {self.highest.tolist()}, got {examples(outside.tolist())}"
+            )
         return given
 
     def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
@@ -281,11 +285,11 @@ class LatticeProblem(AnonymizationProblem):
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """(n_var, n_levels) float array: log(distinct tuples / those left by one attribute at one level)."""
-        attributes = np.repeat(np.arange(self.n_var), self.lengths)
-        levels = np.concatenate([np.arange(1, length + 1) for length in self.lengths])
+        attributes = np.repeat(np.arange(self.n_var), self.highest)
+        levels = np.concatenate([np.arange(1, level + 1) for level in self.highest])
         X = np.zeros((len(levels), self.n_var), dtype=np.int64)
         X[np.arange(len(levels)), attributes] = levels
-        weights = np.zeros((self.n_var, int(self.lengths.max()) + 1))
+        weights = np.zeros((self.n_var, len(self.groups)))
         n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self.group_maps(X))]
         if n_classes:
             weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
@@ -300,6 +304,28 @@ class LatticeProblem(AnonymizationProblem):
 
     def _variables_frame(self, X: Nodes) -> pd.DataFrame:
         return pd.DataFrame(X, columns=column_index(self.table))
+
+
+def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[dict[Name, tuple[int, int]], Ints, Ints]:
+    """What levels are asked for, and the least and the greatest level of every attribute."""
+    hierarchies = table.quasi_identifiers
+    if not isinstance(levels, Mapping):
+        raise TypeError(f'levels must be a dict such as {{"age": (0, 2)}}, got {levels!r:.80}')
+    unknown = [name for name in levels if name not in hierarchies]
+    if unknown:
+        raise ValueError(f"levels must name quasi-identifiers, {examples(list(hierarchies))}, got {examples(unknown)}")
+    asked = {}
+    for name, given in levels.items():
+        pair = tuple(given) if isinstance(given, Sequence) else ()
+        length = hierarchies[name].length
+        if len(pair) != 2 or not all(map(is_whole, pair)) or not 0 <= pair[0] <= pair[1] <= length:
+            raise ValueError(
+                f"levels of {name!r} must be the least and the greatest one, from 0 to {length}, the least first, got "
+                f"{given!r:.80}"
+            )
+        asked[name] = (int(pair[0]), int(pair[1]))
+    both = np.array([asked.get(name, (0, own.length)) for name, own in hierarchies.items()], dtype=np.int64)
+    return asked, both[:, 0].copy(), both[:, 1].copy()
 
 
 def check_visitable(problem: LatticeProblem) -> None:

@@ -1,0 +1,327 @@
+"""A project of ARX, a zip of XML and CSV, as a project here: what is taken over, and line by line what is not.
+
+Nothing of it is run, and no entry is unpacked to a path of its own: names of files here are made anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+import tomlkit
+
+from pymoo_anon._messages import examples, plain
+from pymoo_anon.table.domain_values import is_number, spelled
+
+# What an entry may hold at most, so that a small file fills no memory: XML in bytes, tables and hierarchies together.
+_MOST_XML = 1 << 26
+_MOST_BYTES = 1 << 30
+_MOST_ENTRIES = 10_000
+
+_DATA, _DEFINITION, _CONFIG = "data/input.csv", "input/definition.xml", "input/config.xml"
+# How ARX writes that there is no value.
+_NULL = "NULL"
+_ROLES = {
+    "IDENTIFYING_ATTRIBUTE": "identifier",
+    "QUASI_IDENTIFYING_ATTRIBUTE": "quasi-identifier",
+    "SENSITIVE_ATTRIBUTE": "sensitive",
+    "INSENSITIVE_ATTRIBUTE": "keep",
+}
+# What a definition says of a column that is taken over, or is of no use here.
+_KNOWN = ("name", "type", "datatype", "format", "locale", "ref", "min", "max")
+_REASON = "insensitive in the project of ARX"
+
+_NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
+_OF = r" for attribute '(.+)'"
+#: Privacy models as ARX writes them, and the bound that each becomes.
+_MODELS: tuple[tuple[str, Callable[..., str]], ...] = (
+    (r"(\d+)-anonymity", lambda k: f"k>={k}"),
+    (rf"distinct-(\d+)-diversity{_OF}", lambda n, name: f"l:{name}>={n}"),
+    (rf"(?:shannon-)?entropy-{_NUMBER}-diversity{_OF}", lambda n, name: f"entropy-l:{name}>={n}"),
+    (rf"{_NUMBER}-closeness with equal (?:ground-)?distance{_OF}", lambda t, name: f"t:{name}<={t}"),
+    (rf"{_NUMBER}-disclosure privacy{_OF}", lambda d, name: f"delta:{name}<={d}"),
+    (rf"{_NUMBER}-basic likeness{_OF}", lambda b, name: f"beta:{name}<={b}"),
+    (rf"enhanced-{_NUMBER}-likeness{_OF}", lambda b, name: f"enhanced-beta:{name}<={b}"),
+)
+
+
+class Element(NamedTuple):
+    """An element of XML: its name, its text, and the elements in it."""
+
+    tag: str
+    text: list[str]
+    inside: list[Element]
+
+    def all(self, tag: str) -> list[Element]:
+        """The elements of a name that stand in it directly."""
+        return [one for one in self.inside if one.tag == tag]
+
+    def value(self, tag: str) -> str | None:
+        """The text of the first element of a name, or None."""
+        return next(("".join(one.text) for one in self.all(tag)), None)
+
+
+@dataclass
+class Taken:
+    """What is taken over of a project of ARX.
+
+    Attributes:
+        files: By path, from the folder of the project file, the texts that are written.
+        columns: Of each column what the project file says.
+        search: What it says of the search.
+        missing: What becomes of rows without a value, and how these are written.
+        left: What is not taken over, a line each.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
+    search: dict[str, Any] = field(default_factory=dict)
+    missing: dict[str, Any] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+    def project(self, name: str, data: str, stem: str) -> str:
+        """The text of the project file."""
+        document = tomlkit.document()
+        document.add(tomlkit.comment(plain(f"Taken over from {name}, a project of ARX. Not taken over:")))
+        for line in self.left:
+            document.add(tomlkit.comment(f"  {line}"))
+        document.add("data", tomlkit.item({"file": data, **self.missing}))
+        document.add("columns", tomlkit.item(self.columns))
+        document.add("search", tomlkit.item({**self.search, "output": f"{stem}-front"}))
+        document.add("release", tomlkit.item({"file": f"{stem}-release.csv", "suppressed": "mark"}))
+        return tomlkit.dumps(document)
+
+
+def taken_over(path: Path, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
+    """Read a project of ARX.
+
+    Args:
+        path: The file.
+        names_of: Names of files for names of columns.
+        data: The name of the file with the table.
+        folder: The folder of the hierarchies.
+
+    Raises:
+        ValueError: It is no project of ARX, or is not safe to read; the sentence says why.
+        OSError: It cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_entries(path, archive)
+            return _Reader(path, archive).taken(names_of, data, folder)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise ValueError(f"{path} must be a project of ARX, a zip file, got {str(error) or 'a broken one'}") from None
+
+
+def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse an archive that is not safe to read."""
+    entries = archive.infolist()
+    outside = [
+        one.filename
+        for one in entries
+        if one.filename.startswith(("/", "\\")) or ".." in PurePosixPath(one.filename.replace("\\", "/")).parts
+    ]
+    if outside:
+        raise ValueError(f"{path} must hold files inside of its own folders alone, got {examples(outside)}")
+    if len(entries) > _MOST_ENTRIES:
+        raise ValueError(f"{path} must hold at most {_MOST_ENTRIES:,} files, got {len(entries):,}")
+    if any(one.flag_bits & 1 for one in entries):
+        raise ValueError(f"{path} must not be encrypted: ARX writes projects without a password")
+
+
+def parsed(name: str, content: bytes) -> Element:
+    """The root of an XML file. A document type is refused, so that no entity is ever declared."""
+    parser, root = expat.ParserCreate(), Element("", [], [])
+    open_ = [root]
+
+    def begin(tag: str, _: Any) -> None:
+        open_[-1].inside.append(Element(tag, [], []))
+        open_.append(open_[-1].inside[-1])
+
+    def refuse(*_: Any) -> None:
+        raise ValueError(f"{name} must not declare a document type: ARX writes none, and entities of it could be bombs")
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, lambda _: open_.pop()
+    parser.CharacterDataHandler = lambda text: open_[-1].text.append(text)
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise ValueError(f"{name} must be XML, got {error}") from None
+    return root.inside[0]
+
+
+class _Reader:
+    """Reads the entries of one project."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self._path, self._archive, self._left = path, archive, _MOST_BYTES
+        self._names = set(archive.namelist())
+        self._taken = Taken()
+
+    def taken(self, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
+        """All that is taken over."""
+        taken = self._taken
+        self._separator = self._xml("project.xml").value("separator") or ";"
+        rows = self._rows(_DATA)
+        if not rows:
+            raise ValueError(f"{self._path}: {_DATA} must hold a table, got nothing")
+        taken.files[data] = _csv(rows, ",")
+        definition = {one.value("name") or "": one for one in self._xml(_DEFINITION).all("assigment")}
+        unknown = [name for name in rows[0] if name not in definition]
+        if unknown:
+            raise ValueError(f"{self._path}: {_DEFINITION} must say what every column is, got nothing of {unknown[:5]}")
+        files = dict(zip(rows[0], names_of(rows[0]), strict=True))
+        for place, name in enumerate(rows[0]):
+            values = dict.fromkeys(row[place] for row in rows[1:])
+            self._column(name, definition[name], values, f"{folder}/{files[name]}")
+        if any(_NULL in row for row in rows[1:]):
+            taken.missing = {"missing": "keep", "empty": [_NULL]}
+        self._config(self._xml(_CONFIG))
+        self._others(len(rows))
+        taken.left = [plain(line) for line in taken.left]
+        return taken
+
+    def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
+        """Role, hierarchy and levels of a column."""
+        kind, left = told.value("type") or "", self._taken.left
+        if kind not in _ROLES:
+            raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
+        own = self._taken.columns[name] = {"role": _ROLES[kind]}
+        for one in told.inside:
+            if one.tag not in _KNOWN:
+                left.append(f"{name}: {one.tag} = {''.join(one.text)}")
+        hierarchy = told.value("ref")
+        if own["role"] == "keep":
+            own["reason"] = _REASON
+        if own["role"] != "quasi-identifier":
+            if hierarchy is not None:
+                left.append(f"{name}: the hierarchy, as it is no quasi-identifier")
+            return
+        entry = f"input/{hierarchy}"
+        rows = self._rows(entry) if hierarchy is not None and entry in self._names else [[value] for value in values]
+        rows = [["" if row[0] == _NULL else row[0], *row[1:]] for row in rows]
+        self._taken.files[file] = _csv(rows, ";")
+        own["hierarchy"] = file
+        height = len(rows[0]) - 1
+        ends = [told.value(end) or "All" for end in ("min", "max")]
+        if ends != ["All", "All"]:
+            pairs = zip(ends, (0, height), strict=True)
+            own["levels"] = [every if end == "All" else _whole(name, end) for end, every in pairs]
+
+    def _config(self, config: Element) -> None:
+        """Privacy models, suppression, weights."""
+        taken, require = self._taken, []
+        criteria = [one for group in config.all("criteria") for one in group.all("criterion")]
+        for text in ("".join(one.text) for one in criteria):
+            found = _bound(text)
+            if found is None:
+                taken.left.append(f"the privacy model {text}")
+            else:
+                require.append(found)
+        if any(one.startswith("delta") for one in require):
+            taken.left.append("that delta must be below its bound: here it may be as large")
+        limit = self._number(config.value("relativeMaxOutliers"))
+        share = 1 - 1e-9 if limit >= 1 else limit
+        taken.search = {
+            "objectives": ["GLM"],
+            "require": require,
+            "suppression": f"violating:{share!r}" if require else share,
+        }
+        metric = config.value("metric") or "none"
+        if not metric.startswith("Loss (0.5/"):
+            taken.left.append(f"the quality model {metric}: the general loss stands in its place")
+        taken.left.append(
+            "the aggregate function of the quality model, which the XML does not tell: columns are added up, as in the "
+            "arithmetic mean of ARX; in its geometric mean, which is usual, weights change nothing"
+        )
+        given = [one for group in config.all("attributeWeights") for one in group.all("attributeWeight")]
+        weights = {one.value("attribute"): self._number(one.value("weight")) for one in given}
+        quasi = [name for name, own in taken.columns.items() if own["role"] == "quasi-identifier"]
+        own = {name: weights.get(name, _WEIGHT) for name in quasi}
+        if len(set(own.values())) > 1:
+            for name, weight in own.items():
+                taken.columns[name]["weight"] = weight
+        if config.value("practicalMonotonicity") == "true":
+            taken.left.append("the assumption of practical monotonicity: what is found here is exact")
+        suppressed = ["".join(one.text) for group in config.all("suppressedAttributeTypes") for one in group.inside]
+        taken.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
+
+    def _number(self, text: str | None) -> float:
+        """A number of the configuration, 0 where there is none."""
+        number = spelled(text or "0", float)
+        if not is_number(number) or number < 0:
+            raise ValueError(f"{self._path}: {_CONFIG} must hold numbers from 0, got {text!r}")
+        return float(number)
+
+    def _others(self, n_rows: int) -> None:
+        """What else the file holds."""
+        if "data/input_subset.csv" in self._names and len(self._rows("data/input_subset.csv")) < n_rows:
+            self._taken.left.append("the research subset: all rows are taken")
+        if any(name.startswith(("output/", "data/output", "lattice")) for name in self._names):
+            self._taken.left.append("what ARX had found: output, lattice and clipboard")
+        if any(name.endswith(".dat") for name in self._names):
+            self._taken.left.append("objects of Java (*.dat), which nothing here reads")
+
+    def _xml(self, name: str) -> Element:
+        return parsed(f"{self._path}: {name}", self._content(name, _MOST_XML))
+
+    def _rows(self, name: str) -> list[list[str]]:
+        """The rows of a CSV file as ARX writes it."""
+        try:
+            text = self._content(name, self._left).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise ValueError(f"{self._path}: {name} must be text in UTF-8, got the byte 0x{byte:02x}") from None
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=self._separator) if row]
+        except (csv.Error, TypeError) as error:
+            raise ValueError(f"{self._path}: {name} must be CSV, got {error}") from None
+        if any(len(row) != len(rows[0]) for row in rows):
+            raise ValueError(f"{self._path}: {name} must have as many fields in every row, got rows of other lengths")
+        return rows
+
+    def _content(self, name: str, most: int) -> bytes:
+        """An entry, as long as it is not too large."""
+        if name not in self._names:
+            raise ValueError(f"{self._path} must be a project of ARX, which holds {name}, got none")
+        with self._archive.open(name) as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise ValueError(f"{self._path}: {name} must unpack to at most {most:,} bytes, got more")
+        self._left -= len(content)
+        return content
+
+
+# How much a column counts that nobody gave a weight, in ARX.
+_WEIGHT = 0.5
+
+
+def _bound(model: str) -> str | None:
+    """The bound that a privacy model becomes, or None."""
+    for pattern, bound in _MODELS:
+        found = re.fullmatch(pattern, model)
+        if found:
+            return bound(*found.groups())
+    return None
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(f"{_DEFINITION} must give {name!r} whole levels, got {text!r}")
+    return int(text)
+
+
+def _csv(rows: Sequence[Sequence[str]], separator: str) -> str:
+    """Rows as text of a CSV file."""
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=separator, lineterminator="\n").writerows(rows)
+    return file.getvalue()

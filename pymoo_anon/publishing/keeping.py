@@ -1,0 +1,200 @@
+"""Kept columns: why each is released, and how coarse; what may name a person is kept for a reason alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, inf, isfinite
+from typing import Any
+
+import narwhals as nw
+
+from pymoo_anon._messages import examples
+from pymoo_anon.publishing.recoding import lookup
+from pymoo_anon.table.domain_values import Name, is_missing, is_number, meant, spelled
+from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of
+from pymoo_anon.table.generalization import label_text
+from pymoo_anon.table.guesses import guess_of, profiles_of
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
+from pymoo_anon.table.microdata import Microdata, names_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """How a column without a role is released.
+
+    Numbers of whole or floating type stay numbers of their type; everything else that is made coarser becomes text.
+
+    Args:
+        reason: Why it is released, or None where nobody said it.
+        round: Numbers become the nearest multiple of this; a number halfway goes up.
+        clip: The least and the greatest number; numbers beyond become these, after they were rounded.
+        hierarchy: A hierarchy of its values; each becomes its label at `level`.
+        level: A level of the hierarchy.
+
+    Raises:
+        ValueError: An argument is out of range, or a hierarchy comes without a level, or with numbers to round or clip.
+
+    >>> Kept(round=10, clip=(150, 200)).words
+    'rounded to multiples of 10, clipped to 150 and 200'
+    """
+
+    reason: str | None = None
+    round: float | None = None
+    clip: tuple[float, float] | None = None
+    hierarchy: Hierarchy | None = None
+    level: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason is not None and not _is_reason(self.reason):
+            raise ValueError(f"reason must be a text that says why a column is kept, got {self.reason!r}")
+        if self.round is not None and not (is_number(self.round) and 0 < self.round < inf):
+            raise ValueError(f"round must be a positive number, got {self.round!r}")
+        if self.clip is not None and not _are_ends(self.clip):
+            raise ValueError(f"clip must be the least and the greatest number, the least first, got {self.clip!r}")
+        if (self.hierarchy is None) != (self.level is None):
+            raise ValueError("hierarchy and level must be given together, got one of them")
+        if self.hierarchy is not None:
+            if self.round is not None or self.clip is not None:
+                raise ValueError("a hierarchy must be given without round and clip, got both")
+            if type(self.level) is not int or not 0 <= self.level <= self.hierarchy.length:
+                raise ValueError(f"level must be from 0 to {self.hierarchy.length}, got {self.level!r}")
+
+    @property
+    def words(self) -> str:
+        """What becomes of the values; no text where they stay."""
+        told = [] if self.round is None else [f"rounded to multiples of {label_text(self.round)}"]
+        told += [] if self.clip is None else [f"clipped to {' and '.join(map(str, map(label_text, self.clip)))}"]
+        told += [] if self.hierarchy is None else [f"level {self.level} of a hierarchy of {self.hierarchy.length}"]
+        return ", ".join(told)
+
+    @property
+    def said(self) -> str | None:
+        """What becomes of the values, and why the column is kept; None where nobody said either."""
+        return ": ".join(part for part in (self.words, self.reason) if part) or None
+
+    def texts(self, name: Name, values: Sequence[Any]) -> list[str | None]:
+        """What values of a column become, as text; none of them is missing.
+
+        Raises:
+            ValueError: A value is no number, or has no row in the hierarchy.
+        """
+        if self.hierarchy is not None:
+            hierarchy, places = fitted(name, self.hierarchy, values)
+            labels = [label_text(label) for label in hierarchy.labels[self.level or 0]]
+            return [labels[group] for group in hierarchy.groups[self.level or 0][places]]
+        return [_as_text(self._coarse(number)) for number in self._numbers(name, values)]
+
+    def others(self, name: Name, values: Sequence[Any]) -> list[Any]:
+        """Values of a released column that nothing becomes."""
+        if self.hierarchy is not None:
+            labels = {label_text(label) for label in self.hierarchy.labels[self.level or 0]}
+            return [value for value in values if value not in labels]
+        ends = [meant(end) for end in self.clip or ()]
+        numbers = zip(values, self._numbers(name, values), strict=True)
+        return [value for value, number in numbers if number not in ends and self._coarse(number) != number]
+
+    def _numbers(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
+        numbers = [spelled(value, Decimal) for value in values]
+        wrong = [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]
+        if wrong:
+            raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
+        return [Fraction(str(own)) for own in numbers]
+
+    def _coarse(self, value: Fraction) -> Fraction:
+        """What a number becomes."""
+        if self.round is not None:
+            step = meant(self.round)
+            value = step * floor(value / step + Fraction(1, 2))
+        if self.clip is not None:
+            value = min(max(value, meant(self.clip[0])), meant(self.clip[1]))
+        return value
+
+
+def kept_of(keep: Any) -> dict[Name, Kept]:
+    """How columns are kept, of what `release` is told: names, reasons by name, or all by name."""
+    given = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep))
+    for name, own in given.items():
+        if not isinstance(own, Kept | None) and not _is_reason(own):
+            raise ValueError(f"keep[{name!r}] must be a text that says why it is kept, got {own!r}")
+    return {name: own if isinstance(own, Kept) else Kept(reason=own) for name, own in given.items()}
+
+
+def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> Renamed:
+    """The frame with its kept columns as coarse as they are released."""
+    coarse = {name: own for name, own in kept.items() if own.words and name in source.names}
+    taken = [name for name in coarse if name in {*table.tuples.domains, table.person}]
+    if taken:
+        raise ValueError(f"keep must make columns without a role coarser, got {examples(taken)}")
+    frame = source.frame
+    for number, (name, own) in enumerate(coarse.items()):
+        frame = _with_texts(frame, source.alias(name), own, name, f"kept {number}")
+    return replace(source, frame=frame)
+
+
+def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> Frame:
+    """The frame with what the values of one column become, found by their text, which all engines compare alike."""
+    dtype = frame.collect_schema()[column]
+    whole, stays = dtype.is_integer(), own.hierarchy is None and (dtype.is_integer() or dtype.is_float())
+    parts = [part for part in (own.round, *(own.clip or ())) if part is not None and meant(part).denominator > 1]
+    if whole and parts:
+        raise ValueError(f"column {name!r} is of whole numbers and must stay so, got {examples(parts)}")
+    found = combinations_of(frame.select(nw.col(column), as_text(column).alias(key)).to_native(), [column, key]).columns
+    pairs = {text: own for own, text in zip(found[column], found[key], strict=True) if not is_missing(own)}
+    columns = {f"{key} known": list(pairs), f"{key} text": own.texts(name, list(pairs.values()))}
+    small = lookup(frame, columns, dict.fromkeys(columns, nw.String))
+    joined = frame.with_columns(as_text(column).alias(key)).join(
+        small, left_on=key, right_on=f"{key} known", how="left"
+    )
+    text = nw.col(f"{key} text")
+    if stays and frame.implementation.is_pandas():
+        # A number that may be missing has types of its own there.
+        native, kind = joined.to_native(), "Int64" if whole else "Float64"
+        numbers = native[f"{key} text"].astype("string").astype(kind).astype(native[column].dtype)
+        joined = nw.from_native(native.assign(**{column: numbers}))
+    else:
+        joined = joined.with_columns((text.cast(dtype) if stays else text).alias(column))
+    return joined.select(frame.collect_schema().names())
+
+
+def _is_reason(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_ends(clip: Any) -> bool:
+    if not isinstance(clip, Sequence) or len(clip) != 2 or not all(map(is_number, clip)):
+        return False
+    return bool(-inf < clip[0] <= clip[1] < inf)
+
+
+def _as_text(value: Fraction) -> str:
+    """A number as a person writes it."""
+    return format((Decimal(value.numerator) / value.denominator).normalize(), "f")
+
+
+def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
+    """Refuse to keep what may name a person, as coarse as it is, unless somebody said why."""
+    unsaid = [name for name, own in kept.items() if own.reason is None]
+    if not unsaid:
+        return
+    profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
+    for name, profile in zip(unsaid, profiles, strict=True):
+        danger = guess_of(profile._replace(name=str(name))).danger
+        if danger is not None:
+            raise ValueError(
+                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it, "
+                'in a project file reason = "because ..." beside the role'
+            )
+
+
+def check_coarse(written: Renamed, kept: Mapping[Name, Kept]) -> None:
+    """Refuse a released table whose kept columns hold other values than they may."""
+    for name, own in kept.items():
+        if own.words:
+            (there,) = [one for one in written.names if str(one) == str(name)]
+            values = [value for value in combinations_of(written, [there]).columns[there] if not is_missing(value)]
+            wrong = own.others(name, values)
+            if wrong:
+                raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")

@@ -1,0 +1,102 @@
+"""Wishes by attribute on the command line and in a project file, from the search to the report."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command import MINE, front, record, refused, write_own_table
+from malformed_projects import RIGHT
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.project import read_project
+
+WISHES = RIGHT.replace('trees/zip.csv"', 'trees/zip.csv"\nlevels = [1, 1]\nweight = 3')
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, unrendered):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    Path("my.toml").write_text(WISHES, encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [*arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_wishes_reach_the_report():
+    assert dict(read_project(Path("my.toml")).search) | {"level": ["zip=1..1"], "weight": ["zip=3.0"]} == dict(
+        read_project(Path("my.toml")).search
+    )
+    run("search", "my.toml")
+    assert set(front("out").zip) == {1}
+    assert record("out")["objectives"] == ["KAnonymity()", "GeneralLossMetric({'zip': 3.0})"]
+    lines = ["Asked of columns:", "zip: from level 1 to 1, of 0 to 2", "GLM: zip counts 3, others 1"]
+    said = [line.strip() for line in run("pick", "my.toml", "--least", "GLM", "--require", "GLM<=1000").splitlines()]
+    assert [line for line in said if line in lines] == lines
+    run("release", "my.toml")
+    content = json.loads(Path("released.csv.evidence.json").read_text(encoding="utf-8"))
+    assert content["settings"]["levels"] == {"zip": [1, 1]}
+    assert "weights={'zip': 3.0}" in content["settings"]["measures"][1]["repr"]
+    assert "What was promised holds." in run("verify", "my.toml")
+    run("report", "my.toml")
+    text = Path("released.report.html").read_text(encoding="utf-8")
+    assert "Asked of columns: zip: from level 1 to 1, of 0 to 2." in text
+    assert "Asked of columns: GLM: zip counts 3, others 1." in text
+    # What others ask for is another search.
+    Path("my.toml").write_text(WISHES.replace("[1, 1]", "[0, 1]"), encoding="utf-8")
+    result = CliRunner().invoke(app, ["pick", "my.toml"])
+    assert "changed since: levels in [columns] of my.toml" in result.stderr
+    # What is said on the command line wins.
+    run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")
+    assert set(front("out").zip) == {2}
+    assert record("out")["objectives"][1] == "GeneralLossMetric({'sex': 2.0})"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--level", "zip"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip'"),
+        (["--level", "zip=1"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip=1'"),
+        (["--level", "zip=0..1", "--level", "zip=0..2"], "level must name each quasi-identifier once"),
+        (["--level", "zip=0..1", "--local"], "level must not be given with local recodings, where every class has"),
+        (["--level", "zip=0..7"], "levels of 'zip' must be the least and the greatest one, from 0 to 2, the least"),
+        (["--level", "zap=0..1"], "levels must name quasi-identifiers, 'sex', 'zip', got 'zap'"),
+        (["--weight", "zip=x"], "weight must be NAME=W, such as age=2, got 'zip=x'"),
+        (["--weight", "zip=-1"], "weights must be non-negative numbers, not all 0, got {'zip': -1.0} and 1 for"),
+        (["--weight", "zap=1"], "weights must be of quasi-identifiers, 'sex', 'zip', got 'zap'"),
+        (["--weight", "zip=2", "--objectives", "k,DM"], "weight must be of a loss that is searched, GLM or NWP, got"),
+    ],
+)
+def test_wishes_that_are_none_are_refused(arguments, words):
+    assert words in refused(*MINE, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ("levels = [1]", "levels must be the least and the greatest level, such as [0, 2], got [1]"),
+        ("levels = [0, true]", "levels must be the least and the greatest level, such as [0, 2], got [0, True]"),
+        ('weight = "2"', "weight must be a number, got '2'"),
+    ],
+)
+def test_a_project_with_wishes_that_are_none(own, words):
+    Path("my.toml").write_text(WISHES.replace("levels = [1, 1]\nweight = 3", own), encoding="utf-8")
+    with pytest.raises(ValueError, match=r'my.toml: \[columns."zip"\] ') as raised:
+        read_project(Path("my.toml"))
+    assert words in str(raised.value)
+
+
+def test_wishes_are_of_quasi_identifiers():
+    Path("my.toml").write_text(WISHES.replace('role = "sensitive"', 'role = "sensitive"\nweight = 2'), encoding="utf-8")
+    with pytest.raises(ValueError, match="weight is of the role 'quasi-identifier', got the role 'sensitive'"):
+        read_project(Path("my.toml"))
+
+
+def test_weights_of_shares_have_the_sum_1():
+    run("search", *MINE[:4], "--objectives", "k,NWP", "--weight", "zip=3")
+    assert record()["objectives"][1] == "NormalizedWeightedPenalty({'sex': 0.25, 'zip': 0.75})"

@@ -1,0 +1,236 @@
+"""Kept columns made coarser: rounded, clipped, at a level of a hierarchy, and counted as what they then are."""
+
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from command import write_own_table
+from hypothesis import given
+from hypothesis import strategies as st
+from malformed_projects import RIGHT
+from typer.testing import CliRunner
+
+from pymoo_anon.cli.app import app
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import Kept, RecountError, codebook, release
+from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.table import Hierarchy, Microdata
+
+CITIES = Hierarchy.from_levels([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
+N = 40
+FRAME = pd.DataFrame(
+    {
+        "sex": ["F", "M"] * (N // 2),
+        "height": [150 + 7 * i % 41 for i in range(N)],
+        "weight": [None if i == 3 else 50 + i * 1.3 for i in range(N)],
+        "city": [["Bonn", "Nice", "Paris"][i % 3] for i in range(N)],
+        "score": [str(i % 9) for i in range(N)],
+    }
+)
+KEEP = {
+    "height": Kept(round=10),
+    "weight": Kept(round=0.5, clip=(55, 90.25), reason="because"),
+    "city": Kept(hierarchy=CITIES, level=1, reason="it is asked for"),
+    "score": Kept(clip=(2, 7)),
+}
+PROBLEM = LatticeProblem(
+    Microdata.from_frame(FRAME, {"sex": Hierarchy.flat(["F", "M"])}), [KAnonymity(), GeneralLossMetric()]
+)
+
+
+def nearest(value, step):
+    """The multiple of a step that is nearest, by trying three."""
+    around = [step * (value // step + i) for i in (-1, 0, 1)]
+    return max(around, key=lambda one: (-abs(one - value), one))
+
+
+def expected():
+    rows = []
+    for sex, height, weight, city, score in FRAME.itertuples(index=False):
+        own = None if pd.isna(weight) else float(min(max(nearest(Fraction(str(weight)), Fraction(1, 2)), 55), 90.25))
+        rows.append((sex, nearest(height, 10), own, CITIES.labels[1][city != "Bonn"], str(min(max(int(score), 2), 7))))
+    return sorted(rows, key=str)
+
+
+def rows_of(frame):
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    frame = frame.df() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
+    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+    return sorted(
+        (tuple(None if pd.isna(value) else value for value in row) for row in frame.astype(object).values.tolist()),
+        key=str,
+    )
+
+
+KINDS = {
+    "pandas": lambda: FRAME,
+    "nullable": lambda: FRAME.convert_dtypes(),
+    "polars": lambda: pl.from_pandas(FRAME),
+    "lazy": lambda: pl.from_pandas(FRAME).lazy(),
+    "pyarrow": lambda: pa.Table.from_pandas(FRAME, preserve_index=False),
+    "duckdb": lambda: duckdb.connect().from_df(FRAME),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_frame_is_made_coarser_alike(kind):
+    made = release(KINDS[kind](), PROBLEM, [0], keep=KEEP)
+    assert rows_of(made.frame) == expected()
+    assert made.columns.reason.tolist() == [
+        None,
+        "rounded to multiples of 10",
+        "rounded to multiples of 0.5, clipped to 55 and 90.25: because",
+        "level 1 of a hierarchy of 2: it is asked for",
+        "clipped to 2 and 7",
+    ]
+
+
+def test_rows_are_unique_by_what_is_released():
+    before = release(FRAME, PROBLEM, [0], keep={"height": "so", "city": None}, drop=["weight", "score"])
+    after = release(FRAME, PROBLEM, [0], keep={"height": Kept(round=1000), "city": None}, drop=["weight", "score"])
+    assert before.uniqueness.unique[0] > after.uniqueness.unique[0] == 0
+
+
+def test_what_is_no_danger_once_it_is_coarse_needs_no_reason():
+    frame = FRAME.assign(salary=[1000 + 13 * i for i in range(N)])
+    rest = {"drop": ["height", "weight", "city", "score"]}
+    with pytest.raises(ValueError, match="keep must say why 'salary' is released as it is"):
+        release(frame, PROBLEM, [0], keep=["salary"], **rest)
+    release(frame, PROBLEM, [0], keep={"salary": Kept(round=500)}, **rest)
+
+
+@given(
+    st.lists(st.decimals(-1000, 1000, places=3), min_size=1),
+    st.sampled_from([0.001, 0.05, 0.3, 1, 7, 10, 250]),
+    st.tuples(st.integers(-900, 900), st.integers(-900, 900)).map(sorted) | st.none(),
+)
+def test_numbers_are_rounded_and_clipped_as_a_person_does(values, step, clip):
+    kept = Kept(round=step, clip=None if clip is None else tuple(clip))
+    for value, text in zip(values, kept.texts("x", [str(value) for value in values]), strict=True):
+        number = nearest(Fraction(value), Fraction(str(step)))
+        assert Fraction(text) == (number if clip is None else min(max(number, clip[0]), clip[1]))
+    assert kept.others("x", [Decimal(text) for text in kept.texts("x", values)]) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("height", 151, "column 'height' must be rounded to multiples of 10, got 151"),
+        ("weight", 1.0, "must be rounded to multiples of 0.5, clipped to 55 and 90.25, got 1.0"),
+        ("city", "Bonn", "column 'city' must be level 1 of a hierarchy of 2, got 'Bonn'"),
+    ],
+)
+def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, words):
+    made = recode(FRAME, PROBLEM, [0], Asked(keep=KEEP))
+    written = made.frame.copy()
+    written.loc[0, column] = value
+    with pytest.raises(RecountError, match="nothing is released") as raised:
+        made.counted_again(written)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Kept(round=0), "round must be a positive number, got 0"),
+        (lambda: Kept(round="10"), "round must be a positive number, got '10'"),
+        (lambda: Kept(clip=(3, 1)), "clip must be the least and the greatest number, the least first, got (3, 1)"),
+        (lambda: Kept(clip=5), "clip must be the least and the greatest number, the least first, got 5"),
+        (lambda: Kept(level=1), "hierarchy and level must be given together, got one of them"),
+        (lambda: Kept(hierarchy=CITIES, level=3), "level must be from 0 to 2, got 3"),
+        (
+            lambda: Kept(hierarchy=CITIES, level=1, round=2),
+            "a hierarchy must be given without round and clip",
+        ),
+        (lambda: Kept(reason=" "), "reason must be a text that says why a column is kept, got ' '"),
+        (lambda: released(city=Kept(round=2)), "column 'city' must hold numbers to be rounded to multiples of 2, got"),
+        (
+            lambda: released(height=Kept(clip=(1.5, 200))),
+            "column 'height' is of whole numbers and must stay so, got",
+        ),
+        (lambda: released(score=Kept(hierarchy=CITIES, level=1)), "column 'score' must hold values of its hierarchy"),
+        (lambda: released(sex=Kept(round=2)), "keep must make columns without a role coarser, got 'sex'"),
+        (lambda: released(score=3), "keep['score'] must be a text that says why it is kept, got 3"),
+    ],
+)
+def test_what_is_refused(make, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        make()
+
+
+def released(**keep):
+    return release(FRAME, PROBLEM, [0], keep=keep, drop=[name for name in FRAME if name not in (*keep, "sex")])
+
+
+def test_the_codebook_says_what_they_become():
+    book = codebook(PROBLEM, [1], keep={**KEEP, "note": Kept()})
+    told = book[book.column != "sex"][["column", "label", "members", "level"]].to_numpy().tolist()
+    assert told == [
+        ["height", "(numbers)", "rounded to multiples of 10", None],
+        ["weight", "(numbers)", "rounded to multiples of 0.5, clipped to 55 and 90.25", None],
+        ["city", "DE", "Bonn", 1],
+        ["city", "FR", "Nice | Paris", 1],
+        ["score", "(numbers)", "clipped to 2 and 7", None],
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, unrendered):
+    monkeypatch.chdir(tmp_path)
+    write_own_table(tmp_path)
+    Path("trees/paid.csv").write_text("yes;paid;*\nno;not paid;*\n", encoding="utf-8")
+    text = RIGHT.replace('role = "keep"', 'role = "keep"\nhierarchy = "trees/paid.csv"\nlevel = 1')
+    Path("my.toml").write_text(text.replace('role = "drop"', 'role = "keep"\nround = 20\nclip = [0, 30]'))
+    return tmp_path
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [*arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_project_keeps_columns_as_coarse_as_it_says(folder):
+    run("search", "my.toml")
+    said = run("release", "my.toml", "--row", "1", "--external-evidence")
+    assert "rounded to multiples of 20, clipped to 0 and 30" in " ".join(said.split())
+    made = pd.read_csv("released.csv")
+    assert set(made.note) == {0, 20, 30}
+    assert set(made.paid) == {"paid", "not paid"}
+    assert "What was promised holds." in run("verify", "my.toml")
+    run("verify", "released.csv.external.json")
+    book = pd.read_csv("released.csv.codebook.csv")
+    assert book[book.column == "paid"].members.tolist() == ["yes", "no"]
+    columns = json.loads(Path("released.csv.evidence.json").read_text(encoding="utf-8"))["columns"]
+    assert [one["reason"] for one in columns if one["role"] == "keep"] == [
+        "level 1 of a hierarchy of 2",
+        "rounded to multiples of 20, clipped to 0 and 30",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("clip = [0, 30]", "clip = [0]", "clip must be the least and the greatest number, such as [0, 90.5]"),
+        ("level = 1", "level = -1", "level must be a whole number from 0, got -1"),
+        (
+            'role = "sensitive"',
+            'role = "sensitive"\nround = 2',
+            "round is of the role 'keep', got the role",
+        ),
+    ],
+)
+def test_a_project_with_what_is_no_coarseness(folder, before, after, words):
+    Path("my.toml").write_text(Path("my.toml").read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"my\.toml: ") as raised:
+        read_project(Path("my.toml"))
+    assert words in str(raised.value)
