@@ -3,10 +3,12 @@
 A property gives every tuple a value. A comparator tells which of two such vectors is better, and `compare` asks them
 about many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours,
 `population_uniques` and `individual_risk` who of a population can be found, `inference` what a release tells of those
-who are. A property or a comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
+who are. `CountQueries`, `total_variation`, `means` and `classification` tell what a release is still good for. A
+property or a comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
+from pymoo_anon.comparison.classifying import classification
 from pymoo_anon.comparison.comparators import (
     Comparator,
     Coverage,
@@ -23,6 +25,7 @@ from pymoo_anon.comparison.comparators import (
 from pymoo_anon.comparison.compare import Comparison, compare
 from pymoo_anon.comparison.individual import individual_risk, k_for_k_map
 from pymoo_anon.comparison.inference import inference
+from pymoo_anon.comparison.marginals import means, total_variation
 from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import (
     BreachProbability,
@@ -34,6 +37,7 @@ from pymoo_anon.comparison.properties import (
     TupleUtility,
     released,
 )
+from pymoo_anon.comparison.queries import CountQueries
 from pymoo_anon.comparison.sets import Goal, Lexicographic, SetComparator, Weighted
 from pymoo_anon.comparison.vectors import PropertyVector
 
@@ -42,6 +46,7 @@ __all__ = [
     "ClassSize",
     "Comparator",
     "Comparison",
+    "CountQueries",
     "Coverage",
     "DistinctValues",
     "Gainers",
@@ -63,6 +68,7 @@ __all__ = [
     "TupleUtility",
     "WeakDominance",
     "Weighted",
+    "classification",
     "compare",
     "distribution",
     "gains",
@@ -71,7 +77,9 @@ __all__ = [
     "inference",
     "k_for_k_map",
     "lorenz_curve",
+    "means",
     "population_uniques",
     "released",
+    "total_variation",
     "worst_off",
 ]

@@ -17,7 +17,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.comparison.properties import Property, released
 from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, Vector, align, finite_values, quantiles
 from pymoo_anon.table.domain_values import ROOT, is_whole
-from pymoo_anon.table.local import Decoded
+from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 

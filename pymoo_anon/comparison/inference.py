@@ -47,17 +47,34 @@ def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hash
     if n_rows == 0:
         raise ValueError("frame must have at least one row, got none")
     keys = list(range(len(names)))
-    pairs = pd.DataFrame({number: found.columns[name] for number, name in enumerate(names)})
-    pairs["value"], pairs["n"] = found.columns[sensitive], found.weights
+    rows = pd.DataFrame({number: found.columns[name] for number, name in enumerate(names)})
+    pairs = pd.DataFrame({"class": rows.groupby(keys, dropna=False, sort=False).ngroup(), "n": found.weights})
+    pairs["value"] = found.columns[sensitive]
+    told = by_class(pairs)
+    firsts = rows.groupby(keys, dropna=False, sort=False).head(1)
+    told.index = pd.MultiIndex.from_frame(firsts.iloc[told.index], names=names)
+    return told
+
+
+def by_class(pairs: pd.DataFrame) -> pd.DataFrame:
+    """What `inference` tells of classes that are numbered.
+
+    Args:
+        pairs: Columns class, the number of a class; value, a value that it holds, once; and n, how many of
+            its rows do.
+
+    Returns:
+        As `inference`, with the numbers of the classes as index.
+    """
+    pairs = pairs.copy()
     pairs["text"] = pairs["value"].astype(str)
-    pairs["size"] = pairs.groupby(keys, dropna=False)["n"].transform("sum")
+    pairs["size"] = pairs.groupby("class")["n"].transform("sum")
     pairs["share"] = pairs["n"] / pairs["size"]
-    pairs["overall"] = pairs.groupby("value", dropna=False)["n"].transform("sum") / n_rows
+    pairs["overall"] = pairs.groupby("value", dropna=False)["n"].transform("sum") / pairs["n"].sum()
     # Half the sum of all differences is the sum of those above 0; values that a class lacks are below.
     pairs["above"] = (pairs["share"] - pairs["overall"]).clip(lower=0)
-    pairs["distance"] = pairs.groupby(keys, dropna=False)["above"].transform("sum")
-    likeliest = pairs.sort_values(["n", "text"], ascending=[False, True], kind="stable").drop_duplicates(keys)
+    pairs["distance"] = pairs.groupby("class")["above"].transform("sum")
+    likeliest = pairs.sort_values(["n", "text"], ascending=[False, True], kind="stable").drop_duplicates("class")
     worst = likeliest.sort_values(["share", "distance", "size"], ascending=[False, False, True], kind="stable")
-    told = worst[["size", "value", "share", "overall", "distance"]].rename(columns={"value": "likeliest"})
-    told.index = pd.MultiIndex.from_frame(worst[keys], names=names)
-    return told
+    told = worst.set_index("class")[["size", "value", "share", "overall", "distance"]]
+    return told.rename(columns={"value": "likeliest"})

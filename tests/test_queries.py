@@ -1,0 +1,163 @@
+"""Count queries of a release against rows asked one by one."""
+
+import re
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from releases import releases
+from strategies import one_class_each, tables
+
+from pymoo_anon.comparison import CountQueries
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.table import Hierarchy, LocalGeneralization, Microdata
+
+SEEDS = st.integers(0, 2**32)
+
+
+def wanted_values(queries):
+    """By quasi-identifier that a query asks for, the values it wants."""
+    hierarchies = list(queries.table.quasi_identifiers.items())
+    for query in queries.asked:
+        found = {}
+        for j, own in query.items():
+            name, hierarchy = hierarchies[j]
+            found[name] = {hierarchy.domain[place] for place in own}
+        yield found
+
+
+@given(releases(), SEEDS)
+def test_answers_are_what_the_rows_say(made, seed):
+    queries = CountQueries(made.table.microdata, n=5, seed=seed)
+    answers, errors = (own(made.classes, made.suppressed) for own in (queries.answers, queries.errors))
+    names, n = list(made.table.levels), len(made.table.frame)
+    for i, wanted in enumerate(wanted_values(queries)):
+        answer = Fraction(0)
+        for row in made.rows:
+            share = Fraction(1)
+            for name, values in zip(names, row, strict=True):
+                if name in wanted:
+                    share *= Fraction(len(wanted[name].intersection(values)), len(values))
+            answer += share
+        fits = [made.table.frame[name].isin(values) for name, values in wanted.items()]
+        true = int(np.logical_and.reduce(fits).sum())
+        assert queries.true[i] == true
+        assert answers[i] == pytest.approx(float(answer))
+        assert errors[i] == pytest.approx(float(abs(answer - true) / max(Fraction(true), Fraction(n, 1000))))
+
+
+@given(releases(untouched=True), SEEDS)
+def test_the_untouched_table_has_no_error(made, seed):
+    queries = CountQueries(made.table.microdata, n=20, seed=seed)
+    assert (queries.errors(made.classes, made.suppressed) == 0).all()
+
+
+@given(tables(rooted=True), SEEDS, st.booleans())
+def test_the_fully_generalized_table_answers_as_if_all_values_were_equally_likely(table, seed, suppressed):
+    roots = LocalGeneralization(
+        table.microdata.quasi_identifiers, np.zeros_like(table.microdata.tuples.codes), suppressed=suppressed
+    )
+    queries = CountQueries(table.microdata, n=20, seed=seed)
+    even = [
+        len(table.frame) * np.prod([len(values) / len(table.levels[name][0]) for name, values in wanted.items()])
+        for wanted in wanted_values(queries)
+    ]
+    classes = [table.microdata.equivalence_classes(own) for own in (table.generalization(table.top), roots)]
+    for own in classes:
+        np.testing.assert_allclose(queries.answers(own), even)
+    # Rows that are left out answer nothing.
+    left = queries.answers(classes[1], "drop")
+    np.testing.assert_allclose(left, 0 if suppressed else even)
+
+
+def test_groups_need_not_be_neighbours():
+    """Of a, b, c, d the groups are a and d, b and c: two rows of a are one of a and one of d."""
+    hierarchy = Hierarchy.from_levels(["abcd", ["a|d", "b|c", "b|c", "a|d"], "****"])
+    table = Microdata.from_frame(pd.DataFrame({"q": list("aab")}), {"q": hierarchy})
+    nodes = hierarchy.nodes.ancestors[1][table.tuples.codes[:, 0]]
+    whole = LatticeProblem(table, [KAnonymity()]).equivalence_classes([1])
+    queries = CountQueries(table, n=50)
+    even = {"a": 1, "b": 0.5, "c": 0.5, "d": 1}
+    answers = [sum(even[value] for value in wanted["q"]) for wanted in wanted_values(queries)]
+    for classes in (whole, table.equivalence_classes(LocalGeneralization({"q": hierarchy}, nodes[:, None]))):
+        assert queries.answers(classes).tolist() == answers
+
+
+def test_bit_strings_are_answered_too():
+    problem = BitStringProblem(make_census(300), [GeneralLossMetric()])
+    queries = CountQueries(problem.table, n=200)
+    everything, nothing = (np.full(problem.n_var, bit) for bit in (True, False))
+    found = queries.summary({"all": problem.equivalence_classes(everything), 0: problem.equivalence_classes(nothing)})
+    assert found.index.tolist() == ["all", 0]
+    assert found.loc["all"].tolist() == [0, 0]
+    assert found.loc[0, "90 %"] > found.loc[0, "median"] > 0
+
+
+def test_queries_follow_the_seed_and_the_domains_alone():
+    table, other = make_census(100), make_census(300, seed=5)
+    asked = [wanted_values(CountQueries(own, n=300, seed=s)) for own, s in ((table, 1), (other, 1), (table, 2))]
+    first, same, others = map(list, asked)
+    assert first == same
+    assert first != others
+    assert {len(query) for query in first} == {1, 2, 3}
+    assert {name for query in first for name in query} == set(table.quasi_identifiers)
+    ages = [sorted(query["age"]) for query in first if "age" in query]
+    assert all(b - a == 1 for own in ages for a, b in pairwise(own))
+    sizes = {name: len(hierarchy.domain) for name, hierarchy in table.quasi_identifiers.items()}
+    assert all(0 < len(own) < sizes[name] for query in first for name, own in query.items())
+    # Values without an order are no ranges.
+    domain = list(table.quasi_identifiers["education"].domain)
+    places = [sorted(map(domain.index, query["education"])) for query in first if "education" in query]
+    assert not all(own[-1] - own[0] == len(own) - 1 for own in places)
+
+
+def test_the_summary_says_what_half_and_nine_in_ten_do_not_exceed():
+    problem = LatticeProblem(make_census(400), [KAnonymity(), GeneralLossMetric()], 0.05)
+    queries, classes = CountQueries(problem.table, n=250), problem.equivalence_classes([6, 3, 3, 0, 1, 0, 3, 0])
+    assert classes.n_suppressed[0] == 18
+    for suppressed in ("mark", "drop"):
+        errors = np.sort(queries.errors(classes, suppressed))
+        found = queries.summary({"one": classes}, suppressed)
+        assert found.loc["one"].tolist() == [errors[124], errors[224]]
+    assert queries.summary({}).shape == (0, 2)
+
+
+def test_a_query_in_words():
+    frame = pd.DataFrame({"age": [12, 31], "day": ["2021-03-05", "2021-03-06"], "city": list("ab"), "one": ["x", "x"]})
+    days = [f"2021-03-0{i}" for i in range(1, 10)]
+    table = Microdata.from_frame(
+        frame,
+        {
+            "age": Hierarchy.intervals(0, 40, widths=[10], step=5),
+            "day": Hierarchy.flat(days[::-1]),
+            "city": Hierarchy.flat("abcdef"),
+            "one": Hierarchy.flat("x"),
+        },
+    )
+    queries = CountQueries(table, n=60)
+    words = " | ".join(queries.words(i) for i in range(60))
+    assert re.search(r"age 5–9 to 30–34", words)
+    assert re.search(r"day 2021-03-0(\d) to 2021-03-0(\d)", words)
+    assert all(a <= b for a, b in re.findall(r"day 2021-03-0(\d) to 2021-03-0(\d)", words))
+    assert re.search(r"city one of [45] values such as [a-f]\b", words)
+    assert re.search(r"city [a-f] and one x", words)
+
+
+def test_what_is_refused():
+    table = one_class_each([[1, 1], [2]])
+    classes = table.equivalence_classes(LocalGeneralization(table.quasi_identifiers, [[0], [0]]))
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match=r"^n must be a positive whole number"):
+            CountQueries(table, n=wrong)
+    with pytest.raises(ValueError, match=r"^seed must be a whole number from 0 on, got -1"):
+        CountQueries(table, seed=-1)
+    with pytest.raises(ValueError, match=r"^suppressed must be 'mark' or 'drop', got 'hide'"):
+        CountQueries(table).answers(classes, "hide")
+    with pytest.raises(ValueError, match=r"^classes must be of one generalization of the table, got 1 of 3 rows"):
+        CountQueries(one_class_each([[1], [2]])).answers(classes)
