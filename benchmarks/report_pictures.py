@@ -1,4 +1,4 @@
-"""The report of a release, and its six views as pictures.
+"""The report of a release, and its views as pictures.
 
     python -m benchmarks.report_pictures [--folder FOLDER]
 
@@ -31,6 +31,8 @@ VIEWS = {
     "front": "front",
     "decision": "decision",
     "sizes": "classes",
+    "inference": "inference",
+    "utility": "utility",
     "changes": "changes",
     "bias": "bias",
     "codebook": "codebook",
@@ -75,7 +77,8 @@ def make_report(path: Path) -> None:
         checksums={},
         search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
     )
-    write_report(path, front, choice, evidence=told)
+    about = {"owner": "a census bureau", "recipients": "the public", "purpose": "research on incomes"}
+    write_report(path, front, choice, evidence=told, population_size=1_000_000, **about)
 
 
 def take(page: Page, view: str, target: Path) -> None:

@@ -30,6 +30,7 @@ choice = front.choose(risk=0.09)
 made = release(patients, problem, choice, suppressed="drop")
 search = {"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified}
 told = evidence(problem, res, choice, made, checksums={}, search=search)
+about = {"owner": "the clinic", "release": "patients.csv", "recipients": "researchers", "purpose": "a study of flu"}
 for name, external in (("report.html", False), ("external.html", True)):
-    write_report(name, front, choice, evidence=told, external=external)
+    write_report(name, front, choice, evidence=told, external=external, population_size=50_000, **about)
     print(f"{name} tells of a release with k = {choice.values['k']:g}")

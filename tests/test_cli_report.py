@@ -86,7 +86,7 @@ def test_it_says_what_is_not_in_it(folder):
     ]
     page = read(Path("mine.html").read_text(encoding="utf-8"))
     assert page.tables.get("claims") is None
-    assert "a risk of 0.2, is that of classes of at least 5" in page.sentences["decision"][-1]
+    assert "a risk of 0.2, is that of classes of at least 5" in " ".join(page.sentences["decision"])
 
 
 def test_a_population_is_read_like_the_table(folder):
@@ -112,6 +112,7 @@ def test_a_report_is_replaced_where_that_is_asked_for(folder):
 
 def test_what_is_wrong_is_one_sentence(folder):
     assert "ends in .html, got 'r.pdf'" in refused("mine.toml", "--output", "r.pdf")
+    assert "make the folder none first" in refused("mine.toml", "--output", "none/r.html")
     assert "threshold must be a risk above 0 and at most 1, got 2.0" in refused("mine.toml", "--threshold", "2")
     assert "nobody.csv must be a file" in refused("mine.toml", "--population", "nobody.csv")
     with RELEASE.open("a", encoding="utf-8") as file:
@@ -160,3 +161,18 @@ def test_claims_that_were_changed_by_hand_are_no_report(folder, key, value):
 def test_a_release_that_is_gone_is_no_report(folder):
     RELEASE.unlink()
     assert "out.csv.evidence.json speaks of out.csv, which is missing" in refused("mine.toml")
+
+
+def test_the_project_file_says_whose_data_and_for_whom(folder):
+    whole = Path("mine.toml").read_text(encoding="utf-8")
+    said = '[report]\nowner = "the clinic"\nrecipients = "everybody"\npopulation-size = 5000\n'
+    Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")
+    assert command("report", "mine.toml").exit_code == 0
+    page = read(REPORT.read_text(encoding="utf-8"))
+    assert {"the clinic", "everybody", "mine.csv", "out.csv", "not said"} <= set(page.texts)
+    assert page.sentences["open"][0] == "Nobody said why."
+    assert not any("unique in the population" in words for words in page.sentences["open"])
+    # What is asked for wins over the file.
+    result = command("report", "mine.toml", "--population-size", "7", "--force")
+    assert result.exit_code == 2
+    assert "population_size must be a whole number from" in result.stderr

@@ -34,6 +34,11 @@ def test_the_whole_text():
             "  sex: level 0 of 1, 2 values such as F and M",
             "Suppressed:",
             "  none of 6 people",
+            "Still good for:",
+            "  Of 1,000 random counts, such as that of people with age 10 to 39, half are at most 0 % off, and nine in "
+            "ten at most 40.0 %.",
+            "  With k = 3, half are at most 5.0 % off, and nine in ten at most 55.0 %.",
+            "  With GLM = 0, half are at most 0 % off, and nine in ten at most 0 %.",
             "The next better ones:",
             "  k = 3 costs 1.53846 of GLM (12.8 %)",
             "  GLM = 0 (0 %) costs nothing",

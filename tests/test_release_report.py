@@ -23,6 +23,7 @@ from persons_of_a_report import (
     table,
 )
 
+from pymoo_anon.comparison import CountQueries, inference, population_uniques
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -478,7 +479,7 @@ def test_the_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         ({"threshold": 0}, ValueError, "threshold must be a risk above 0 and at most 1, got 0"),
         ({"threshold": math.nan}, ValueError, "threshold must be a risk"),
         ({"threshold": "0.1"}, ValueError, "threshold must be a risk"),
-        ({"evidence": []}, TypeError, "evidence must be a dict, as evidence\\(\\) makes it, got list"),
+        ({"evidence": []}, TypeError, "evidence must be a dict, as evidence\\(\\) makes it, or a Release, got list"),
         ({"suppressed": "hide"}, ValueError, "suppressed must be 'mark' or 'drop', got 'hide'"),
         ({"population": 3}, TypeError, "population must be a Microdata"),
         ({"front": X}, TypeError, "front must be a Front, as problem.front\\(res\\) makes it, got ndarray"),
@@ -503,6 +504,81 @@ def test_another_population_is_refused(tmp_path):
     other = Microdata.from_frame(frame(), {BRACES: Hierarchy.flat(["yes", "no"])})
     with pytest.raises(ValueError, match="population must have the table's quasi-identifiers"):
         report(tmp_path / "r.html", population=other)
+
+
+@pytest.mark.parametrize("row", [1, 4])
+@pytest.mark.parametrize("external", [False, True])
+def test_records_at_risk_and_what_can_be_inferred_are_counted_in_the_released_rows(tmp_path, row, external):
+    made, _ = released(X[row])
+    made["ill"] = frame()["illness"].map(one_line)
+    data = payload(report(tmp_path / "r.html", chosen=row, external=external, population_size=4000))
+    at, shown_row = (1, 0) if external else (2, row)
+    sizes = class_sizes(made)
+    assert [enough for *_, enough in rows_of(data, "at_risk", shown_row)] == [2, 3, 5, 10, 12, 20, 50, 100]
+    for _, *shares, enough in rows_of(data, "at_risk", shown_row):
+        assert shares[at - 1] == cell_of((sizes < enough).mean())
+    found = inference(made, NAMES, "ill")
+    rows = found["size"] / len(made)
+    told = {words: values[at - 1] for words, *values in rows_of(data, "inferred0", shown_row)}
+    assert told == {
+        "who knows the class guesses rightly": cell_of((rows * found["share"]).sum()),
+        "who knows it not guesses rightly": cell_of(made["ill"].value_counts(normalize=True).max()),
+        "rows in classes of one value": cell_of(rows[found["share"] == 1].sum()),
+        "distance of a class from all rows, mean": cell_of((rows * found["distance"]).sum()),
+        "distance of a class from all rows, greatest": cell_of(found["distance"].max()),
+    }
+    assert sum(one[at] for one in rows_of(data, "sure0", shown_row)) == pytest.approx(1, abs=1e-5)
+    uniques = population_uniques(sizes.groupby([made[name] for name in NAMES]).first(), 4000)
+    assert {name: values[at - 1] for name, *values in rows_of(data, "uniques", shown_row)} == {
+        name: None if one is None else round(one) for name, one in uniques.estimates.items()
+    }
+    if not external:
+        worst = rows_of(data, "worst0", row)
+        assert [cells[3:6] for cells in worst] == [
+            [int(own["size"]), own["likeliest"], cell_of(own["share"])] for _, own in found.head(10).iterrows()
+        ]
+
+
+def test_the_measures_and_the_loss_are_told_in_words(made):
+    page = read(made)
+    assert any(text.startswith("The fewest rows of a class") for text in page.texts)
+    (row,) = (row for row in page.tables["front"] if row[-1] == "chosen")
+    assert page.sentences["utility"][0].startswith(f"Of the information in the quasi-identifiers {row[4]} is lost")
+
+
+def test_counts_in_the_release_stand_beside_those_of_its_neighbours(data):
+    own, queries = problem(), CountQueries(problem().table)
+    rows = rows_of(data, "queries")
+    assert [row[0] for row in rows] == [f"point {n}" for n in range(1, len(X) + 1)]
+    for (_, half, most, loss, here), x in zip(rows, X, strict=True):
+        classes = own.equivalence_classes(x)
+        n, k = classes.n_suppressed[0], KAnonymity().evaluate(classes)[0]
+        errors = queries.summary({0: classes}, "mark" if n == 0 or n >= k else "drop").loc[0]
+        assert [half, most] == [cell_of(error) for error in errors]
+        assert loss == cell_of(GeneralLossMetric().evaluate(classes)[0] / 1800)
+        assert bool(here) == (x == X[CHOSEN]).all()
+
+
+def test_class_sizes_are_not_held_against_a_k_of_who_knows_less(tmp_path):
+    known = KAnonymity(known=[[SCRIPT, BRACES], [BRACES, DOTTED]])
+    own = LatticeProblem(table(), [known, GeneralLossMetric()], constraints=[known >= 5])
+    made = report(tmp_path / "r.html", own, [[1, 1, 1], [2, 1, 2]], 0, evidence=None)
+    assert payload(made)["kinds"]["sizes"] == ["text", "whole", "whole"]
+
+
+def test_a_report_says_what_was_not_looked_at(tmp_path):
+    sentences = read(report(tmp_path / "r.html")).sentences["open"]
+    assert sentences[0] == "Nobody said whose data, which file, which release, for whom and why."
+    assert any("the kept <b>ssn" in words for words in sentences)
+    known = {"owner": "a", "data": "b", "release": "c", "recipients": "d", "purpose": "e", "population_size": 600}
+    more = read(report(tmp_path / "r.html", certified=True, population=table(), **known)).sentences["open"]
+    assert len(more) == len(sentences) - 4
+    with pytest.raises(TypeError, match=r"what is said of a report must be among owner, .*, got \['why'\]"):
+        report(tmp_path / "r.html", why="x")
+    with pytest.raises(TypeError, match="owner must be text, got 3"):
+        report(tmp_path / "r.html", owner=3)
+    with pytest.raises(ValueError, match="population_size must be a whole number from 600 on, the rows, got 5"):
+        report(tmp_path / "r.html", population_size=5)
 
 
 def test_the_data_are_plain_json(data):

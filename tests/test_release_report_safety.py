@@ -85,8 +85,15 @@ def test_expressions_hold_no_name_of_the_data():
     both = []
     for table, goals in ((problem().table, hostile_goals), (other, plain_goals)):
         front = LatticeProblem(table, goals).front(X)
-        told = {"evidence": None, "suppressed": "mark", "threshold": 0.09, "population": None, "external": False}
-        both.append(charts(checked_subject(front, front.choose(row=0), **told)))
+        told = {
+            "evidence": None,
+            "suppressed": "mark",
+            "threshold": 0.09,
+            "population": None,
+            "external": False,
+            "about": {},
+        }
+        both.append(charts(checked_subject(front, front.choose(row=0), **told), ["front", "risks", "bars"]))
     assert without_titles(both[0]) == without_titles(both[1])
     assert "expr" not in both[0]["bars"]
 
@@ -149,19 +156,20 @@ def pair_of_tables(rng, n_suppressed, how):
     """Two tables with one release at levels 1 and 1 that keeps classes of 2 and more.
 
     In the second one all raw values are others, and those of the suppressed persons, who stand alone in cells that
-    nobody else has. Where they are dropped there is another number of them.
+    nobody else has. Where they are dropped there is another number of them, with other illnesses.
     """
     cells = rng.permutation([(town, age) for town in range(3) for age in range(4)])
     n_kept = int(rng.integers(2, 6))
     kept = np.repeat(cells[:n_kept], [2, *rng.integers(2, 7, n_kept - 1)], axis=0)
     illness = rng.choice(["flu", "cold", "ulcer"], len(kept))
     others = (n_suppressed + int(rng.integers(1, 6))) % 6
+    ill = rng.choice(["flu", "cold", "ulcer", "rare"], 6)
     for number in (n_suppressed, n_suppressed if how == "mark" else others):
         every = np.concatenate([kept, rng.permutation(cells[n_kept:])[:number]])
         rows = {
             "town": [f"t{2 * town + rng.integers(2)}" for town, _ in every],
             "age": [int(10 * age + rng.integers(10)) for _, age in every],
-            "illness": [*illness, *rng.choice(["flu", "cold", "ulcer", "rare"], number)],
+            "illness": [*illness, *(ill[:number] if how == "mark" else rng.permutation(ill)[:number])],
         }
         yield pd.DataFrame(rows).sample(frac=1, random_state=int(rng.integers(2**31)))
 
@@ -180,16 +188,20 @@ def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_pa
             own = LatticeProblem(table, goals, Below(2), constraints=[DistinctLDiversity("illness") >= 1])
             plain = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], Below(2))
             made = release(rows, plain, [1, 1], suppressed=how)
-            released.add(made.frame[["town", "age"]].to_csv())
+            released.add(made.frame.to_csv())
             told = {
                 "claims": made.claims.to_dict("records"),
                 "suppressed": {"rows": n_suppressed, "of": len(rows), "how": how},
-                "columns": [{"column": name, "role": "quasi-identifier", "reason": None} for name in SMALL],
+                "columns": [
+                    *({"column": name, "role": "quasi-identifier", "reason": None} for name in SMALL),
+                    {"column": "illness", "role": "sensitive", "reason": None},
+                ],
                 "search": {"seed": len(rows), "certified": True},
             }
             points = np.array([[0, 1], [1, 1], [1, 2], [2, 2]])
-            files.add(outside(tmp_path / "r.html", own, points, 1, evidence=told, certified=True))
+            files.add(outside(tmp_path / "r.html", own, points, 1, evidence=told, certified=True, population_size=900))
         assert len(released) == 1
+        assert "illness: whoever knows the class" in min(files)
         assert len(files) == 1
 
 
@@ -300,6 +312,23 @@ def test_the_data_of_outsiders_hold_nothing_else(tmp_path):
     (member,) = data["members"]
     assert set(member) == {"point", "verdict", "words", "tables"}
     assert (member["point"], member["verdict"], data["chosen"]) == (1, "", 1)
-    assert set(member["words"]) == {"decision", "sizes", "changes"}
-    assert set(member["tables"]) == {"risks", "sizes", "after0", "after1"}
+    assert set(member["words"]) == {"decision", "sizes", "inference", "changes"}
+    assert set(member["tables"]) == {"risks", "at_risk", "sizes", "after0", "after1"}
     assert len(data["pool"]) <= len(member["tables"])
+
+
+def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_path):
+    said = {"owner": "the <b>clinic", "data": "raw.csv", "release": "out.csv", "recipients": "all", "purpose": "study"}
+    for external in (False, True):
+        made = report(tmp_path / "r.html", external=external, **said)
+        texts = read(made).texts
+        assert all((words in texts) == (not external or words != "raw.csv") for words in said.values())
+
+
+def test_outsiders_read_of_no_class_what_it_gives_away(tmp_path):
+    """What is inferred on the whole can be counted in the release; a list of the worst classes is a list of targets."""
+    for external in (False, True):
+        page = read(report(tmp_path / "r.html", external=external))
+        assert "inferred0" in page.tables
+        assert ("worst0" in page.tables) != external
+        assert ("left" in page.tables) != external

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from persons_of_a_report import CHOSEN, HOSTILE, X, payload, read, report, rows_of
+from persons_of_a_report import CHOSEN, HOSTILE, X, frame, payload, read, report, rows_of, table
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
+from pymoo_anon.publishing import release
 from pymoo_anon.publishing.report.cells import cell_text
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -33,6 +34,11 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     for external in (False, True):
         report(folder / f"{'external' if external else 'internal'}.html", external=external)
+    own = LocalRecodingProblem(table(), [KAnonymity(), GeneralLossMetric()])
+    report(folder / "local.html", own, [own.x_of(k) for k in (2, 5, 20)], 1, evidence=None)
+    own = LatticeProblem(table(), [KAnonymity(), GeneralLossMetric()])
+    made = release(frame(), own, X[CHOSEN], recoding="local")
+    report(folder / "refined.html", own, evidence=made)
     return folder
 
 
@@ -159,7 +165,10 @@ DRAWN = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("rows", [[0], [5, 0], [1, 4, 0, 5, 3, CHOSEN], [5, 4, 3, 2, 1, 0, 1]])
+TWENTY = np.random.default_rng(7).integers(0, len(X), 20).tolist()
+
+
+@pytest.mark.parametrize("rows", [[0], [5, 0], [1, 4, 0, 5, 3, CHOSEN], TWENTY])
 def test_after_any_selections_every_chart_is_as_one_that_is_drawn_anew(visit, data, rows):
     page = visit()
     for row in rows:
@@ -167,6 +176,17 @@ def test_after_any_selections_every_chart_is_as_one_that_is_drawn_anew(visit, da
     is_shown(page, data, rows[-1])
     drawn = page.evaluate(DRAWN)
     assert len(drawn) > 8
+    assert [name for name, same in drawn if not same] == []
+
+
+@pytest.mark.parametrize("variant", ["local", "refined"])
+def test_charts_of_a_local_recoding_are_drawn_after_twenty_selections(visit, variant):
+    page = visit(variant)
+    n = page.locator("input[name=point]").count()
+    for row in TWENTY:
+        page.evaluate("(row) => window.report.select(row)", row % n + 1)
+    drawn = page.evaluate(DRAWN)
+    assert {"levels", "beside"} <= {name for name, _ in drawn}
     assert [name for name, same in drawn if not same] == []
 
 
@@ -343,7 +363,7 @@ def test_on_paper_every_table_is_open(visit):
     page = visit()
     page.emulate_media(media="print")
     for name in ("sizes", "ladder", "after1", "lorenz"):
-        assert page.locator(f"tbody[data-table={name}]").evaluate("(body) => body.getBoundingClientRect().height") > 20
+        assert page.locator(f"tbody[data-table={name}]").evaluate("(body) => body.getBoundingClientRect().height") > 15
     assert page.locator(".keys").is_hidden()
     assert page.locator("nav").is_hidden()
     assert page.locator("input[name=point]").first.is_hidden()

@@ -1,4 +1,4 @@
-"""The choice of a point, and what it means: levels in words, who is suppressed, what the next better ones cost."""
+"""The choice of a point, and what it means: levels, who is suppressed, what it is good for, what better ones cost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.compare import Comparison, compare
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
+from pymoo_anon.comparison.queries import CountQueries
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.table.domain_values import ROOT
-from pymoo_anon.table.local import Decoded, LocalGeneralization
+from pymoo_anon.table.generalization import Decoded, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 # So many labels are examples enough.
@@ -45,21 +47,31 @@ class Explanation:
     Attributes:
         levels: A line for each quasi-identifier.
         suppressed: How many rows are suppressed.
+        utility: How far off count queries are, with the choice and with the next better points.
         steps: What the next better points of the front cost, at most one for each objective.
         people: Who is worst off, and for each step a line or two on who would gain and who would lose.
+        local: Of a local recoding, what levels of whole columns lose and risk beside it, and what to ask for beside k;
+            nothing of others.
+        wishes: A line for each wish by attribute, as `wishes` has them.
     """
 
     levels: tuple[str, ...]
     suppressed: str
+    utility: tuple[str, ...]
     steps: tuple[Step, ...]
     people: tuple[str, ...]
+    local: tuple[str, ...] = ()
+    wishes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = {
             "Levels": self.levels,
             "Suppressed": (self.suppressed,),
+            "Still good for": self.utility,
             "The next better ones": tuple(map(str, self.steps)) or ("No point is better in anything.",),
             "The people": self.people,
+            **({"Beside whole columns": self.local} if self.local else {}),
+            **({"Asked of columns": self.wishes} if self.wishes else {}),
         }
         return "\n".join(
             line for title, lines in parts.items() for line in (f"{title}:", *(f"  {each}" for each in lines))
@@ -130,9 +142,37 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanat
     return Explanation(
         tuple(_levels(problem, choice)),
         share(choice.n_suppressed, problem.table.n_rows, _rows(problem.table)),
+        tuple(_utility(problem, front, choice, steps)),
         tuple(steps),
         tuple(_people(problem, front, choice, steps)),
+        tuple(_beside(problem, choice)),
+        tuple(wishes(problem)),
     )
+
+
+def wishes(problem: AnonymizationProblem) -> list[str]:
+    """A line for each wish by attribute: the levels that a column may have, and how much columns count in a loss.
+
+    Args:
+        problem: The problem.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric
+    >>> wishes(LatticeProblem(make_census(200), [GeneralLossMetric(weights={"sex": 2})], levels={"age": (1, 3)}))
+    ['age: from level 1 to 3, of 0 to 6', 'GLM: sex counts 2, others 1']
+    """
+    said, lengths = [], {name: hierarchy.length for name, hierarchy in problem.table.quasi_identifiers.items()}
+    if isinstance(problem, LatticeProblem):
+        asked = problem.levels.items()
+        said = [f"{name}: from level {least} to {most}, of 0 to {lengths[name]}" for name, (least, most) in asked]
+    for measure in problem.measured:
+        if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty) and measure.weights is not None:
+            own = zip(lengths, measure.weights_of(list(lengths)).tolist(), strict=True)
+            counts = [f"{name} counts {number(weight)}" for name, weight in own if weight != 1]
+            said.append(
+                f"{problem.names[measure]}: {listed(counts)}{', others 1' if len(counts) < len(lengths) else ''}"
+            )
+    return [plain(one) for one in said]
 
 
 def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
@@ -151,7 +191,7 @@ def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
         words = f"{held:,} {kind} such as {listed(shown)}" if held > 1 else f"everybody has {shown[0]}"
         level = ""
         if isinstance(problem, LatticeProblem):
-            level = f"level {choice.x[j]} of {problem.lengths[j]}, "
+            level = f"level {choice.x[j]} of {table.quasi_identifiers[name].length}, "
         lines.append(plain(f"{name}: {level}{words}"))
     return lines
 
@@ -169,6 +209,36 @@ def _local_levels(recoding: LocalGeneralization, sizes: NDArray[np.int64]) -> li
     return lines
 
 
+def _beside(problem: AnonymizationProblem, choice: Choice) -> list[str]:
+    """What levels of whole columns lose and risk beside a local recoding, and what to ask for; nothing of others."""
+    x = np.array(choice.x)
+    if not isinstance(problem.decode(x), LocalGeneralization):
+        return []
+    # What it needs is loaded for local recodings alone.
+    from pymoo_anon.publishing.local_facts import advice, beside
+
+    return [str(beside(problem, x, problem.equivalence_classes(x))), *advice(problem, choice.requirements)]
+
+
+def _utility(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
+    """How far off counts in the release are, suppressed rows being marked, and in the next better ones."""
+    queries = CountQueries(problem.table)
+    rows = dict.fromkeys([choice.row, *(step.row for step in steps)])
+    found = queries.summary({row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows})
+    asked = f"Of {queries.n:,} random counts, such as that of {_rows(problem.table)} with {queries.words(0)},"
+    lines = []
+    for row, errors in zip(rows, found.to_numpy().tolist(), strict=True):
+        half, most = map(percent, errors)
+        of_what = asked if row == choice.row else f"With {_better(steps, row)},"
+        lines.append(f"{of_what} half are at most {half} off, and nine in ten at most {most}.")
+    return lines
+
+
+def _better(steps: Sequence[Step], row: int) -> str:
+    """In what a next better point is better, in words."""
+    return listed(f"{step.better_in} = {number(step.values[step.better_in])}" for step in steps if step.row == row)
+
+
 def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
     """What the people say: who is worst off, and who would gain or lose by the next better points."""
     table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
@@ -181,10 +251,7 @@ def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: 
         table, generalizations, [_SIZE, _UTILITY], [_GAINERS, _SPREAD], problem.suppression, problem.constraints
     )
     for row in list(rows)[1:]:
-        better = listed(
-            f"{step.better_in} = {number(step.values[step.better_in])}" for step in steps if step.row == row
-        )
-        lines.append(_verdict(table, found, row, better))
+        lines.append(_verdict(table, found, row, _better(steps, row)))
         who = _who(table, found, row)
         lines += [who] if who else []
     return lines

@@ -1,24 +1,46 @@
-"""What is told of a local recoding: what it was made for, how many classes there are, at which levels cells stand."""
+"""What is told of a local recoding: what it was made for, its classes and levels, and whole columns beside it.
+
+At equal k a local recoding loses far less than levels of whole columns, and has far more classes: the mean risk rises.
+So the two are compared twice, at equal k and at equal mean risk.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pymoo.optimize import minimize
 
+from pymoo_anon._messages import listed, number, percent, plain
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.privacy.identity import MarketerRisk
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy.identity import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.local_bound import LowerBound
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.local import LocalGeneralization
+from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.suppression import AtMost, Suppression
+
+# What levels of whole columns may suppress beside a local recoding, which suppresses nothing; and so many nodes are
+# evaluated for the best of them at most, which proves it on lattices of a few columns.
+_SUPPRESSED, _MOST_NODES = 0.01, 2000
 
 
 def local_facts(
-    problem: AnonymizationProblem, choice: Choice, made: LocalGeneralization, classes: EquivalenceClasses
+    problem: AnonymizationProblem,
+    choice: Choice,
+    made: LocalGeneralization,
+    classes: EquivalenceClasses,
+    bound: LowerBound | None,
 ) -> dict[str, Any]:
     """How a table was recoded locally, and what came of it: nothing of the order in which classes were made."""
     told: dict[str, Any] = {"refined": True, "method": None, "structure": None, "target": None, "price": None}
@@ -35,7 +57,18 @@ def local_facts(
         "n_classes": int(classes.n_released[0]),
         "mean_risk": float(MarketerRisk().evaluate(classes)[0]),
         "cells": [{"name": column_name(name), "shares": own.tolist()} for name, own in shares.items()],
+        "bound": None if bound is None else {"least": bound.value, "gap": bound.share, "passes": bound.n_passes},
     }
+
+
+def bound_words(bound: Mapping[str, Any] | None) -> str:
+    """How far a local recoding is from the best one at most, as its evidence tells it."""
+    if bound is None:
+        return "How far the loss is from the least of all local recodings was not computed."
+    return (
+        f"The loss is within {percent(bound['gap'])} of the least of all local recodings of this table that keep the "
+        f"same and suppress nothing: proven, in {bound['passes']:,} passes."
+    )
 
 
 def shares_by_level(made: LocalGeneralization, rows: NDArray[np.int64]) -> dict[Name, NDArray[np.float64]]:
@@ -45,3 +78,113 @@ def shares_by_level(made: LocalGeneralization, rows: NDArray[np.int64]) -> dict[
         by_level = np.bincount(hierarchy.nodes.level[own], rows, hierarchy.length + 1)
         shares[name] = by_level / max(rows.sum(), 1)
     return shares
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to recode a table, in figures."""
+
+    how: str  # In words
+    k: int  # The smallest class
+    mean_risk: float  # The marketer's risk, from 0 to 1
+    loss: float  # The share of what could be lost, from 0 to 1
+    classes: EquivalenceClasses  # What it makes of the table
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A local recoding beside levels of whole columns."""
+
+    own: Way
+    columns: Way | None  # The best levels of whole columns at equal k; None where none was found
+    proven: bool  # Whether they are proven to be the best
+    equal_risk: Way | None  # A local recoding of at most their mean risk; None where none is needed or found
+
+    @property
+    def ways(self) -> list[Way]:
+        """All ways that are known."""
+        return [way for way in (self.own, self.columns, self.equal_risk) if way is not None]
+
+    def __str__(self) -> str:
+        own, columns = self.own, self.columns
+        if columns is None:
+            return f"No levels of whole columns were found that keep the same with k = {own.k:,}."
+        least = "" if self.proven else ", the best that were found,"
+        said = (
+            f"At k = {own.k:,} levels of whole columns{least} lose {percent(columns.loss)}, at a mean risk of "
+            f"{percent(columns.mean_risk)}. This local recoding loses {percent(own.loss)}, at a mean risk of "
+            f"{percent(own.mean_risk)}: {number(round(own.mean_risk / columns.mean_risk, 1))} times as much."
+        )
+        if self.equal_risk is None:
+            return said
+        return (
+            f"{said} At a mean risk of {percent(self.equal_risk.mean_risk)} a local recoding loses "
+            f"{percent(self.equal_risk.loss)}, with k = {self.equal_risk.k:,}."
+        )
+
+
+def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceClasses) -> Beside:
+    """A local recoding beside the best levels of whole columns at equal k, and a local one at their mean risk.
+
+    All keep the constraints of the problem. Levels of whole columns may suppress what the problem may, or 1 %.
+    """
+    loss = next((one for one in problem.objectives if isinstance(one, GeneralLossMetric)), GeneralLossMetric())
+    most = loss.value_range(problem.table.tuples)[1]
+
+    def way(how: str, found: EquivalenceClasses) -> Way:
+        k, risk, lost = (float(one.evaluate(found)[0]) for one in (KAnonymity(), MarketerRisk(), loss))
+        return Way(how, int(k), risk, lost / most, found)
+
+    own = way("this release, each class with levels of its own", classes)
+    lattice = isinstance(problem, LatticeProblem)
+    rule: Suppression = problem.suppression if lattice else AtMost(_SUPPRESSED)
+    required = [KAnonymity() >= own.k, *problem.constraints]
+    whole = LatticeProblem(problem.table, [loss], rule, required)
+    try:
+        res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)
+    except ValueError:
+        # A constraint of somebody's own states no bounds.
+        return Beside(own, None, False, None)
+    if res.X is None:
+        return Beside(own, None, False, None)
+    limit = rule.limit_of(problem.table.n_rows) or 0
+    columns = way(f"levels of whole columns, at most {limit:,} rows suppressed", whole.equivalence_classes(res.X))
+    priced = problem if isinstance(problem, LocalRecodingProblem) else None
+    if priced is None:
+        priced = LocalRecodingProblem(problem.table, [KAnonymity(), loss], problem.constraints)
+        x = priced.x_of(own.k)
+    equal = _of_mean_risk(priced, x, columns.mean_risk) if own.mean_risk > columns.mean_risk else None
+    told = None if equal is None else way("levels for each class, and a price for each", equal)
+    return Beside(own, columns, bool(res.algorithm.certified), told)
+
+
+def _of_mean_risk(problem: LocalRecodingProblem, x: NDArray[Any], risk: float) -> EquivalenceClasses | None:
+    """The classes of a point with the least price of a class at which the mean risk is low enough; None for none."""
+    low, high, found = 0, len(problem.prices), None
+    # The invariant: prices below `low` are too low, and `found` is of the price at `high`.
+    while low < high:
+        point = np.array(x)
+        point[1] = (low + high) // 2
+        classes = problem.equivalence_classes(point)
+        if MarketerRisk().evaluate(classes)[0] <= risk:
+            high, found = int(point[1]), classes
+        else:
+            low = int(point[1]) + 1
+    return found
+
+
+def advice(problem: AnonymizationProblem, asked: Sequence[Constraint] = ()) -> list[str]:
+    """What to ask for beside k, as small classes agree more often in what is sensitive; nothing where it is asked."""
+    sensitive = problem.table.sensitive
+    if not sensitive:
+        return [
+            "No column is named as sensitive: what else a row tells is not protected. Name them, and ask for l or t."
+        ]
+    bound = {one.objective.column for one in (*problem.constraints, *asked)}
+    open_ = [plain(str(name)) for name in sensitive if name not in bound]
+    if not open_:
+        return []
+    return [
+        f"k says nothing of {listed(open_)}, and small classes agree in it more often: ask for l or t of "
+        f"{'it' if len(open_) == 1 else 'them'} beside k."
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -47,25 +48,36 @@ _ONCE = alt.InlineData(values=[{}])
 _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
 
 
-def charts(subject: Subject) -> dict[str, Spec]:
+def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
     """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen."""
     # The page puts rows into the data source "rows", columns c0, c1, ... No name of the data stands in an expression.
-    made = {**_always(), "risks": _risks(subject.threshold, subject.external)}
-    return made if subject.external else {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}}
+    made = {kind: _always(kind, subject.external) for kind in kinds if kind not in ("risks", "front")}
+    if "risks" in kinds:
+        made["risks"] = _risks(subject.threshold, subject.external)
+    return {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}} if "front" in kinds else made
 
 
 @cache
-def _always() -> dict[str, Spec]:
-    """The charts that are the same in every report."""
-    made = {
-        "sizes": _sizes(),
-        "ladder": _ladder(),
-        "bars": _bars(),
-        "columns": _columns(),
-        "groups": _groups(),
-        "lorenz": _lorenz(),
+def _always(kind: str, external: bool) -> Spec:
+    """A chart that is the same in every report."""
+    of_shares = {
+        "at_risk": ("risk above", 200),
+        "sure": ("share of the likeliest value", 180),
     }
-    return {kind: _compiled(chart) for kind, chart in made.items()}
+    if kind in of_shares:
+        return _compiled(_before_after(external, *of_shares[kind]))
+    made = {
+        "queries": _queries,
+        "sizes": _sizes,
+        "ladder": _ladder,
+        "levels": _levels,
+        "beside": _beside,
+        "bars": _bars,
+        "columns": _columns,
+        "groups": _groups,
+        "lorenz": _lorenz,
+    }
+    return _compiled(made[kind]())
 
 
 def _compiled(chart: Any) -> Spec:
@@ -203,6 +215,37 @@ def _risks(threshold: float, external: bool) -> Spec:
     return _compiled(alt.layer(*layers, after).properties(height=alt.Step(44)))
 
 
+def _before_after(external: bool, title: str, height: int) -> Any:
+    """Shares of the rows of the release as bars and, inside, those of the raw table as hollow points."""
+    base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=alt.Axis(labelAngle=0)))
+    y = [alt.Y(f"c{at}:Q", title="share of the rows", axis=alt.Axis(format="~%", tickCount=5)) for at in (1, 2)]
+    names = ["release"] if external else ["raw table", "release"]
+    tips = [alt.Tooltip("c0:N", title="of")]
+    tips += [alt.Tooltip(f"c{at}:Q", title=name, format=".3~%") for at, name in enumerate(names, start=1)]
+    bars = base.mark_bar(color=BLUE, cornerRadiusEnd=2).encode(y=y[0 if external else 1], tooltip=tips)
+    raw = base.mark_point(filled=False, size=70, stroke=GREY, strokeWidth=2).encode(y=y[0], tooltip=tips)
+    return alt.layer(bars, *([] if external else [raw])).properties(height=height)
+
+
+def _queries() -> Any:
+    """How far off half and nine in ten of the counts are, point by point, the release in orange."""
+    y = alt.Y("c0:N", sort=_ORDER, title=None)
+    axis = alt.Axis(format="~%", tickCount=6)
+    scale = alt.Scale(type="sqrt", domainMin=0)
+    x = [
+        alt.X(f"c{at}:Q", title="a count is off by at most, on a scale of roots", axis=axis, scale=scale)
+        for at in (1, 2)
+    ]
+    last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
+    colour = alt.condition(f"datum.own == '{HERE}'", alt.value(ORANGE), alt.value(BLUE))
+    tips = [alt.Tooltip("c0:N", title="point"), alt.Tooltip("c1:Q", title="half", format=".3~%")]
+    tips += [alt.Tooltip("c2:Q", title="nine in ten", format=".3~%")]
+    line = last.mark_rule(strokeWidth=2).encode(x=x[0], x2="c2:Q", y=y, color=colour)
+    half = last.mark_point(filled=True, size=80, opacity=1).encode(x=x[0], y=y, color=colour, tooltip=tips)
+    most = last.mark_point(filled=False, size=60, fill="white").encode(x=x[1], y=y, color=colour, tooltip=tips)
+    return alt.layer(line, half, most).properties(height=alt.Step(20))
+
+
 def _sizes() -> Any:
     base = alt.Chart(_ROWS).encode(
         x=alt.X("c0:O", sort=_ORDER, title="size of the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
@@ -245,6 +288,45 @@ def _ladder() -> Any:
     ).properties(height=alt.Step(38))
 
 
+def _levels() -> Any:
+    """Of each attribute a bar of its cells by level, the lighter the nearer to *."""
+    y = alt.Y("c0:N", sort=_ORDER, title=None)
+    x = alt.X(
+        "c3:Q",
+        stack="zero",
+        title="share of the cells",
+        axis=alt.Axis(format="~%", tickCount=5),
+        scale=alt.Scale(domain=[0, 1]),
+    )
+    scale = alt.Scale(domain=[0, 0.5, 1], range=["#004A75", "#56A8DC", "#D5D9DE"])
+    legend = alt.Legend(title="way from the raw value to *", format="~%", gradientLength=180, tickCount=3)
+    bars = alt.Chart(_ROWS, height=alt.Step(30)).mark_bar(stroke="white", strokeWidth=1)
+    tips = [
+        alt.Tooltip("c0:N", title="attribute"),
+        alt.Tooltip("c1:Q", title="level"),
+        alt.Tooltip("c3:Q", title="share of the cells", format=".1%"),
+        alt.Tooltip("c4:Q", title="labels", format=","),
+        alt.Tooltip("c5:N", title="such as"),
+    ]
+    return bars.encode(y=y, x=x, color=alt.Color("c2:Q", scale=scale, legend=legend), order="place:Q", tooltip=tips)
+
+
+def _beside() -> Any:
+    """Ways to recode the table by mean risk and loss, the release filled, k beside each."""
+    base = alt.Chart(_ROWS).transform_calculate(k="'k = ' + format(datum.c1, ',')")
+    ticks = alt.Axis(format="~%", values=[one * 10.0**power for power in range(-7, 1) for one in (1, 3)])
+    scale = alt.Scale(type="log", padding=60, nice=False)
+    x = alt.X("c2:Q", title="mean risk, on a logarithmic scale", axis=ticks, scale=scale)
+    y = alt.Y("c3:Q", title="loss", axis=alt.Axis(format="~%", tickCount=6), scale=alt.Scale(padding=14))
+    is_own = "datum.place == 0"
+    tips = [alt.Tooltip("c0:N", title="recoding"), alt.Tooltip("k:N", title="smallest class")]
+    points = base.mark_point(filled=True, size=170, opacity=1).encode(
+        x=x, y=y, color=alt.condition(is_own, alt.value(ORANGE), alt.value(BLUE)), tooltip=tips
+    )
+    words = base.mark_text(align="left", dx=12, fontSize=12, color=INK).encode(x=x, y=y, text="k:N")
+    return alt.layer(points, words).properties(height=220)
+
+
 def _people_tips() -> list[alt.Tooltip]:
     return [alt.Tooltip("c0:N", title="value"), alt.Tooltip("c1:Q", title="rows", format=",")]
 
@@ -252,7 +334,7 @@ def _people_tips() -> list[alt.Tooltip]:
 def _bars() -> Any:
     """Values without an order."""
     y = alt.Y("c0:N", sort=_ORDER, title=None)
-    axis = alt.Axis(labelOverlap=True, tickCount=4, format=",d", tickMinStep=1)
+    axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=4, format=",d", tickMinStep=1)
     bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
     return bars.encode(y=y, x=alt.X("c1:Q", title="rows", axis=axis), tooltip=_people_tips())
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from pymoo_anon._messages import listed, number, plain
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.privacy.identity import KMap
-from pymoo_anon.problems.arguments import bound
+from pymoo_anon.problems.arguments import bound, reaches_of
 from pymoo_anon.problems.tradeoffs import with_share
+from pymoo_anon.publishing.explaining import wishes
 from pymoo_anon.publishing.report.cells import (
     NOTHING,
     Cell,
@@ -22,31 +22,15 @@ from pymoo_anon.publishing.report.cells import (
     cell_of,
     cell_text,
     one_line,
-    share_text,
 )
-from pymoo_anon.publishing.report.subject import Member, Sizes, Subject
+from pymoo_anon.publishing.report.risks import risks_view
+from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
 #: What stands in a column of the front that tells the release from the others, and points with details from others.
 CHOSEN, DETAILED = "chosen", "yes"
 
 #: What a requirement is, and what a point is whose requirements all are met or not, or that has none.
 MET, MISSED, FREE = "met", "not met", "nothing required"
-
-#: What each risk is, in one sentence.
-DEFINITIONS = {
-    "prosecutor, highest": "The attacker knows that a person is in the table and picks one row of those that fit: the "
-    "chance to be right for the person who is easiest to find, 1 in the size of the smallest class.",
-    "marketer": "The attacker links every row to somebody and does not care which: the share of rows that are linked "
-    "rightly on average, the number of classes over the number of people in them.",
-    "journalist, highest": "The attacker does not know who is in the table and picks one person of the population who "
-    "fits: the chance to be right for the person who is easiest to find.",
-}
-
-#: Whose threshold 0.09 is.
-SOURCE = (
-    "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "
-    "Clinical Information, 2019) name for documents of clinical trials that are published"
-)
 
 # Lists of more parts are not told one by one.
 _MOST_PARTS = 20
@@ -102,16 +86,15 @@ def front_view(subject: Subject) -> View:
     for one in shown:
         columns.append(Heading(one.name, "whole" if one.measure.whole else "number"))
         columns += [Heading(f"{one.name} in % of the most", "share")] if one.loss else []
-    columns += [Heading("suppressed rows", "whole"), Heading("levels"), Heading("details"), Heading("release")]
+    columns += [Heading("suppressed rows", "whole"), Heading("what it is"), Heading("details"), Heading("release")]
     front, detailed = subject.front, set(subject.detailed())
     values = [[_cells(one, value) for value in front.values(one.measure).tolist()] for one in shown]
-    levels = subject.problem.describe(front.X)[[*subject.table.quasi_identifiers]].to_numpy().tolist()
+    points = subject.problem.words(front.X)
     rows: list[Row] = []
     for place in np.argsort(front.rows):
-        own = "\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}".join(map(str, levels[place]))
         last = (DETAILED if place in detailed else "", CHOSEN if place == subject.place else "")
         cells = [cell for column in values for cell in column[place]]
-        rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), own, *last))
+        rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), points[place], *last))
     caption = "The points of the front: no other one is better in one measure without being worse in another."
     return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
 
@@ -159,35 +142,27 @@ def _proof(subject: Subject) -> str:
 
 def verdict(subject: Subject, member: Member) -> str:
     """Whether a point meets all that was required."""
-    required = subject.front.requirements(member.place, subject.asked)
+    required = subject.requirements(member)
     return FREE if not required else MET if all(one.met for one in required) else MISSED
 
 
 def decision_view(subject: Subject, member: Member) -> View:
     """What was required of the release, and the risks to be found; outside these are those of the release alone."""
-    titles = ["release"] if subject.external else ["raw table", "release"]
-    rows = [
-        _risk(subject, "prosecutor, highest", _highest(subject.raw.persons), _highest(member.persons)),
-        _risk(subject, "marketer", _average(subject.raw.persons), _average(member.persons)),
-    ]
-    if subject.population is not None:
-        before, after = (_in_population(subject, classes) for classes in (subject.raw.classes, member.classes))
-        rows.append(_risk(subject, "journalist, highest", before, after))
-    columns = (Heading("risk"), *(Heading(title, "share") for title in [*titles, "for comparison"]))
-    risks = Table("risks", "The risk to be found.", columns, tuple(rows))
-    said = _compared(subject, member)
+    found = risks_view(subject, member)
     if subject.external:
-        return View(tuple(said), (risks,))
-    return View((_required(subject, member), *said), (_requirements(subject, member), risks))
+        return found
+    asked = [f"Asked of columns: {one}." for one in wishes(subject.problem)]
+    return View((_required(subject, member), *asked, *found.sentences), (_requirements(subject, member), *found.tables))
 
 
 def _required(subject: Subject, member: Member) -> str:
-    """What was required and is met or not, in words."""
-    required = subject.front.requirements(member.place, subject.asked)
-    if not required:
-        return "Nothing was required of the release: neither the problem nor the choice sets a bound."
+    """What was required and is met or not, and of which adversaries, in words."""
+    required = subject.requirements(member)
     missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in required if not one.met]
-    return f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
+    said = f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
+    if not required:
+        said = "Nothing was required of the release: neither the problem nor the choice sets a bound."
+    return " ".join([said, *reaches_of([*subject.problem.measured, *(one.constraint.objective for one in required)])])
 
 
 def _requirements(subject: Subject, member: Member) -> Table:
@@ -200,7 +175,7 @@ def _requirements(subject: Subject, member: Member) -> Table:
             _valued(subject, one.name, one.value),
             MET if one.met else MISSED,
         )
-        for one in subject.front.requirements(member.place, subject.asked)
+        for one in subject.requirements(member)
     )
     return Table("requirements", "What was required, and what the release has.", columns, rows)
 
@@ -213,49 +188,30 @@ def _valued(subject: Subject, name: str, value: Any) -> Cell:
     return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
 
 
-def _compared(subject: Subject, member: Member) -> list[str]:
-    """The highest risk in words, and beside it the one that is shown for comparison."""
-    if member.n_released == 0:
-        return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
-    persons = member.persons
-    if persons is None:
-        return [
-            "A person may have several rows here, and the release does not say which ones are one person's: it does "
-            "not tell how many persons a class holds."
-        ]
-    smallest = int(persons.min())
-    source = f", {SOURCE}" if subject.threshold == 0.09 else ""
-    above = "below that number" if smallest < subject.enough else "not below it"
-    kept = [one_line(one["column"]) for one in (subject.evidence or {}).get("columns", ()) if one["role"] == "keep"]
-    return [
-        "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
-        f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
-        *([f"That does not count the kept columns ({listed(kept)}), which may give a person away."] if kept else []),
-        f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, is that of classes of at "
-        f"least {subject.enough:,}; the smallest class here is {above}.",
-    ]
-
-
-def _risk(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
-    told = [None if risk is None else cell_of(risk) for risk in ((after,) if subject.external else (before, after))]
-    return (name, *told, cell_of(subject.threshold))
-
-
-def _highest(sizes: Sizes | None) -> float | None:
-    """1 / the smallest class; 0 where nothing is released."""
-    return None if sizes is None else 1 / int(sizes.min()) if len(sizes) else 0.0
-
-
-def _average(sizes: Sizes | None) -> float | None:
-    """Classes over their people; 0 where nothing is released."""
-    return None if sizes is None else len(sizes) / int(sizes.sum()) if len(sizes) else 0.0
-
-
-def _in_population(subject: Subject, classes: Any) -> float | None:
-    """1 / the fewest persons of the population that fit a released class; None where none fits one of them."""
-    assert subject.population is not None
-    (fewest,) = KMap(subject.population).evaluate(classes).tolist()
-    return None if fewest == 0 else 1 / fewest
+def open_view(subject: Subject) -> View:
+    """What was not looked at, or not said."""
+    told = subject.evidence or {}
+    kept = [one_line(one["column"]) for one in told.get("columns", ()) if one["role"] == "keep"]
+    missing = [words.lower() for key, words in ABOUT.items() if not subject.about.get(key)]
+    sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
+    words = {
+        f"Nobody said {listed(missing)}.": missing,
+        "The release was not recounted: no evidence was handed to this report.": subject.evidence is None,
+        "Attackers who know other columns than the quasi-identifiers"
+        + (f", such as the kept {listed(kept)}." if kept else "."): True,
+        "Who is in the table although others do not know it: no table of the population was given.": (
+            subject.population is None
+        ),
+        "How many people are unique in the population: nobody said how many it has.": subject.n_population is None,
+        "How many persons a row stands for: rows have no sampling weights.": True,
+        "What can be inferred of sensitive columns: none is named.": not subject.table.sensitive,
+        f"What can be inferred of {listed(map(one_line, sensitive))}, which the release does not hold.": sensitive,
+        "Whether something better exists: the front is not proven.": not subject.front.certified,
+        "How well a model learns from the release.": True,
+        "Other releases of the same table, which can be compared with this one"
+        + (f": {len(told['earlier'])} are known." if told.get("earlier") else ": none is known."): True,
+    }
+    return View(tuple(sentence for sentence, holds in words.items() if holds), ())
 
 
 # ---------------------------------------------------------------- the evidence

@@ -15,34 +15,48 @@ from typing import Any
 
 from pymoo_anon._files import replaced
 from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line
 from pymoo_anon.publishing.report.decision import (
-    DEFINITIONS,
     badge,
     decision_view,
     evidence_view,
     front_view,
     measures,
+    open_view,
     point_label,
     verdict,
 )
 from pymoo_anon.publishing.report.people import bias_view, sizes_view
-from pymoo_anon.publishing.report.subject import Member, Subject, checked_subject
+from pymoo_anon.publishing.report.risks import DEFINITIONS, MEASURES, inference_view
+from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
+from pymoo_anon.publishing.report.utility import beside_view, left_view, utility_view
 from pymoo_anon.publishing.report.values import (
     before_table,
     changes_view,
     codebook_view,
     columns_view,
+    is_of_numbers,
     is_ordered,
 )
 from pymoo_anon.table.microdata import Microdata
 
 #: The largest file, in characters. The scripts of the charts are 0.9 million of them.
-MOST_CHARACTERS = 3_000_000
+MOST_CHARACTERS = 2_000_000
 
 # The views that follow the point that is shown; outside only those that the released rows tell.
-_VIEWS = {"decision": decision_view, "sizes": sizes_view, "changes": changes_view, "bias": bias_view}
-_OUTSIDE = ("decision", "sizes", "changes")
+_VIEWS = {
+    "decision": decision_view,
+    "sizes": sizes_view,
+    "inference": inference_view,
+    "utility": utility_view,
+    "changes": changes_view,
+    "bias": bias_view,
+}
+_OUTSIDE = ("decision", "sizes", "inference", "changes")
+
+# The charts by what their tables are called, but for numbers at the end; those of attributes depend on their values.
+_CHARTS = ("front", "risks", "at_risk", "sizes", "sure", "queries", "ladder", "levels", "beside", "groups", "lorenz")
 
 
 def write_report(
@@ -50,11 +64,12 @@ def write_report(
     front: Front,
     choice: Choice,
     *,
-    evidence: Mapping[str, Any] | None = None,
+    evidence: Mapping[str, Any] | Release | None = None,
     suppressed: str = "mark",
     threshold: float = 0.09,
     population: Microdata | None = None,
     external: bool = False,
+    **about: Any,
 ) -> None:
     """Write the report of a release: one HTML file that needs no network.
 
@@ -69,29 +84,24 @@ def write_report(
         path: Where to write; the file appears whole or not at all.
         front: The front, `problem.front(res)`.
         choice: The point that is released, as `front.choose` gives it. What it asked for is shown as met or not.
-        evidence: What `evidence` says of the release. None where there is none.
+        evidence: What `evidence` says of the release, or where there is none the release, or None.
         suppressed: What becomes of suppressed rows, "mark" or "drop", where there is no evidence that says it.
         threshold: A risk to be found that is shown for comparison. It decides nothing. 0.09 is that of EMA and Health
             Canada.
         population: A table of the population with the same quasi-identifiers, for the journalist risk.
         external: Whether the report is for people outside.
+        **about: What stands at its head, in words: `owner`, whose data these are; `data`, the file they come from, not
+            told outside; `release`, the file that is released; `recipients`, for whom; `purpose`, why. And
+            `population_size`, how many persons the rows were drawn from, for an estimate of who is unique among them.
 
     Raises:
-        TypeError: An argument is of another kind.
+        TypeError: An argument is of another kind or unknown.
         ValueError: The choice is no point of the front, the threshold is no risk, `suppressed` is no such word, the
             population has other quasi-identifiers, or the file would be too large.
         OSError: The file cannot be written.
     """
-    subject = checked_subject(
-        front,
-        choice,
-        evidence=evidence,
-        suppressed=suppressed,
-        threshold=threshold,
-        population=population,
-        external=external,
-    )
-    made = _fitting(subject)
+    asked = {"evidence": evidence, "suppressed": suppressed, "threshold": threshold, "population": population}
+    made = _fitting(checked_subject(front, choice, **asked, external=external, about=about))
     with replaced(path) as temporary:
         temporary.write_text(made, encoding="utf-8", newline="\n")
 
@@ -125,22 +135,26 @@ def _page(subject: Subject) -> str:
     views = {name: view(subject, own) for name, view in _followed(subject).items()}
     views |= {"columns": columns_view(subject), "codebook": codebook_view(subject)}
     if not subject.external:
-        views |= {"front": front_view(subject), "evidence": evidence_view(subject)}
+        views |= {"front": front_view(subject), "evidence": evidence_view(subject), "beside": beside_view(subject)}
+        views |= {"left": left_view(subject), "open": open_view(subject)}
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
     scripts = [_bundle(), _resource("report.js")]
     payload = _payload(subject, figures)
+    about = {words: subject.about.get(key) for key, words in ABOUT.items()}
+    if subject.external:
+        about = {words: said for words, said in about.items() if said is not None and words != ABOUT["data"]}
     frame: str = _template().render(
         subject=subject,
         own=own,
+        about=about,
         badge=badge(subject),
         verdict="" if subject.external else verdict(subject, own),
         sentences={name: view.sentences for name, view in views.items()},
         figures=figures,
-        definitions=DEFINITIONS if subject.population is not None else dict(list(DEFINITIONS.items())[:2]),
+        definitions=_definitions(subject),
         columns=[one_line(name) for name in subject.names],
         axes=payload.get("axes", []),
         first=payload.get("first", []),
-        detailed=[member["point"] for member in payload["members"]],
         label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
         style=_markup(_resource("report.css")),
         scripts=[_markup(script) for script in scripts],
@@ -148,6 +162,19 @@ def _page(subject: Subject) -> str:
         data=_markup("@data@"),
     )
     return frame.replace("@data@", _embedded(payload))
+
+
+def _definitions(subject: Subject) -> dict[str, str]:
+    """What the risks are that are told, and inside the measures, in a sentence each."""
+    told = {
+        name: words
+        for name, words in DEFINITIONS.items()
+        if subject.population is not None or name != "journalist, highest"
+    }
+    if subject.external:
+        return told
+    names = subject.front.names.items()
+    return {one_line(name): MEASURES[type(one)] for one, name in names if type(one) in MEASURES} | told
 
 
 def _followed(subject: Subject) -> dict[str, Any]:
@@ -159,13 +186,16 @@ def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
     """The figures of a view, in the order of the page."""
     made = []
     for table in view.tables:
-        kind = table.name if table.name in ("front", "risks", "sizes", "ladder", "groups", "lorenz") else None
-        if table.name.startswith("after"):
+        kind: str | None = table.name.rstrip("0123456789")
+        if kind == "after":
             j = int(table.name.removeprefix("after"))
             column = subject.names[j]
-            kind = "columns" if is_ordered(subject.table.quasi_identifiers[column]) else "bars"
+            kind = "columns" if is_ordered(subject, column) else "bars"
             if not subject.external:
-                made.append(Figure(before_table(subject, j, column), kind, False))
+                before = "columns" if is_of_numbers(subject.table.quasi_identifiers[column]) else "bars"
+                made.append(Figure(before_table(subject, j, column), before, False))
+        elif kind not in _CHARTS:
+            kind = None
         made.append(Figure(table, kind, name in _VIEWS))
     return made
 
@@ -192,9 +222,9 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
         {**member, "tables": {name: _pooled(pool, rows) for name, rows in member["tables"].items()}}
         for member in (_member(subject, member) for member in subject.members())
     ]
-    kinds = {figure.chart for figure in every}
+    kinds = {figure.chart for figure in every if figure.chart}
     made = {
-        "charts": {kind: spec for kind, spec in charts(subject).items() if kind in kinds},
+        "charts": charts(subject, kinds),
         "kinds": {figure.table.name: [column.kind for column in figure.table.columns] for figure in every},
         "fixed": {figure.table.name: figure.table.rows for figure in every if figure.chart and not figure.follows},
         "members": told,

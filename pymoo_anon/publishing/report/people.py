@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.comparison.bias import QUANTILES, distribution, gains, gini, lorenz_curve, worst_off
+from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
 from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
@@ -54,13 +54,15 @@ def _sized(subject: Subject, member: Member) -> list[str]:
 
 
 def _suppressed(subject: Subject, member: Member) -> str:
-    n = member.n_suppressed
+    n = member.n_stars if subject.external else member.n_suppressed
     if subject.external:
         # Of rows that are left out nothing is told, not even whether there are any.
         if subject.suppressed == "drop":
             return "Rows that were suppressed are left out."
         if n == 0:
             return "No row has * throughout, as suppressed rows would have."
+        if n == member.n_released:
+            return "All rows have * throughout: they are one class."
         return f"{subject.rows(n)} {'has' if n == 1 else 'have'} * throughout: suppressed rows, which are one class."
     if n == 0:
         return "No row is suppressed."
@@ -125,15 +127,21 @@ def bias_view(subject: Subject, member: Member) -> View:
 
 def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
     """The groups of people of every attribute, those first that lose most."""
-    nothing = {vector.name: replace(vector, values=np.zeros_like(vector.values)) for vector in (loss, risk)}
     rows: list[Row] = []
+    values = np.column_stack([loss.values, risk.values])
     for name, level in _grouped_by(table):
-        lost = gains(table, loss, nothing[loss.name], name, level)
-        found = gains(table, risk, nothing[risk.name], name, level)
-        for label, n, share, chance in zip(
-            lost.index, lost["tuples"], lost["difference"], found["difference"], strict=True
-        ):
-            rows.append((one_line(name), one_line(label), int(n), cell_of(share), cell_of(chance)))
+        own, labels = table.tuples.columns[name], table.domain_of(name)
+        groups = own.values
+        if name in table.quasi_identifiers:
+            hierarchy = table.quasi_identifiers[name]
+            groups, labels = hierarchy.groups[level][groups], hierarchy.labels[level]
+        # Rows of a distinct tuple that differ in a sensitive value lose the same.
+        each = values[np.repeat(np.arange(table.n_distinct), np.diff(own.starts))] * own.counts[:, None]
+        people = np.bincount(groups, own.counts, len(labels))
+        shares, chances = (np.bincount(groups, one, len(labels)) / np.maximum(people, 1) for one in each.T)
+        for group in np.flatnonzero(people).tolist():
+            told = (one_line(labels[group]), int(people[group]), cell_of(shares[group]), cell_of(chances[group]))
+            rows.append((one_line(name), *told))
     return sorted(rows, key=lambda row: -_share(row))[:_MOST_LISTED]
 
 
@@ -178,13 +186,8 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
 
 def _smallest(subject: Subject, member: Member) -> Table:
     """The smallest classes of the release, with their labels."""
-    problem = subject.problem
-    found = worst_off(subject.table, member.generalization, ClassSize(), problem.suppression, problem.constraints).head(
-        _MOST_CLASSES
-    )
-    rows: list[Row] = [
-        (*map(one_line, labels), int(size)) for labels, size in zip(found.index, found["size"], strict=True)
-    ]
+    first = np.argsort(member.sizes, kind="stable")[:_MOST_CLASSES].tolist()
+    rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
     columns = (*(Heading(one_line(name)) for name in subject.names), Heading("people", "whole"))
     return Table("smallest", "The smallest classes: who is easiest to find.", columns, tuple(rows))
 

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted
+from pymoo_anon.comparison.inference import by_class
+from pymoo_anon.comparison.queries import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
+from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.front import Choice, Front, Requirement
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.domain_values import ROOT, Name, is_number
-from pymoo_anon.table.generalization import Generalization, label_texts
-from pymoo_anon.table.local import of_columns
+from pymoo_anon.publishing.recoding import decoded
+from pymoo_anon.publishing.release import Release
+from pymoo_anon.publishing.report.cells import one_line
+from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
+from pymoo_anon.table.generalization import Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
 Sizes = NDArray[np.int64]
+
+#: What may be said at the head of a report, by its name among the arguments.
+ABOUT = {
+    "owner": "Whose data",
+    "data": "Which file",
+    "release": "Which release",
+    "recipients": "For whom",
+    "purpose": "Why",
+}
 
 #: So many points have all their details in the file: the chosen one and its neighbours.
 MOST_DETAILED = 24
@@ -34,47 +52,86 @@ class Member:
 
     place: int  # Its place in the front
     table: Microdata  # The rows: those of the whole table or, for people outside, the released ones alone
-    generalization: Generalization  # What the point decodes to
+    generalization: Decoded  # What the rows became
     classes: EquivalenceClasses  # The equivalence classes of the rows, with the class of each distinct tuple
-    n_suppressed: int  # The suppressed rows; for people outside those that are `*` throughout
     marked: bool  # Whether suppressed rows are in the release, as one class; otherwise they are dropped
     person: Name | None  # The column that tells whose row it is, or None where a row is a person
+    is_refined: bool = False  # Whether it is a point of whole columns that was refined
 
     @property
-    def kept_counts(self) -> Sizes:
-        """(n_distinct,) int64 array: how many rows of each distinct tuple are not suppressed."""
-        assert self.classes.class_of is not None
-        counts: Sizes = self.classes.tuples.counts * self.classes.kept[self.classes.class_of[0]]
-        return counts
-
-    @property
-    def n_kept(self) -> int:
-        """Number of rows that are not suppressed."""
-        return int(self.kept_counts.sum())
+    def n_suppressed(self) -> int:
+        """Number of suppressed rows."""
+        return int(self.classes.n_suppressed[0])
 
     @property
     def n_released(self) -> int:
         """Number of rows of the release."""
-        return self.n_kept + (self.n_suppressed if self.marked else 0)
+        return self.classes.n_rows - (0 if self.marked else self.n_suppressed)
 
     @property
     def sizes(self) -> Sizes:
-        """(n,) int64 array: the rows of each class of the release; marked rows are one class."""
+        """(n,) int64 array: the rows of each class of the release; marked rows are one class, the last."""
         kept = self.classes.sizes[self.classes.kept]
         return np.append(kept, self.n_suppressed) if self.marked and self.n_suppressed else kept
 
     @property
     def persons(self) -> Sizes | None:
         """(n,) int64 array: the persons of each class; None where its rows do not tell whose they are."""
-        person = self.person
-        if person is None or self.table.person is None:
-            return self.sizes if person is None else None
-        column, kept = self.table.tuples.columns[person], self.classes.kept
-        persons = KAnonymity(person=person).of_classes(self.classes)[kept].astype(np.int64)
-        if not self.marked or not self.n_suppressed:
-            return persons
-        gone = np.repeat(self.kept_counts == 0, np.diff(column.starts))
-        return np.append(persons, len(np.unique(column.values[gone])))
+        if self.person is None or self.table.person is None:
+            return self.sizes if self.person is None else None
+        return np.diff(self.values(self.person).starts)
+
+    @property
+    def n_stars(self) -> int:
+        """Number of rows of kept classes that have * throughout."""
+        stars = np.ones(int(self.classes.kept.sum()), dtype=np.bool_)
+        for name in self.table.quasi_identifiers:
+            own, labels = self.labels(name)
+            stars &= np.array([label == ROOT for label in labels])[own]
+        return int(self.classes.sizes[self.classes.kept][stars].sum())
+
+    @cached_property
+    def inferences(self) -> dict[Name, pd.DataFrame]:
+        """What `inference` tells of each sensitive column, class by class as in `sizes`."""
+        found = {}
+        for name in self.table.sensitive:
+            counts = self.values(name)
+            texts = np.array([one_line(value) for value in self.table.domain_of(name)], dtype=object)
+            places = np.repeat(np.arange(len(self.sizes)), np.diff(counts.starts))
+            found[name] = by_class(pd.DataFrame({"class": places, "value": texts[counts.values], "n": counts.counts}))
+        return found
+
+    @property
+    def is_local(self) -> bool:
+        """Whether every class has levels of its own."""
+        return isinstance(self.generalization, LocalGeneralization)
+
+    def labels(self, name: Name) -> tuple[Sizes, tuple[Hashable, ...]]:
+        """(n_kept,) int64 array, which label each class has that is kept, and the labels."""
+        made, kept = self.generalization, self.classes.kept
+        j = list(self.table.quasi_identifiers).index(name)
+        if isinstance(made, LocalGeneralization):
+            return made.nodes[kept, j], made.labels[name]
+        return made.groups[name][self.table.tuples.codes[self.classes.representatives[kept], j]], made.labels[name]
+
+    def cells(self, place: int) -> list[Hashable]:
+        """The labels of the class at a place of `sizes`."""
+        found = []
+        for own, labels in map(self.labels, self.table.quasi_identifiers):
+            found.append(labels[own[place]] if place < len(own) else ROOT)
+        return found
+
+    def values(self, column: Name) -> ValueCounts:
+        """The values of a column with a role in each class of `sizes`."""
+        own, kept = self.classes.columns[column], self.classes.kept
+        place = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept) if self.marked else -1)
+        classes = np.repeat(place, np.diff(own.starts))
+        held, inside = slice(own.starts[0], own.starts[-1]), classes >= 0
+        pairs = classes * own.n_values + own.values[held]
+        found, pair_of = np.unique(pairs[inside], return_inverse=True)
+        counts = np.bincount(pair_of, own.counts[held][inside], len(found)).astype(np.int64)
+        starts = np.searchsorted(found, np.arange(len(self.sizes) + 1) * own.n_values)
+        return ValueCounts(starts, found % own.n_values, counts, own.n_values)
 
 
 @dataclass(frozen=True)
@@ -86,10 +143,13 @@ class Subject:
     asked: tuple[Constraint, ...]  # What the choice asked for beyond the constraints of the problem
     evidence: Mapping[str, Any] | None  # What is known of the release, as `evidence` has it, or None
     suppressed: str  # What becomes of suppressed rows, "mark" or "drop"
+    recoding: str | None  # "local" where the point that is released was refined, else None
     threshold: float  # A risk that is shown for comparison
     population: Microdata | None  # A table of the population, or None
     external: bool  # Whether the report leaves the building
+    about: Mapping[str, Any] = field(default_factory=dict)  # Whose data, for whom, why, and the size of the population
     most: int = MOST_DETAILED  # At most so many points have details in the file
+    known: dict[int, Member] = field(default_factory=dict)  # By place the members that were made
     raw: Member = field(init=False)  # The table as it is, as if it were released
 
     def __post_init__(self) -> None:
@@ -98,7 +158,7 @@ class Subject:
         groups = {name: hierarchy.groups[0] for name, hierarchy in own.items()}
         same = Generalization(groups, values)
         classes = self.table.equivalence_classes(same)
-        vars(self).update(raw=Member(self.place, self.table, same, classes, 0, False, self.table.person))
+        vars(self).update(raw=Member(self.place, self.table, same, classes, False, self.table.person))
 
     @property
     def problem(self) -> AnonymizationProblem:
@@ -130,7 +190,8 @@ class Subject:
     def required_k(self) -> int | None:
         """The greatest k that is required, or None; outside nobody is told what was."""
         bounds = [*self.problem.constraints, *self.asked]
-        ks = [ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity) and one.at_least]
+        of_all = [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
+        ks = [ceil(one.bound) for one in of_all if one.at_least]
         return max(ks) if ks and not self.external else None
 
     def number(self, place: int) -> int:
@@ -147,15 +208,75 @@ class Subject:
         unit = ("person", "people") if self.table.person is None else ("row", "rows")
         return counted(n, *unit) if n else "nobody" if unit[0] == "person" else "no row"
 
+    def requirements(self, member: Member) -> list[Requirement]:
+        """What is required of a point, and what it has as it is released."""
+        found = self.front.requirements(member.place, self.asked)
+        if not member.is_refined:
+            return found
+        values = [one.constraint.objective.evaluate(member.classes) for one in found]
+        return [
+            replace(one, value=float(own[0]), met=bool(one.constraint.keeps(own)[0]))
+            for one, own in zip(found, values, strict=True)
+        ]
+
+    @property
+    def n_population(self) -> int | None:
+        """Number of persons of the population, or None where nobody said it."""
+        return self.about.get("population_size")
+
+    @cached_property
+    def queries(self) -> CountQueries:
+        """Random counts that are asked of the table and of releases."""
+        return CountQueries(self.table)
+
+    def errors(self, member: Member) -> list[float]:
+        """How far off counts in a release are: the relative errors of half and of nine in ten of them."""
+        if member.place not in self._errors:
+            found = self.queries.summary({0: member.classes}, "mark" if member.marked else "drop")
+            self._errors[member.place] = found.to_numpy()[0].tolist()
+        return self._errors[member.place]
+
+    @cached_property
+    def _errors(self) -> dict[int, list[float]]:
+        """By place what `errors` found."""
+        return {}
+
+    @property
+    def own(self) -> Member:
+        """The release with all that is known inside."""
+        return self._made(self.place)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether classes have levels of their own, in all points or in the released one alone."""
+        return self.own.is_local
+
     def member(self, place: int) -> Member:
-        """One point and its release."""
-        classes = self.problem.equivalence_classes(self.front.X[place])
-        n_suppressed, k = int(self.front.n_suppressed[place]), int(KAnonymity().evaluate(classes)[0])
+        """One point and its release, as the report may show it."""
+        made = self._made(place)
+        return _outside(made, self.released_sensitive) if self.external else made
+
+    def _made(self, place: int) -> Member:
+        """One point and its release; the released one is refined where it was."""
+        if place in self.known:
+            return self.known[place]
+        x = self.front.X[place]
+        recoding = self.recoding if place == self.place else None
+        made, classes = decoded(self.problem, x, recoding)
+        n_suppressed, k = int(classes.n_suppressed[0]), int(KAnonymity().evaluate(classes)[0])
         # Fewer marked rows than k would be a smaller class: such a release is refused.
         marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
-        made = of_columns(self.problem.decode(self.front.X[place]))
-        own = Member(place, self.table, made, classes, n_suppressed, marked, self.table.person)
-        return _outside(own) if self.external else own
+        made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
+        return self.known.setdefault(place, made_of_it)
+
+    @property
+    def released_sensitive(self) -> list[Name]:
+        """The sensitive columns that the release holds; outside those of which that is known."""
+        told = (self.evidence or {}).get("columns")
+        if told is None:
+            return [] if self.external else list(self.table.sensitive)
+        known = {one["column"] for one in told if "sensitive" in one["role"]}
+        return [name for name in self.table.sensitive if column_name(name) in known]
 
     def detailed(self) -> list[int]:
         """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone."""
@@ -173,25 +294,35 @@ class Subject:
         return (self.member(place) for place in self.detailed())
 
 
-def _outside(member: Member) -> Member:
-    """The same release made of its own rows alone: for every value stands the first one that has its label."""
-    made, tuples, kept = member.generalization, member.table.tuples, member.kept_counts
-    groups = np.column_stack([own[tuples.codes[:, j]] for j, own in enumerate(made.groups.values())])
-    released, place = np.unique(groups[kept > 0], axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel(), kept[kept > 0], len(released)).astype(np.int64)
-    n_marked = member.n_suppressed if member.marked else 0
-    roots = [np.array([text == ROOT for text in own]) for own in label_texts(made.labels).values()]
-    if member.marked and not all(own.all() for own in roots):
-        # Nobody can tell a row whose labels all are * from one that is marked.
-        stars = np.logical_and.reduce([own[released[:, j]] for j, own in enumerate(roots)])
-        n_marked += int(counts[stars].sum())
-        released, counts = released[~stars], counts[~stars]
-    firsts = [np.unique(own, return_index=True)[1] for own in made.groups.values()]
-    codes = np.column_stack([own[released[:, j]] for j, own in enumerate(firsts)])
-    table = Microdata(member.table.quasi_identifiers, codes, counts, {}, {})
-    if len(counts) == 0:
+def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
+    """The released rows as a table of their own, whose values are the labels: nothing else is known of them."""
+    sizes, texts = member.sizes, label_texts(member.generalization.labels)
+    if len(sizes) == 0:
         raise ValueError("choice must leave a row to release that is not suppressed, got a point that leaves none")
-    return Member(member.place, table, made, table.equivalence_classes(made), n_marked, member.marked, member.person)
+    n_marked = len(sizes) - int(member.classes.kept.sum())
+    hierarchies, labels, codes = {}, {}, []
+    for name in member.table.quasi_identifiers:
+        own, _ = member.labels(name)
+        star = texts[name].index(ROOT) if ROOT in texts[name] else len(texts[name])
+        # Nobody can tell a row whose labels all are * from one that is marked.
+        held, places = np.unique(np.append(own, [star] * n_marked).astype(np.int64), return_inverse=True)
+        labels[name] = tuple([*texts[name], ROOT][one] for one in held)
+        hierarchies[name] = Hierarchy.flat(range(len(held)))
+        codes.append(places)
+    columns, domains = {}, {}
+    for name in sensitive:
+        counts, domain = member.values(name), member.table.domain_of(name)
+        # In the order of their texts: that of the whole domain may tell of values that are not released.
+        order = sorted(np.unique(counts.values).tolist(), key=lambda value: str(domain[value]))
+        domains[name] = tuple(domain[value] for value in order)
+        rows = np.repeat(np.arange(len(sizes)), np.diff(counts.starts))
+        values = {name: np.argsort(order)[np.searchsorted(np.sort(order), counts.values)]}
+        of_name = Microdata.from_codes(hierarchies, [one[rows] for one in codes], counts.counts, values, domains)
+        columns[name] = of_name.tuples.columns[name]
+    table = Microdata.from_codes(hierarchies, codes, sizes, {}, {})
+    table = Microdata(hierarchies, table.tuples.codes, table.tuples.counts, columns, domains, sensitive)
+    same = Generalization({name: np.arange(len(own)) for name, own in labels.items()}, labels)
+    return Member(member.place, table, same, table.equivalence_classes(same), False, member.person)
 
 
 def checked_subject(
@@ -203,15 +334,21 @@ def checked_subject(
     threshold: Any,
     population: Any,
     external: bool,
+    about: Mapping[str, Any],
 ) -> Subject:
     """A subject of arguments that were checked."""
     if not isinstance(front, Front):
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
         raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
-    if evidence is not None and not isinstance(evidence, Mapping):
-        raise TypeError(f"evidence must be a dict, as evidence() makes it, got {type(evidence).__name__}")
-    how = suppressed if evidence is None else evidence["suppressed"]["how"]
+    how, recoding = suppressed, None
+    if isinstance(evidence, Release):
+        how, recoding, evidence = evidence.suppressed, evidence.recoding, None
+    elif isinstance(evidence, Mapping):
+        known = (evidence.get("chosen") or {}).get("local")
+        how, recoding = evidence["suppressed"]["how"], "local" if known is not None and known["refined"] else None
+    elif evidence is not None:
+        raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
     if how not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {how!r}")
     if not is_number(threshold) or not 0 < threshold <= 1:
@@ -219,4 +356,14 @@ def checked_subject(
     if population is not None:
         KMap(population).check(front.table)
     place = front.place_of(choice)
-    return Subject(front, place, choice.requirements, evidence, how, float(threshold), population, bool(external))
+    unknown = [name for name in about if name not in (*ABOUT, "population_size")]
+    if unknown:
+        raise TypeError(f"what is said of a report must be among {', '.join(ABOUT)}, population_size, got {unknown}")
+    wrong = [name for name in ABOUT if not isinstance(about.get(name, ""), str)]
+    if wrong:
+        raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
+    n = about.get("population_size")
+    if n is not None and (not is_whole(n) or n < front.table.n_rows):
+        raise ValueError(f"population_size must be a whole number from {front.table.n_rows:,} on, the rows, got {n!r}")
+    given = (evidence, how, recoding, float(threshold), population, bool(external))
+    return Subject(front, place, choice.requirements, *given, about)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
-from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
+from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: What the ladder marks where the release stands.
@@ -58,8 +59,9 @@ def columns_view(subject: Subject) -> View:
 
 def codebook_view(subject: Subject) -> View:
     """What the labels of the release stand for."""
-    how = "mark" if subject.member(subject.place).marked else "drop"
-    book = codebook(subject.problem, subject.front.X[subject.place], suppressed=how)
+    own = subject.own
+    levels = [subject.level(own.place, name) for name in subject.names]
+    book = codebook_of(subject.table, own.generalization, own.classes, levels, own.marked)
     columns = headings("attribute", "label", "stands for", level="whole", share_of_rows="share")
     rows: list[Row] = [
         (one_line(name), one_line(label), one_line(members), level, cell_of(share))
@@ -69,13 +71,13 @@ def codebook_view(subject: Subject) -> View:
 
 
 def changes_view(subject: Subject, member: Member) -> View:
-    """The distribution of each attribute after the release and, inside the building, the ladder of its levels."""
-    tables = [] if subject.external else [_ladder(subject, member)]
+    """The distribution of each attribute after the release and, inside the building, where its cells stand."""
+    tables = [] if subject.external else [_levels(subject, member) if subject.is_local else _ladder(subject, member)]
     tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
-    gone = [one_line(name) for name in subject.names if len(member.generalization.labels[name]) == 1]
+    gone = [one_line(name) for name in subject.names if len(np.unique(member.labels(name)[0])) < 2]
     words = [f"Wholly generalized, one value for everybody: {', '.join(gone) or 'none of the attributes'}."]
     if not subject.external:
-        raw = [one_line(name) for name in subject.names if _is_raw(member, name)]
+        raw = [one_line(name) for name in subject.names if name not in gone and _is_raw(member, name)]
         words.insert(0, f"Left as in the raw table: {', '.join(raw) or 'none of the attributes'}.")
     return View(tuple(words), tuple(tables))
 
@@ -84,12 +86,17 @@ def before_table(subject: Subject, j: int, name: Any) -> Table:
     """The distribution of one attribute in the raw table; it does not stand in a report that leaves the building."""
     hierarchy, tuples = subject.table.quasi_identifiers[name], subject.table.tuples
     counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values)
-    rows = _rows(hierarchy.labels[0], counts.astype(np.int64), is_ordered(hierarchy))
+    rows = _rows(hierarchy.labels[0], counts.astype(np.int64), is_of_numbers(hierarchy))
     return _distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows)
 
 
-def is_ordered(hierarchy: Hierarchy) -> bool:
-    """Whether the values of a domain are numbers, so that their order means something."""
+def is_ordered(subject: Subject, name: Any) -> bool:
+    """Whether the labels of an attribute have an order: its values are numbers, and no label is part of another."""
+    return not subject.is_local and is_of_numbers(subject.table.quasi_identifiers[name])
+
+
+def is_of_numbers(hierarchy: Hierarchy) -> bool:
+    """Whether the values of a domain are numbers."""
     if hierarchy.bins is not None:
         return True
     try:
@@ -101,10 +108,9 @@ def is_ordered(hierarchy: Hierarchy) -> bool:
 
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
     """The distribution of one attribute in the release."""
-    labels, groups = member.generalization.labels[name], member.generalization.groups[name]
-    codes = member.table.tuples.codes[:, j]
-    counts = np.bincount(groups[codes], member.kept_counts, len(labels)).astype(np.int64)
-    rows = _rows(labels, counts, is_ordered(subject.table.quasi_identifiers[name]))
+    own, labels = member.labels(name)
+    counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
+    rows = _rows(labels, counts, is_ordered(subject, name))
     if member.marked and member.n_suppressed:
         rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
     return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows)
@@ -115,15 +121,37 @@ def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table
 
 
 def _is_raw(member: Member, name: Any) -> bool:
-    groups = member.generalization.groups[name]
-    return len(groups) == len(member.generalization.labels[name]) and len(groups) > 1
+    """Whether every cell of an attribute holds one value of its domain."""
+    own, labels = member.labels(name)
+    made = member.generalization
+    if isinstance(made, LocalGeneralization):
+        return bool((made.quasi_identifiers[name].nodes.extents[own] == 1).all())
+    return len(made.groups[name]) == len(labels)
+
+
+def _levels(subject: Subject, member: Member) -> Table:
+    """Of every attribute the share of its cells at each level, of the rows that are not suppressed."""
+    rows: list[Row] = []
+    sizes = member.classes.sizes[member.classes.kept]
+    for name, hierarchy in subject.table.quasi_identifiers.items():
+        own, labels = member.labels(name)
+        level = subject.level(member.place, name)
+        of_class = hierarchy.nodes.level[own] if member.is_local else np.full(len(own), level or 0)
+        shares = np.bincount(of_class, sizes, hierarchy.length + 1) / max(sizes.sum(), 1)
+        for at in np.flatnonzero(shares).tolist():
+            held = [labels[one] for one in np.unique(own[of_class == at]).tolist()]
+            way = round(at / max(hierarchy.length, 1), 3)
+            rows.append((one_line(name), at, way, cell_of(shares[at]), len(held), _examples(held)))
+    columns = headings("attribute", level="whole", way_from_raw_to_all="share", share_of_cells="share", labels="whole")
+    title = "The levels of every attribute's cells: each class of rows has its own."
+    return Table("levels", title, (*columns, Heading("such as")), tuple(rows))
 
 
 def _ladder(subject: Subject, member: Member) -> Table:
     """Of every attribute the levels from raw to *, and where the release stands."""
     rows: list[Row] = []
     for name in subject.names:
-        hierarchy, own = subject.table.quasi_identifiers[name], member.generalization.labels[name]
+        hierarchy, own = subject.table.quasi_identifiers[name], member.labels(name)[1]
         here = subject.level(member.place, name)
         if here is None:
             # Without levels there are three rungs: the values, the groups of the release, and all together.
@@ -142,7 +170,7 @@ def _ladder(subject: Subject, member: Member) -> Table:
     return Table("ladder", title, columns, tuple(rows))
 
 
-def _examples(labels: tuple[Hashable, ...]) -> str:
+def _examples(labels: Sequence[Hashable]) -> str:
     """A few labels of a level."""
     told = " | ".join(one_line(label)[:40] for label in labels[:_EXAMPLES])
     return f"{told} | …" if len(labels) > _EXAMPLES else told
