@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import fewer
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -37,6 +38,7 @@ def problem(rows, k=3):
     return LatticeProblem(Microdata.from_frame(rows, HIERARCHIES), [KAnonymity(), GeneralLossMetric()], Below(k))
 
 
+@fewer(2)
 @given(
     st.integers(0, 40),
     st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),

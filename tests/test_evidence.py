@@ -59,6 +59,8 @@ def test_what_it_says():
         ],
         "constraints": [{"measure": "k", "at": "least", "bound": 2}],
         "suppression": "Violating(limit=0.2)",
+        "adversaries": [],
+        "levels": {},
     }
     assert content["search"] == {**{key: SEARCH.get(key) for key in SEARCH if key != "commands"}, "stopped": None}
     assert content["reproduce"] == SEARCH["commands"]

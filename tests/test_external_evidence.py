@@ -17,7 +17,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import choose, evidence, external_evidence, read_evidence, release, write_evidence
 from pymoo_anon.table import Hierarchy, Microdata
 
-N_TABLES = times(10)
+N_TABLES = times(5)
 TOWNS, AGES = [f"town {i}" for i in range(6)], [10, 20, 30, 40]
 TOWN = Hierarchy.from_levels([TOWNS, ["north"] * 3 + ["south"] * 3, ["*"] * 6])
 HIERARCHIES = {"town": TOWN, "age": Hierarchy.flat(AGES)}

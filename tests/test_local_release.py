@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, QUASI, persons, rows_of
-from strategies import nodes, policies, rule_of, tables
+from strategies import fewer, nodes, policies, promised, rule_of, tables
 
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -135,6 +135,7 @@ def released(table, problem, x, **asked):
     return release(table.frame, problem, x, keep=keep, k_of_one=True, below_requirements=True, **asked)
 
 
+@fewer(3)
 @given(recodings())
 def test_every_claim_is_what_rows_and_levels_say(drawn):
     table, problem = drawn
@@ -161,6 +162,7 @@ def points(draw):
     return table, problem, [draw(st.integers(0, int(most))) for most in problem.xu]
 
 
+@promised(500)
 @given(points())
 def test_what_a_search_makes_is_claimed_and_counted_again_from_hierarchies_alone(drawn):
     table, problem, x = drawn
@@ -177,6 +179,7 @@ def test_what_a_search_makes_is_claimed_and_counted_again_from_hierarchies_alone
         assert again.recounted[: len(found)].tolist() == made.claims.recounted.tolist()
 
 
+@fewer(3)
 @given(points(), st.integers(0, 2**32))
 def test_nothing_of_the_order_of_rows_shows(drawn, seed):
     table, problem, x = drawn
@@ -293,6 +296,7 @@ def test_what_is_missing_is_a_value_of_a_class(kind):
     assert rows == [("30", "F")] * 2 + [("41", None)] * 2 + [(None, "M")] * 2
 
 
+@fewer(3)
 @given(tables(rooted=True), st.data(), st.sampled_from(["mark", "drop"]))
 def test_a_point_of_the_lattice_is_refined_and_loses_no_more(table, data, suppressed):
     problem = LatticeProblem(table.microdata, measures_of(table.microdata), rule_of(data.draw(policies(table))))
@@ -315,6 +319,41 @@ def test_a_point_of_the_lattice_is_refined_and_loses_no_more(table, data, suppre
     for name in table.levels:
         shares = book[book.column == name].set_index("label")["share of rows"]
         assert shares.to_dict() == pytest.approx(made.frame[name].value_counts(normalize=True).to_dict())
+
+
+@given(tables(rooted=True, max_rows=14), st.data(), st.sampled_from(["mark", "drop"]))
+def test_no_released_cell_is_coarser_than_at_the_point(table, data, suppressed):
+    problem = LatticeProblem(table.microdata, [KAnonymity(), GeneralLossMetric()], rule_of(data.draw(policies(table))))
+    x, names = data.draw(nodes(table)), list(table.levels)
+    frame = table.frame.assign(row=range(len(table.frame)))
+    keep = dict.fromkeys([*{"s0", "s1", "label"} - {*problem.table.tuples.domains}, "row"], "tells rows apart")
+    asked = {"keep": keep, "suppressed": suppressed, "k_of_one": True, "below_requirements": True}
+    # What is refused stays refused: where nothing is left, or marked rows are worse off than all others.
+    with suppress(ValueError):
+        whole = release(frame, problem, x, **asked).frame.set_index("row")
+        local = release(frame, problem, x, recoding="local", **asked).frame.set_index("row")
+        assert {*whole.index} <= {*local.index}
+        for name in names:
+            under = {}
+            for own in table.levels[name]:
+                for value, label in own.items():
+                    under.setdefault(str(label), set()).add(value)
+            under["*"] = {*table.levels[name][0]}
+            for row, label in whole[name].items():
+                assert under[local[name][row]] <= under[label]
+                assert frame[name][row] in under[local[name][row]]
+
+
+def test_rows_that_stay_suppressed_are_dropped():
+    frame = pd.DataFrame({"age": [20, 20, 21, 28, 28, 29, 51], "sex": ["F"] * 6 + ["M"]})
+    table = Microdata.from_frame(frame, {"age": AGES, "sex": Hierarchy.flat(["F", "M"])})
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], 1)
+    made = release(frame, problem, [1, 0], recoding="local", suppressed="drop")
+    assert made.frame.age.tolist() == ["20–23"] * 3 + ["28–31"] * 3
+    assert made.n_suppressed == 1
+    assert made.claims.holds.tolist() == [True, True]
+    with pytest.raises(RecountError, match=r"k is 1 where 3 was promised"):
+        release(frame, problem, [1, 0], recoding="local")
 
 
 def test_a_recoding_that_is_none_is_refused():

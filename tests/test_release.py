@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import nodes, policies, populations, rule_of, tables
+from strategies import fewer, nodes, policies, populations, rule_of, tables
 
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -101,6 +101,7 @@ def loop_over_rows(table, node, kept, suppressed, columns):
     return sorted(rows)
 
 
+@fewer(2)
 @given(data=st.data(), table=tables(rooted=True), suppressed=st.sampled_from(["mark", "drop"]))
 def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_promised(data, table, suppressed):
     node, policy = data.draw(nodes(table)), data.draw(policies(table))

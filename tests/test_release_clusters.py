@@ -10,8 +10,8 @@ from persons import QUASI, persons, rows_of
 from test_distinct_rows import made_both_ways
 
 from pymoo_anon.cli.engines import write_recoded, write_table
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
+from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.release import Asked
 from pymoo_anon.table import Microdata
@@ -42,22 +42,22 @@ def frames(kind, frame, spark):
 
 # PySpark calls pandas in ways that pandas 3 warns of.
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("suppressed", ["drop", pytest.param("mark", marks=pytest.mark.slow)])
 @every_cluster
-def test_the_same_release_from_every_engine(kind, request, tmp_path):
+def test_the_same_release_from_every_engine(kind, suppressed, request, tmp_path):
     spark = request.getfixturevalue("spark") if kind == "spark" else None
     frame = pd.concat([persons(), persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])], ignore_index=True)
     given = frames(kind, frame, spark)
     tables = [Microdata.from_frame(own, QUASI, "diagnosis", missing="keep") for own in (frame, given)]
     assert tables[0].tuples.codes.tolist() == tables[1].tuples.codes.tolist()
     measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
-    for suppressed in ("drop", "mark"):
-        one, other = (
-            release(own, LatticeProblem(table, measures, 6), [0, 1], drop="name", keep="salary", suppressed=suppressed)
-            for own, table in zip((frame, given), tables, strict=True)
-        )
-        assert type(other.frame) is type(given)
-        assert rows_of(other.frame) == rows_of(one.frame)
-        assert other.claims.equals(one.claims)
+    one, other = (
+        release(own, LatticeProblem(table, measures, 6), [0, 1], drop="name", keep="salary", suppressed=suppressed)
+        for own, table in zip((frame, given), tables, strict=True)
+    )
+    assert type(other.frame) is type(given)
+    assert rows_of(other.frame) == rows_of(one.frame)
+    assert other.claims.equals(one.claims)
     assert verify(given, ["sex"], [KAnonymity() >= 2]).equals(verify(frame, ["sex"], [KAnonymity() >= 2]))
     for ending in ("csv", "parquet"):
         paths = [tmp_path / f"{name}.{ending}" for name in ("pandas", kind)]
@@ -66,6 +66,34 @@ def test_the_same_release_from_every_engine(kind, request, tmp_path):
         read = pd.read_csv if ending == "csv" else pd.read_parquet
         pd.testing.assert_frame_equal(read(paths[0]), read(paths[1]), check_dtype=False)
         assert sorted(tmp_path.iterdir()) == sorted({*tmp_path.glob("*.csv"), *tmp_path.glob("*.parquet")})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@every_cluster
+def test_a_local_recoding_is_the_same_release_from_every_engine(kind, request):
+    spark = request.getfixturevalue("spark") if kind == "spark" else None
+    frame = pd.concat([persons(), persons(age=[30, 17, 41, 99, 17, 17])], ignore_index=True)
+    given = frames(kind, frame, spark)
+    made = []
+    for own in (frame, given):
+        table = Microdata.from_frame(own, QUASI, "diagnosis")
+        problem = LocalRecodingProblem(
+            table,
+            [KAnonymity(), GeneralLossMetric(), MarketerRisk()],
+            [DistinctLDiversity("diagnosis") >= 2],
+        )
+        made.append(release(own, problem, problem.x_of(2), drop="name", keep="salary"))
+    one, other = made
+    assert type(other.frame) is type(given)
+    assert rows_of(other.frame) == rows_of(one.frame)
+    assert other.claims.equals(one.claims)
+    assert one.claims.holds.all()
+    assert one.frame.groupby(["age", "sex"]).ngroups > 1
+    lattice = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()])
+    refined = release(given, lattice, [1, 1], drop="name", keep="salary", recoding="local")
+    assert len(rows_of(refined.frame)[1]) == 12
+    assert refined.claims.holds.all()
 
 
 @pytest.mark.filterwarnings("ignore")

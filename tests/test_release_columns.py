@@ -212,6 +212,13 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
     inside = evidence(problem, front, front.choose(row=0), made, checksums={}, search={})
     assert inside["uniqueness"] == outside["uniqueness"]
     subject = checked_subject(
-        front, front.choose(row=0), evidence=inside, suppressed="mark", threshold=0.1, population=None, external=False
+        front,
+        front.choose(row=0),
+        evidence=inside,
+        suppressed="mark",
+        threshold=0.1,
+        population=None,
+        external=False,
+        about={},
     )
     assert columns_view(subject).sentences[-1] == "By sensitive column salary, 27 of 30 rows (90.0 %) are unique."

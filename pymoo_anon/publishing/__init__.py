@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from pymoo_anon._rooms import later
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, external_evidence, neighbours, read_evidence, write_evidence
+from pymoo_anon.publishing.keeping import Kept
 from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.verify import verify
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Explanation",
+    "Kept",
     "RecountError",
     "Release",
     "choose",

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.publishing.keeping import Kept, kept_of
 from pymoo_anon.publishing.recoding import decoded
-from pymoo_anon.table.domain_values import is_whole, spelled
-from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_text
+from pymoo_anon.table.domain_values import Name, is_whole, spelled
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.local import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 #: What the codebook says of a `*` that suppressed rows have.
 EVERYTHING = "any value: the row is suppressed"
+
+#: What stands for the numbers of a kept column.
+NUMBERS = "(numbers)"
 
 # What stands between two members. A comma is part of many a value.
 _BETWEEN = " | "
@@ -30,7 +34,12 @@ _RUN = 3
 
 
 def codebook(
-    problem: AnonymizationProblem, x: ArrayLike, *, suppressed: str = "mark", recoding: str | None = None
+    problem: AnonymizationProblem,
+    x: ArrayLike,
+    *,
+    suppressed: str = "mark",
+    recoding: str | None = None,
+    keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = (),
 ) -> pd.DataFrame:
     """What every label of a release stands for.
 
@@ -39,6 +48,8 @@ def codebook(
         x: (n_var,) array, one row of `res.X`: the point that is released.
         suppressed: What becomes of suppressed rows, "mark" or "drop". Marked ones are counted with the label `*`.
         recoding: "local" where the point is refined, as `release` takes it.
+        keep: What columns are kept, as `release` takes it. Those that are made coarser follow, without a share of rows:
+            the labels of a level, or a row that says what becomes of numbers.
 
     Returns:
         A row for each quasi-identifier and label that the release holds, in the order of the table and of the domain:
@@ -58,25 +69,49 @@ def codebook(
     """
     if suppressed not in ("mark", "drop"):
         raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
-    table, (made, classes) = problem.table, decoded(problem, x, recoding)
+    made, classes = decoded(problem, x, recoding)
+    own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
+    levels = np.ravel(x).tolist() if own_levels else [None] * len(problem.table.quasi_identifiers)
+    book = codebook_of(problem.table, made, classes, levels, suppressed == "mark")
+    rows = [row for name, own in kept_of(keep).items() for row in _of_kept(name, own)]
+    return pd.concat([book, _frame(rows)], ignore_index=True) if rows else book
+
+
+def codebook_of(
+    table: Microdata, made: Decoded, classes: EquivalenceClasses, levels: Sequence[int | None], are_marked: bool
+) -> pd.DataFrame:
+    """The codebook of a release that is made already; levels are those of whole columns, where these have some."""
     assert classes.class_of is not None
     kept = table.tuples.counts * classes.kept[classes.class_of[0]]
-    marked = int(classes.n_suppressed[0]) if suppressed == "mark" else 0
+    marked = int(classes.n_suppressed[0]) if are_marked else 0
     n_rows = max(int(kept.sum()) + marked, 1)
-    own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
-    levels = np.asarray(x).tolist() if own_levels else [None] * len(made.labels)
     rows = []
     for j, (name, level) in enumerate(zip(table.quasi_identifiers, levels, strict=True)):
         if isinstance(made, Generalization):
             labels = _of_groups(made, table, j, kept, level)
             # A level may have * for some values only: nobody tells these rows from marked ones.
-            mixed = suppressed == "mark" and len(labels) > 1
+            mixed = are_marked and len(labels) > 1
         else:
             labels, mixed = _of_nodes(made, j, kept), marked > 0
         found = _rows(table.quasi_identifiers[name], labels, marked, mixed)
         rows += [(name, own, members, at, n / n_rows) for own, members, at, n in found]
+    return _frame(rows)
+
+
+def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
     return book.astype({"share of rows": float})
+
+
+def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, int | None, float]]:
+    """The rows of a column that is kept, where it is made coarser."""
+    if kept.hierarchy is not None and kept.level is not None:
+        groups = kept.hierarchy.groups[kept.level]
+        for group, label in enumerate(kept.hierarchy.labels[kept.level]):
+            members = _members(kept.hierarchy, np.flatnonzero(groups == group))
+            yield name, label_text(label), members, kept.level, np.nan
+    elif kept.words:
+        yield name, NUMBERS, kept.words, None, np.nan
 
 
 def _rows(

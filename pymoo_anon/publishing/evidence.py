@@ -28,7 +28,7 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity, EntropyLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import bound, column_name, measure_names, safe_repr, short_name
+from pymoo_anon.problems.arguments import adversaries_of, bound, column_name, measure_names, safe_repr, short_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -36,7 +36,7 @@ from pymoo_anon.problems.tradeoffs import Step, next_steps
 from pymoo_anon.publishing.recoding import decoded
 from pymoo_anon.publishing.release import Release, uniqueness_of
 from pymoo_anon.publishing.verify import recounted
-from pymoo_anon.table.local import LocalGeneralization
+from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
@@ -71,8 +71,8 @@ def evidence(
         choice: What `choose` returned.
         released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
-        search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; and "commands", a
-            list of the commands that make the release again.
+        search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
+            of those that make the release again; "bound", of a local recoding what `lower_bound` returned.
         earlier: Other releases of the same table: file, sha256, x, suppressed.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
@@ -94,7 +94,7 @@ def evidence(
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
         "checksums": _checksums(checksums),
-        "chosen": _chosen(problem, front, choice, released.recoding),
+        "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
         "front": _front(problem, front),
@@ -205,19 +205,20 @@ def _settings(problem: AnonymizationProblem) -> dict[str, Any]:
             for constraint in problem.constraints
         ],
         "suppression": _suppression(problem.suppression),
+        "adversaries": adversaries_of(names),
+        "levels": {column_name(name): [*own] for name, own in getattr(problem, "levels", {}).items()},
     }
 
 
 def _suppression(rule: Suppression) -> str:
     """The rule; of one of somebody's own the class alone, as what else it holds is not known."""
-    own = not type(rule).__module__.startswith("pymoo_anon.")
-    return type(rule).__name__ if own else repr(rule)
+    return repr(rule) if type(rule).__module__.startswith("pymoo_anon.") else type(rule).__name__
 
 
 def _search(search: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = [key for key in search if key not in (*SEARCH, "commands")]
+    unknown = [key for key in search if key not in (*SEARCH, "bound", "commands")]
     if unknown:
-        raise ValueError(f"search must have keys among {', '.join(SEARCH)} and commands, got {examples(unknown)}")
+        raise ValueError(f"search must have keys among {', '.join(SEARCH)}, bound, commands, got {examples(unknown)}")
     return {key: as_json(search.get(key)) for key in SEARCH}
 
 
@@ -236,7 +237,7 @@ def _software() -> dict[str, Any]:
     }
 
 
-def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: str | None) -> dict[str, Any]:
+def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
     """The chosen point: its place in the front, and what it does to every quasi-identifier."""
     made, classes = decoded(problem, np.array(choice.x), recoding)
     n_groups = made.n_groups
@@ -248,7 +249,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
         # What it needs is loaded for local recodings alone.
         from pymoo_anon.publishing.local_facts import local_facts
 
-        local = local_facts(problem, choice, made, classes)
+        local = local_facts(problem, choice, made, classes, bound)
     return {
         "place": front.place_of(choice),
         "reason": choice.reason,
@@ -343,7 +344,7 @@ def _number(value: Any) -> float:
 
 #: What the file says that it is, and who may read it.
 FORMAT, EXTERNAL_FORMAT = "pymoo_anon evidence", "pymoo_anon external evidence"
-VERSION = 3
+VERSION = 4
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 EXTERNAL = "anybody: all of it can be counted in the released table"
 
@@ -402,6 +403,7 @@ _LOCAL = {
     "n_classes": _COUNT,
     "mean_risk": _NUMBER,
     "cells": [{"name": _TEXT, "shares": [_NUMBER]}],
+    "bound": _Optional({"least": _NUMBER, "gap": _NUMBER, "passes": _COUNT}),
 }
 _SHAPE = {
     "audience": _one_of(INTERNAL),
@@ -419,16 +421,12 @@ _SHAPE = {
     "settings": {
         "space": _TEXT,
         "measures": [
-            {
-                "name": _TEXT,
-                "short": _TEXT,
-                "repr": _TEXT,
-                "better": _one_of("higher", "lower"),
-                "objective": _TRUTH,
-            }
+            {"name": _TEXT, "short": _TEXT, "repr": _TEXT, "better": _one_of("higher", "lower"), "objective": _TRUTH}
         ],
         "constraints": [{"measure": _TEXT, "at": _one_of("least", "most"), "bound": _NUMBER}],
         "suppression": _TEXT,
+        "adversaries": [{"measure": _TEXT, "known": [_TEXT], "reach": _TEXT}],
+        "levels": _Named([_COUNT]),
     },
     "search": {
         "algorithm": _Optional(_TEXT),

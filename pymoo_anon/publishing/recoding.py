@@ -19,9 +19,8 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, missing
-from pymoo_anon.table.generalization import SUPPRESSED, Generalization, label_texts
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import fitted
-from pymoo_anon.table.local import Decoded, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 

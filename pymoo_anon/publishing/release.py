@@ -12,16 +12,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import examples, listed, number, repeated, share
+from pymoo_anon._messages import examples, html_table, listed, number, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import bound, column_name
+from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
-from pymoo_anon.publishing.verify import kept, object_frame, shown
+from pymoo_anon.publishing.verify import kept as is_kept
+from pymoo_anon.publishing.verify import object_frame, shown
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import (
     COUNT,
@@ -35,14 +38,16 @@ from pymoo_anon.table.frames import (
     renamed,
     totals,
 )
-from pymoo_anon.table.generalization import SUPPRESSED
-from pymoo_anon.table.guesses import Profile, guess_of, profiles_of
-from pymoo_anon.table.local import LocalGeneralization
+from pymoo_anon.table.generalization import SUPPRESSED, LocalGeneralization
+from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import Violating
 
 # Where more of the rows than this are distinct, it does not pay to count them.
 _FEW = 0.5
+
+# What a notebook says of claims.
+_HOLDS = {True: "yes", False: "no", None: "not recounted"}
 
 
 class RecountError(ValueError):
@@ -60,7 +65,7 @@ class Release:
             `holds`. The last two are None for a measure that cannot be counted again: it defines no `recount`, or
             reads a quasi-identifier.
         columns: A row per column of the table, in its order: `column`, `role` ("quasi-identifier", "sensitive",
-            "label", "keep") and `reason`, why it is kept, or None.
+            "label", "keep") and `reason`, of a kept column how coarse it is and why it is kept, or None.
         uniqueness: How many rows no other row agrees with: `columns`, by what, the kept columns alone, these with the
             quasi-identifiers, and each sensitive column or label that is nearly unique; `unique`, so many
             rows; `rows`, of so many.
@@ -69,6 +74,7 @@ class Release:
         exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
             not met.
         recoding: "local" where a point that has levels for whole columns was refined, else None.
+        reaches: For each measure of adversaries who know some columns alone, in words who they are, and who not.
     """
 
     frame: Any
@@ -79,12 +85,22 @@ class Release:
     suppressed: str
     exceptions: tuple[str, ...] = ()
     recoding: str | None = None
+    reaches: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
         """What the recount found, in words, and what it does not speak of."""
         said = ["What was promised holds.", *(f"Released all the same: {one}." for one in self.exceptions)]
-        return " ".join([*said, *filter(None, [said_of(self.columns, self.uniqueness)])])
+        return " ".join([*said, *self.reaches, *filter(None, [said_of(self.columns, self.uniqueness)])])
+
+    def _repr_html_(self) -> str:
+        """What was promised and recounted, the verdict above it; no row, and not how many are suppressed."""
+        claims: list[dict[str, Any]] = self.claims.to_dict("records")  # type: ignore[assignment]
+        rows = []
+        for own in claims:
+            values = ("" if own[key] is None else number(own[key]) for key in ("promised", "recounted"))
+            rows.append([own["measure"], *values, _HOLDS[own["holds"]]])
+        return html_table(self.verdict, ["measure", "promised", "recounted", "holds"], rows)
 
 
 def release(
@@ -93,7 +109,7 @@ def release(
     x: ArrayLike | Choice,
     *,
     drop: Name | Sequence[Name] = (),
-    keep: Name | Sequence[Name] | Mapping[Name, str | None] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = (),
     suppressed: str = "mark",
     recoding: str | None = None,
     **allowed: bool,
@@ -110,7 +126,8 @@ def release(
         drop: Columns that are left out. The person column always is.
         keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
             reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
-            coordinates. Every column has to have a role, or stand in `drop` or `keep`.
+            coordinates. A `Kept` in place of the reason makes the column coarser: rounded, clipped, or at a level of a
+            hierarchy. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
             what single classes hold is kept. None recodes as the point says.
@@ -136,7 +153,7 @@ class Asked(NamedTuple):
     """What is asked for of a release, as the arguments of `release` say it."""
 
     drop: Name | Sequence[Name] = ()
-    keep: Name | Sequence[Name] | Mapping[Name, str | None] = ()
+    keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = ()
     suppressed: str = "mark"
     recoding: str | None = None
     k_of_one: bool = False
@@ -210,7 +227,7 @@ class Recoded:
     def counted_again(self, written: Any) -> Release:
         """The release, where a recount of the table as it was written holds what was promised."""
         again = self.grouped(written)
-        claims, smallest = self._counted(again)
+        claims, alone = self._counted(again)
         broken = [
             f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised"
             for row in claims.itertuples()
@@ -219,12 +236,19 @@ class Recoded:
         if broken:
             raise RecountError(self._refused(broken))
         # A single row that is marked is alone, too.
-        if smallest == 1 and not self.asked.k_of_one:
+        if alone and not self.asked.k_of_one:
             raise ValueError(ALONE)
-        uniqueness = uniqueness_of(again, self.columns)
-        how = self.asked.suppressed
+        promised = dict.fromkeys([*self.problem.measured, *(one.objective for one in self.requirements)])
         return Release(
-            written, claims, self.columns, uniqueness, self.n_suppressed, how, self.exceptions, self.asked.recoding
+            written,
+            claims,
+            self.columns,
+            uniqueness_of(again, self.columns),
+            self.n_suppressed,
+            self.asked.suppressed,
+            self.exceptions,
+            self.asked.recoding,
+            tuple(reaches_of(promised)),
         )
 
     def grouped(self, written: Any) -> Renamed:
@@ -235,15 +259,15 @@ class Recoded:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
         return self._counted(renamed(written))[0]
 
-    def _counted(self, written: Renamed) -> tuple[pd.DataFrame, int]:
-        """The claims, and the size of the smallest class of the table."""
+    def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
+        """The claims, and whether a row of the table is alone."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
         read = dict.fromkeys(one.measure.column for one in promises)
         columns = [column for column in read if column not in (None, *names)]
         outside = [column for column in columns if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in columns if column not in outside])
-        self._check(own)
+        self._check(own, written)
         if outside:
             # Columns that are not released are counted beside the release.
             rows = self._recoding.applied(self._complete.frame, [*names, *outside])
@@ -253,10 +277,11 @@ class Recoded:
             again, holds = None, None
             if measure.recountable and measure.column not in names:
                 found = measure.recount(beside if measure.column in outside else own)
-                again, holds = shown(measure, found), kept(found, promised, higher)
+                again, holds = shown(measure, found), is_kept(found, promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
-        return object_frame(("measure", "promised", "recounted", "holds"), rows), int(own.sizes.min())
+        in_rows = KAnonymity(known=self.problem.nobody_alone.objective.known)
+        return object_frame(("measure", "promised", "recounted", "holds"), rows), in_rows.recount(own) == 1
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
@@ -287,7 +312,7 @@ class Recoded:
             raise RecountError(self._refused([text]))
         return Recount(written, list(self.problem.table.quasi_identifiers), columns, **self._about)
 
-    def _check(self, own: Recount) -> None:
+    def _check(self, own: Recount, written: Renamed) -> None:
         """Refuse a table with other rows or labels than those that were promised."""
         n_rows, n_suppressed = self.problem.table.n_rows, self.n_suppressed
         if own.n_rows != n_rows:
@@ -305,14 +330,15 @@ class Recoded:
         if broken:
             raise RecountError(self._refused(broken))
         try:
-            for name in self.problem.table.quasi_identifiers:
-                own.of_labels(name)
+            check_coarse(written, kept_of(self.asked.keep))
             made = self._recoding.generalization
             if isinstance(made, LocalGeneralization):
-                # No other release needs it.
+                # No other release needs it. Rows that the table lacks are told first: they have no labels.
                 from pymoo_anon.publishing.ancestors import check_rows
 
                 check_rows(own, self.problem.table, made, self.asked.suppressed)
+            for name in self.problem.table.quasi_identifiers:
+                own.of_labels(name)
         except ValueError as error:
             raise RecountError(self._refused([str(error)])) from None
 
@@ -341,9 +367,10 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x
-    source, reasons = renamed(frame), reasons_of(asked.keep)
-    released = _released_columns(source, problem, names_of(asked.drop), tuple(reasons))
-    check_kept(source, reasons)
+    source, kept = renamed(frame), kept_of(asked.keep)
+    released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
+    source = coarsened(source, problem.table, kept)
+    check_reasons(source, kept)
     made, classes = decoded(problem, x, asked.recoding)
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
@@ -359,7 +386,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         problem=problem,
         x=x,
         requirements=tuple(one for one in requirements if not _misses(one, classes)),
-        columns=roles_table(problem.table, released, reasons),
+        columns=roles_table(problem.table, released, {name: own.said for name, own in kept.items()}),
         asked=asked,
         exceptions=exceptions,
         _recoding=recoding,
@@ -440,31 +467,6 @@ def _released_columns(
 
 #: By what rows are unique, in the order of `Release.uniqueness`.
 BY = ("kept columns", "kept columns and quasi-identifiers")
-
-
-def reasons_of(keep: Any) -> dict[Name, str | None]:
-    """The columns that are kept, and why; None where nobody said it."""
-    if not isinstance(keep, Mapping):
-        return dict.fromkeys(names_of(keep))
-    for name, reason in keep.items():
-        if reason is not None and (not isinstance(reason, str) or not reason.strip()):
-            raise ValueError(f"keep[{name!r}] must be a text that says why it is kept, got {reason!r}")
-    return dict(keep)
-
-
-def check_kept(source: Renamed, reasons: Mapping[Name, str | None]) -> None:
-    """Refuse to keep what may name a person, unless somebody said why."""
-    unsaid = [name for name, reason in reasons.items() if reason is None]
-    if not unsaid:
-        return
-    profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
-    for name, profile in zip(unsaid, profiles, strict=True):
-        danger = guess_of(profile._replace(name=str(name))).danger
-        if danger is not None:
-            raise ValueError(
-                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it, "
-                'in a project file reason = "because ..." beside the role'
-            )
 
 
 def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:

@@ -13,8 +13,8 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.local import Decoded
 from pymoo_anon.table.microdata import names_of
 
 # Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
@@ -35,6 +35,9 @@ def verify(
     The table may come from anywhere. Rows with `*` in every quasi-identifier are one class of their own: an attacker
     who knows that a person is in no other class looks for them there. So k counts them, too.
 
+    With the original and the hierarchies each row is laid over one of the original: its labels stand for the values of
+    that row, and the sensitive values that are counted are the same.
+
     Args:
         frame: The released table: pandas, polars, pyarrow, DuckDB, Dask or Spark.
         quasi_identifiers: Names of its quasi-identifiers.
@@ -52,7 +55,8 @@ def verify(
     Raises:
         TypeError: `frame` is no frame, or a measure is none.
         KeyError: The frame lacks a column.
-        ValueError: The frame has no row, a measure has no recount, or needs an argument that was not given.
+        ValueError: The frame has no row, a measure has no recount, or needs an argument that was not given; or rows
+            cannot be of the original.
 
     >>> from pymoo_anon.objectives.privacy.identity import KAnonymity
     >>> released = pd.DataFrame({"age": ["20–29", "20–29", "30–39"], "sex": ["F", "F", "*"]})
@@ -60,17 +64,23 @@ def verify(
       measure recounted required  holds
     0       k         1     >= 2  False
     """
-    objectives = _objectives(measures)
-    columns = [objective.column for objective in objectives if objective.column is not None]
+    columns = [objective.column for objective in _objectives(measures) if objective.column is not None]
     recount = Recount(frame, names_of(quasi_identifiers), columns, original, hierarchies, generalization)
-    rows = []
-    for objective, measure in zip(objectives, measures, strict=True):
-        found, required, holds = objective.recount(recount), "", None
-        if isinstance(measure, Constraint):
-            required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
-            holds = kept(found, measure.bound, measure.at_least)
-        rows.append((objective.full_name, shown(objective, found), required, holds))
-    return object_frame(("measure", "recounted", "required", "holds"), rows)
+    if original is not None and hierarchies is not None:
+        from pymoo_anon.publishing.ancestors import check_matching  # No release needs it.
+
+        check_matching(recount)
+    return object_frame(("measure", "recounted", "required", "holds"), [_row(own, recount) for own in measures])
+
+
+def _row(measure: Objective | Constraint, recount: Recount) -> tuple[Any, ...]:
+    """What `verify` says of a measure."""
+    if isinstance(measure, Objective):
+        return measure.full_name, shown(measure, measure.recount(recount)), "", None
+    found = measure.objective.recount(recount)
+    required = f"{'>=' if measure.at_least else '<='} {measure.bound}"
+    holds = kept(found, measure.bound, measure.at_least)
+    return measure.objective.full_name, shown(measure.objective, found), required, holds
 
 
 def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
