@@ -66,17 +66,18 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = ()) -> Iterator[Path]:
+def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = (), own: bool = False) -> Iterator[Path]:
     """A temporary folder inside an output folder for files of these names; `put_in_place` moves them at the end.
 
-    The output folder is made where it does not exist, and is removed again where nothing was put into it. Temporary
-    folders that killed processes left in it are removed.
+    The output folder must exist. One of the command's own is made where it is missing, not the folders above it, and is
+    removed again where nothing was put into it. Temporary folders that killed processes left in it are removed.
     """
     _check_targets(folder, names, inputs)
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    made = own and not folder.exists()
     try:
         with _said(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            if own:
+                folder.mkdir(exist_ok=True)
             _remove_abandoned(folder)
         with _temporary(folder) as temporary:
             with _said(folder):
@@ -85,10 +86,10 @@ def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = ()) -> It
                 trial.unlink()
             yield temporary
     finally:
-        for path in made:
+        if made:
             # Nothing is put into a folder only by a command that failed: one that holds files stays.
             with contextlib.suppress(OSError):
-                path.rmdir()
+                folder.rmdir()
 
 
 @contextlib.contextmanager
@@ -120,7 +121,12 @@ def _cannot(folder: Path, error: OSError) -> OSError:
     # What was written in a folder inside this one is said of this one.
     while isinstance(error.__cause__, OSError):
         error = error.__cause__
-    hint = "make room there, or name another folder" if error.errno in _FULL else "name another folder"
+    hint = "name another folder"
+    if error.errno in _FULL:
+        hint = f"make room there, or {hint}"
+    elif error.errno == errno.ENOENT:
+        missing = next((path for path in (*reversed(folder.parents), folder) if not path.exists()), folder)
+        hint = f"make the folder {missing} first, or {hint}"
     return OSError(error.errno, f"nothing can be written there: {error.strerror}; {hint}", str(folder))
 
 

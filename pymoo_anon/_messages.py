@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from html import escape
 from itertools import islice
 from math import isfinite
 from numbers import Integral
@@ -63,6 +64,18 @@ def plain(text: str) -> str:
     'zip\\ncode \\x1b[31m'
     """
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as a notebook shows it: a caption, and the cells of each row, all of it text.
+
+    >>> html_table("a < b", ["n"], [["1"]])
+    '<table><caption>a &lt; b</caption><thead><tr><th>n</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape(plain(cell))}</th>" for cell in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(plain(cell))}</td>' for cell in cells)}</tr>" for cells in rows)
+    named = f"<caption>{escape(plain(caption))}</caption>"
+    return f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def number(value: float) -> str:

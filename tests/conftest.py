@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -39,14 +40,15 @@ ADULT_COLUMNS = [
 
 
 # These files begin, in this order: the longest first, so that two processes come to the end together. The kernels of
-# each kind of proof are compiled by one of them, and not while the other process compiles the same.
+# each kind of proof are compiled by one of them, and not while the other process compiles the same: the examples, which
+# run them all, come after these.
 FIRST = (
     "test_certified_fronts",
-    "test_examples",
     "test_boxes",
     "test_string_proofs",
     "test_violating",
     "test_contracts_objectives",
+    "test_examples",
     "test_moeas",
     "test_contracts_pymoo",
     "test_front",
@@ -63,6 +65,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files of `FIRST` first; all others, and the tests of a file, keep their order."""
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(FIRST)))
+
+
+def pytest_configure() -> None:
+    """All that is loaded stays: Python need not look through it for garbage every few hundred objects."""
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.fixture

@@ -44,7 +44,10 @@ def test_optima_on_limits(adult_rows, plain, case, value, node, n_suppressed):
         assert gone == n_suppressed
 
 
-PUBLISHED = [case for case in CASES if case.published]
+PUBLISHED = [
+    pytest.param(case, marks=[pytest.mark.slow] if number % 3 else [])
+    for number, case in enumerate(case for case in CASES if case.published)
+]
 
 
 @pytest.mark.parametrize("case", PUBLISHED, ids=lambda case: f"{case}, {case.limit}, {case.loss}")

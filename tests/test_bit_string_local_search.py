@@ -331,7 +331,7 @@ def test_the_output_shows_starts_and_what_was_found(capsys):
         heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
         assert heads == ["n_gen", "n_eval", "done", column]
         assert float(last[2]) == res.algorithm.n_done
-        expected = float(res.F[0]) if column == "least" else len(res.F)
+        expected = res.F.item() if column == "least" else len(res.F)
         assert float(last[3]) == pytest.approx(expected, rel=1e-4)
 
 

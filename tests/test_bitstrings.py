@@ -351,7 +351,7 @@ def test_bad_strings_are_refused():
         assert refused(ValueError, lambda act=act: act([[False] * 23] * 2)) == (
             "X must be strings of 24 bits, an (n, 24) array, got (2, 23)"
         )
-    for shape in ((23,), (1, 24), ()):
+    for shape in ((23,), (2, 24), ()):
         assert refused(ValueError, lambda shape=shape: own.decode(np.zeros(shape, bool))) == (
             f"x must be one string of 24 bits, got shape {shape}"
         )

@@ -64,7 +64,7 @@ def solved(problem, **kwargs):
     return algorithm.proof
 
 
-@more(5)
+@more(3)
 @given(any_tasks())
 def test_the_front_is_exact(task):
     problem = task.problem

@@ -63,6 +63,8 @@ def test_the_record_holds_every_option():
             "verbose",
             "require",
             "local",
+            "level",
+            "weight",
         ),
     }
     assert record()["suppression"] == "AtMost(limit=0.01)"

@@ -60,7 +60,7 @@ class Printed:
 
 def write(front, folder):
     """What a search does with its output folder."""
-    with tried(folder, FILES) as temporary:
+    with tried(folder, FILES, own=True) as temporary:
         results.write_front(front, record_of(front), temporary)
         return put_in_place(temporary, folder, FILES)
 
@@ -155,7 +155,7 @@ def test_the_record(searched):
 
 
 def test_the_files(searched, tmp_path):
-    folder = tmp_path / "made" / "front"
+    folder = tmp_path / "front"
     paths = write(searched, folder)
     assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
     assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
@@ -175,9 +175,9 @@ def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkey
     def fail(*args, **kwargs):
         raise error("stop")
 
-    folder = tmp_path / "made" / "front"
+    folder = tmp_path / "front"
     if existing:
-        folder.mkdir(parents=True)
+        folder.mkdir()
         for name in FILES:
             (folder / name).write_text("old")
     monkeypatch.setattr(f"pymoo_anon.{stage}", fail)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import front, record, refused, search
+from persons_of_a_report import read
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
@@ -81,10 +82,21 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     labels = pd.read_csv("out.csv.codebook.csv", dtype=str)
     assert set(released.age) == set(labels[labels.column == "age"].label)
     assert command("verify", "mine.toml")[0] == 0
+    # The table of the front says what its points are, and the report what became of the cells.
+    assert set(front("mine-front")["made for"].str[:7]) == {"k from "}
+    assert own["bound"] is None
+    for external in ([], ["--external"]):
+        assert command("report", "mine.toml", *external)[0] == 0
+    page = read(Path("out.report.html").read_text(encoding="utf-8"))
+    assert {row[0] for row in page.tables["levels"]} == {"age", "sex"}
+    assert next(row[1] for row in page.tables["beside"]) == str(sizes.min())
     assert command("release", "mine.toml", "--row", "1", "--local", "--force")[0] == 2
     # A second release of the same search is warned of.
-    status, said = command("release", "mine.toml", "--row", "1", "--force")
+    status, said = command("release", "mine.toml", "--row", "1", "--lower-bound", "3", "--force")
     assert status == 0, said
+    bound = read_evidence("out.csv.evidence.json")["chosen"]["local"]["bound"]
+    assert 0 <= bound["gap"] < 1
+    assert bound["passes"] <= 3
     assert "Who holds both can compare them" in said
 
 
@@ -115,6 +127,12 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     assert losses[1] < losses[0]
     assert "--local" in after["reproduce"][-1]
     assert command("verify", "mine.toml")[0] == 0
+    assert command("report", "mine.toml")[0] == 0
+    page = read(Path("out.report.html").read_text(encoding="utf-8"))
+    assert len(page.tables["beside"]) == 3
+    status, said = command("release", "mine.toml", "--lower-bound", "3", "--force")
+    assert status == 2
+    assert "--lower-bound is of local recodings, and the front of mine.toml is of whole columns" in said
 
 
 def test_what_means_nothing_with_local_recodings_is_refused(project):

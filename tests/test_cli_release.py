@@ -229,6 +229,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         (["release", "nowhere.toml"], "nowhere.toml must be a project file, got none of this name"),
         ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
+        ([*R, "--output", "none/o.csv"], "none: nothing can be written there: "),
         ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another place"),
         (
             [*R, "--output", "mine.csv", "--force"],

@@ -19,7 +19,7 @@ from pymoo_anon.cli.app import app
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     write_own_table(tmp_path)
     Path("my.toml").write_text(RIGHT, encoding="utf-8")

@@ -12,8 +12,10 @@ from pymoo_anon.engine.compiled import njit
 
 PACKAGE = Path(__file__).parents[1] / "pymoo_anon"
 
-LOOPS = """
-import pymoo_anon.table, pymoo_anon.objectives, pymoo_anon.problems, pymoo_anon.algorithms
+ROOMS = "import pymoo_anon.table, pymoo_anon.objectives, pymoo_anon.problems, pymoo_anon.algorithms"
+
+LOOPS = f"""
+{ROOMS}
 import numpy as np
 from pymoo_anon.engine.compiled import njit
 
@@ -42,7 +44,7 @@ def test_without_a_folder_loops_run_uncached_with_one_hint():
 
 @pytest.mark.parametrize("told", [False, True], ids=["beside the source", "where NUMBA_CACHE_DIR says"])
 def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path, told):
-    (tmp_path / "loops.py").write_text(LOOPS)
+    (tmp_path / "loops.py").write_text(LOOPS.replace(ROOMS, ""))
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     if told:
         environment["NUMBA_CACHE_DIR"] = str(tmp_path / "told")

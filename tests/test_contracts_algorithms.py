@@ -70,7 +70,7 @@ def test_all_algorithms_are_here():
 def test_algorithms_keep_the_contract(algorithm, space, names):
     for name, problem in small_problems(space).items():
         if name in names:
-            check_algorithm(algorithm, problem)
+            check_algorithm(algorithm, problem, n_gen=2)
 
 
 @pytest.mark.parametrize("pop_size", [1, 7, 8])

@@ -135,8 +135,11 @@ def is_told(told, sentence):
 
 @pytest.mark.parametrize(
     ("space", "constrained"),
-    [(LatticeProblem, False), (LatticeProblem, True), (BitStringProblem, False)],
-    ids=["levels", "levels, constrained", "strings"],
+    [
+        pytest.param(LatticeProblem, False, id="levels"),
+        pytest.param(LatticeProblem, True, id="levels, constrained"),
+        pytest.param(BitStringProblem, False, id="strings", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("name", MADE)
 def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, constrained):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, rows_of
+from strategies import fewer
 
 from pymoo_anon.cli.engines import write_recoded
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
@@ -67,6 +68,7 @@ def made_both_ways(frame, problem, asked, x=(0, 0)):
     return both
 
 
+@fewer(4)
 @given(table=given_rows(), suppressed=st.sampled_from(["mark", "drop"]), limit=st.integers(0, 4))
 @pytest.mark.parametrize("engine", FRAMES)
 def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_path_factory):

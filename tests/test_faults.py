@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows knows no such s
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 
 def write(folder, names=NAMES, inputs=()):
     """What every command does."""
-    with tried(folder, names, inputs) as temporary:
+    with tried(folder, names, inputs, own=True) as temporary:
         for name in names:
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text("new")
@@ -47,7 +48,7 @@ def test_old_files_are_replaced_and_others_stay(tmp_path):
 @pytest.mark.parametrize("place", range(len(NAMES)))
 @pytest.mark.parametrize("existing", [False, True])
 def test_a_failure_at_any_move_leaves_what_was_there(tmp_path, monkeypatch, error, moment, place, existing):
-    folder, replace, failed = tmp_path / "made" / "front", os.replace, []
+    folder, replace, failed = tmp_path / "front", os.replace, []
     if existing:
         old(folder)
 
@@ -65,8 +66,16 @@ def test_a_failure_at_any_move_leaves_what_was_there(tmp_path, monkeypatch, erro
     with pytest.raises((KeyboardInterrupt, OSError)):
         write(folder)
     assert failed
-    assert files(tmp_path) == (dict.fromkeys((f"made/front/{name}" for name in NAMES), "old") if existing else {})
+    assert files(tmp_path) == (dict.fromkeys((f"front/{name}" for name in NAMES), "old") if existing else {})
     assert existing or os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("own", "place", "missing"), [(False, "a", "a"), (False, "a/b", "a"), (True, "a/b", "a")])
+def test_a_missing_folder_is_made_only_by_whom_it_belongs_to(tmp_path, own, place, missing):
+    hint = rf"make the folder {re.escape(str(tmp_path / missing))} first, or name another folder"
+    with pytest.raises(OSError, match=hint), tried(tmp_path / place, ["x"], own=own):
+        pytest.fail("it goes on")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_folder_that_comes_in_the_way_of_a_file_is_left_alone(tmp_path):
@@ -134,8 +143,9 @@ def test_every_writer_leaves_the_old_file_on_a_full_disk(tmp_path, monkeypatch, 
     monkeypatch.undo()
     WRITERS[writer](target)
     assert target.read_bytes()[:3] != b"old"
-    with pytest.raises(OSError, match="name another folder"):
-        WRITERS[writer](tmp_path / "nowhere" / "made")
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(OSError, match=f"make the folder {re.escape(str(nowhere))} first, or name another folder"):
+        WRITERS[writer](nowhere / "made")
 
 
 def links(target, folder):

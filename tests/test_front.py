@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
-from strategies import more
 from tasks import invented, tasks
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
@@ -189,16 +188,6 @@ def test_the_table_that_is_printed():
     assert len(many) == 42
 
 
-def test_html_is_escaped():
-    frame = {"<b>": ["x", "y", "x"], "z": [1, 2, 2]}
-    table = Microdata.from_frame(pd.DataFrame(frame), {"<b>": Hierarchy.flat(["x", "y"]), "z": Hierarchy.flat([1, 2])})
-    problem = LatticeProblem(table, [K, GLM])
-    text = problem.front(problem.nodes(0, 4))._repr_html_()
-    assert "<b>" not in text
-    assert "&lt;b&gt;" in text
-    assert text.count("<tr>") == 5
-
-
 @given(st.integers(1, 5000))
 def test_a_risk_of_one_in_k_asks_for_k(k):
     """Written as a float or rounded up, one in k is the risk of a class of k and of no smaller one."""
@@ -229,7 +218,6 @@ def test_what_makes_no_release_is_said_in_words():
     assert len(every.front([[0], [2]])) == 0
 
 
-@more(2)
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2, 4))), min_size=2, max_size=12),
     st.integers(0, 4),
@@ -269,7 +257,6 @@ def test_marked_rows_are_held_to_what_is_asked_of_classes_and_to_nothing_else():
     assert front.refusal(0, "drop", [DistinctLDiversity("s") >= 2]) is None
 
 
-@more(2)
 @given(
     st.lists(st.tuples(*(st.integers(0, n) for n in (3, 2, 2))), min_size=3, max_size=12),
     st.integers(1, 4),

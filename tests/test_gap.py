@@ -150,7 +150,7 @@ def test_a_member_stands_for_values_from_its_least_bounds_on_and_for_no_smaller_
     assert not stands(least - 1e-9 * np.abs(least) - 1e-12).any()
 
 
-@pytest.mark.parametrize("constraints", [[], [KAnonymity() >= 4]], ids=str)
+@pytest.mark.parametrize("constraints", [pytest.param([], marks=pytest.mark.slow), [KAnonymity() >= 4]], ids=str)
 def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, constraints):
     """The slow twin brings bounds down on a grid of all nodes. Every other evaluation is interrupted."""
     monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 97)

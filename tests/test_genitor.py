@@ -125,7 +125,7 @@ def test_duplicates_are_refused_or_not():
         for operators in (dict, trad):
             algorithm = GENITOR(30, eliminate_duplicates=refuse, **operators())
             for seed in range(2):
-                pop = minimize(problem(), algorithm, ("n_gen", 50), seed=seed).pop
+                pop = minimize(problem(), algorithm, ("n_gen", 30), seed=seed).pop
                 distinct[refuse].append(len(np.unique(pop.get("X"), axis=0)))
     assert distinct[True] == [30] * 4
     assert min(distinct[False]) < 30

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from strategies import fewer
 
 from pymoo_anon.algorithms import Datafly, SamaratiSearch
 from pymoo_anon.datasets import make_census
@@ -36,6 +37,7 @@ def test_datafly_raises_the_column_with_the_most_values(n_rows, k, rule):
     assert minimize(problem, Datafly()).X.tolist() == x
 
 
+@fewer(2)
 @given(st.integers(20, 60), st.integers(1, 30))
 def test_samarati_finds_the_best_of_the_least_feasible_height(n_rows, k):
     problem = problem_of(n_rows, min(k, n_rows))

@@ -351,3 +351,8 @@ def test_more_bins_than_a_table_can_have_are_refused():
     message = "high - low must be at most 10,000,000 times step, got 10,000,000,000 times 0.1"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Hierarchy.intervals(0, 10**9, [], 0.1)
+
+
+def test_an_empty_text_is_missing_only_where_it_is_no_value():
+    assert Hierarchy.flat(["", "a"]).with_missing().encode(["", "a", None]).tolist() == [0, 1, 2]
+    assert Hierarchy.flat(["a", "b"]).with_missing().encode(["", "a", None]).tolist() == [2, 0, 2]

@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,7 @@ ALLOWED_FROM = {
     "pandas": "table",
     "narwhals": "table",
     "pooch": "datasets",
+    "sklearn": "comparison",
     "pymoo": "fronts",
     "moocore": "fronts",
     "matplotlib": "visualization",
@@ -59,6 +61,7 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
 def imports(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

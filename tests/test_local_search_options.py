@@ -322,7 +322,7 @@ def test_verbose_shows_members_and_what_is_unexplored(capsys):
 def test_a_walk_goes_over_every_node_once(lengths):
     lengths = np.array(lengths)
     every, rng = {}, np.random.default_rng(0)
-    walk = LatticeWalk(lengths, rng)
+    walk = LatticeWalk(0 * lengths, lengths, rng)
     while not walk.ended:
         open_ = walk.find(lambda X: np.array([tuple(x) not in every for x in X.tolist()]), 3, rng)
         for x in open_.tolist():
@@ -334,7 +334,7 @@ def test_a_walk_goes_over_every_node_once(lengths):
 
 def test_a_walk_waits_for_what_is_open():
     rng = np.random.default_rng(0)
-    walk = LatticeWalk(np.array([4, 4, 4]), rng)
+    walk = LatticeWalk(np.zeros(3, dtype=int), np.array([4, 4, 4]), rng)
     asked = [walk.find(lambda X: X[:, 0] == 2, 5, rng).tolist() for _ in range(3)]
     assert asked[0] == asked[1] == asked[2]
     assert len(asked[0]) == 5
@@ -345,7 +345,7 @@ def test_a_lattice_that_is_too_large_is_walked_at_random_until_nothing_seems_lef
     monkeypatch.setattr(local_search, "_MOST_NODES", 100)
     monkeypatch.setattr(local_search, "_NODES_A_SLICE", 64)
     rng = np.random.default_rng(0)
-    walk = LatticeWalk(np.array([9] * 30), rng)
+    walk = LatticeWalk(np.zeros(30, dtype=int), np.array([9] * 30), rng)
     assert not walk.is_whole
     # The first of a slice of use begins the count anew.
     assert len(walk.find(lambda X: np.zeros(len(X), dtype=bool), 2, rng)) == 0

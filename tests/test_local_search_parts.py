@@ -58,7 +58,7 @@ def test_random_nodes_are_of_every_level():
         return np.zeros(len(X), dtype=bool)
 
     rng = np.random.default_rng(0)
-    walk = LatticeWalk(lengths, rng)
+    walk = LatticeWalk(0 * lengths, lengths, rng)
     assert not walk.is_whole
     assert len(walk.find(none_is_open, 1, rng)) == 0
     X = np.concatenate(drawn)

@@ -35,7 +35,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
-N_NODES = times(10)
+N_NODES = times(4)
 COLLARS = {
     "Adm-clerical": "office",
     "Armed-Forces": "uniform",

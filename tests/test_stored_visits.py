@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from tasks import sorted_rows
 
-from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine.compiled import njit
@@ -20,6 +21,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
     TCloseness,
 )
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, journaled
 
 TABLE = make_census(400, seed=3)
@@ -123,7 +125,11 @@ def test_what_nodes_teach_is_spread_to_all_above_and_below(monkeypatch):
         np.testing.assert_array_equal(nodes.bounds[:, 0], bounds)
 
 
-@pytest.mark.parametrize("kind", [BranchAndBound, ExhaustiveSearch, ParetoLocalSearch])
+def nsga2():
+    return NSGA2(8, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
+
+
+@pytest.mark.parametrize("kind", [BranchAndBound, ExhaustiveSearch, ParetoLocalSearch, PBGEA, nsga2])
 def test_a_budget_of_seconds_does_not_count_compilation(monkeypatch, kind):
     measure, spent = LatticeProblem._measure, []
 

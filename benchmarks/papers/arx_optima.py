@@ -348,7 +348,7 @@ def found(problem: LatticeProblem, algorithm: Any) -> tuple[float, Any]:
     """The optimum by an algorithm, infinity without one, and the result."""
     res = minimize(problem, algorithm, seed=1)
     assert res.algorithm.certified
-    return (np.inf if res.F is None else float(res.F[0])), res
+    return (np.inf if res.F is None else res.F.item()), res
 
 
 def same(value: float, exact: Any) -> bool:

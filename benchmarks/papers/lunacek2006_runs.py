@@ -79,7 +79,7 @@ def trial(variant: str, pop_size: int, seed: int, evaluations: int) -> dict[str,
         "variant": variant,
         "population": pop_size,
         "seed": seed,
-        "loss": float(res.F[0]),
+        "loss": res.F.item(),
         "curve": [None if place < 0 else float(best[place]) for place in places],
         "distinct": problem.n_unique,
         "seconds": time.process_time() - began,
@@ -99,12 +99,12 @@ def proof() -> dict[str, Any]:
 
     res = minimize(problem, BranchAndBound(), seed=1, callback=note)
     return {
-        "loss": float(res.F[0]),
+        "loss": res.F.item(),
         "certified": res.algorithm.certified,
         "evaluated": res.algorithm.n_evaluated,
         "seconds": time.process_time() - began,
         "gaps": gaps,
-        "string": "".join("01"[bit] for bit in res.X.astype(int)),
+        "string": "".join("01"[bit] for bit in res.X.ravel().astype(int)),
     }
 
 
@@ -117,7 +117,7 @@ def starts() -> dict[str, Any]:
         began = time.process_time()
         # One string is evaluated to begin with, and the local optimum.
         res = minimize(problem, BitStringLocalSearch(sampling=x[np.newaxis]), seed=number)
-        losses.append(float(res.F[0]))
+        losses.append(res.F.item())
         seconds.append(time.process_time() - began)
     # The first compiles.
     return {"losses": losses[1:], "seconds": seconds[1:]}

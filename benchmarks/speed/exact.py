@@ -63,9 +63,9 @@ def stored_text(part: dict) -> str:
             f"Adult, {part['sets'][0]['lattice']:,} nodes ({part['sets'][-1]['lattice']:,} with the class as label), "
             f"at most 301 suppressed tuples; medians of {REPEATS} runs; "
             f"{record.line(part['machine'])}.",
-            "Nodes that branch and bound evaluates until the exact front is proven, and its seconds beside those of "
-            "exhaustive search, which gives the same front. The paper's PBG-EA evaluates so many nodes without a "
-            "proof. *Numpy nodes*: the seconds, as single nodes of the numpy program "
+            "Nodes that branch and bound evaluates until the exact front is proven, and its seconds of the processor "
+            "beside those of exhaustive search, which gives the same front. The paper's PBG-EA evaluates so many nodes "
+            "without a proof. *Numpy nodes*: the seconds, as single nodes of the numpy program "
             f"({part['sets'][0]['numpy node'] * 1e3:.2f} ms each in the first row; all three take turns):",
             record.markdown(head, rows),
         ]

@@ -1,19 +1,17 @@
 """How far it goes: rows aggregated, searched and released by each engine, every step in its own process.
 
-    python -m benchmarks.speed.scale [--rows 1000000 ...] [--engines duckdb ...] [--only rows csv wide]
+    python -m benchmarks.speed --only rows csv wide [--huge]
 
 Invented rows of the census, nine columns, go to a Parquet file in chunks. Each step then starts anew: its seconds count
 neither the start of Python nor compilation, its memory is the most that the process ever held. DuckDB is told to use at
 most 4 GB before it goes to disk. DuckDB's own copy of the same file is the measure of all others. "every row" is a
 release that recodes, sorts and writes all rows, as it is where few of them agree. A CSV file of 3,000,000 rows becomes
 a released CSV file, all steps in one process; and a table of 16 columns and a million distinct tuples is searched.
-
-More rows than by default, such as 100000000, are an option.
+`--huge` measures DuckDB on 10^8 rows, too.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pickle
@@ -22,23 +20,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import record
 
-ROWS = (10**6, 10**7)
+ROWS, HUGE = (10**6, 10**7), 10**8
 ENGINES = ("duckdb", "polars", "pandas", "dask", "spark")
 STEPS = ("copy", "aggregate", "search", "recode and write", "count again", "every row")
 
 # What does not fit: more rows take more memory than the machine has, or longer than anybody waits.
-MOST = {"pandas": 10**7, "polars": 10**7, "dask": 10**6, "spark": 10**6}
-MOST_EVERY_ROW = {"duckdb": 10**7, "polars": 10**6, "pandas": 10**6}
+MOST = {"pandas": 10**6, "polars": 10**6, "dask": 10**6, "spark": 10**6}
+MOST_EVERY_ROW = {"duckdb": 10**6, "polars": 10**6, "pandas": 10**6}
+# More rows are too slow to draw.
+MOST_DRAWN = 10**7
 
 CSV_ROWS = 3_000_000
 WIDE_ROWS, WIDE_COLUMNS = 1_000_000, 16
 REPEATS = 3
+
+HEAD = ["step", "s", "CPU s", "MB", "copies"]
 
 
 class Watch:
@@ -170,7 +172,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
 def measured(*arguments: str) -> dict[str, Any]:
     """A step in a process of its own: what it says, and the most memory that it held."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed.scale", "--step", *arguments],
+        [sys.executable, "-m", "benchmarks.speed.scale", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -181,19 +183,36 @@ def measured(*arguments: str) -> dict[str, Any]:
 
 
 def write_rows(n_rows: int, path: Path) -> None:
-    """The rows of the census as a Parquet file, chunk by chunk."""
+    """The rows of the census as a Parquet file, chunk by chunk; DuckDB multiplies them where they are very many."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from pymoo_anon.datasets import census_rows
 
+    drawn = n_rows if n_rows <= MOST_DRAWN else MOST_DRAWN // 10
     writer = None
-    for rows in census_rows(n_rows):
+    for rows in census_rows(drawn):
         table = pa.Table.from_pandas(rows, preserve_index=False)
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)
     if writer is not None:
         writer.close()
+    if drawn < n_rows:
+        multiply(path, drawn, n_rows)
+
+
+def multiply(path: Path, n_drawn: int, n_rows: int) -> None:
+    """Write a file of rows anew, each many times, at ages that a hash of its number moves by up to four years."""
+    import duckdb
+
+    drawn = path.rename(path.with_name("drawn.parquet"))
+    own = {"memory_limit": "2GB", "temp_directory": str(path.parent / "spill"), "preserve_insertion_order": False}
+    duckdb.connect(config=own).sql(
+        f"COPY (SELECT 17 + (age - 17 + hash(file_row_number + {n_drawn} * time) % 5) % 74 AS age, "
+        f"* EXCLUDE (age, file_row_number, time) FROM read_parquet('{drawn}', file_row_number = true), "
+        f"range({-(-n_rows // n_drawn)}) AS times(time)) TO '{path}'"
+    )
+    drawn.unlink()
 
 
 def csv_to_csv(folder: Path) -> dict[str, Any]:
@@ -286,10 +305,10 @@ def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[
     return made
 
 
-def report(found: dict[str, Any]) -> None:
-    """Write the results."""
+def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
+    """Every step of every engine as a table, by numbers of rows."""
     lines = []
-    for n_rows, engines in sorted(found["engines"].items(), key=lambda item: int(item[0])):
+    for n_rows, engines in sorted(found.items(), key=lambda item: int(item[0])):
         copy = engines.get("duckdb", {}).get("copy")
         for engine, steps in engines.items():
             made = lines_of(steps, copy)
@@ -297,32 +316,58 @@ def report(found: dict[str, Any]) -> None:
                 # Its own process works, and is not measured.
                 made = [[name, seconds, *["\u2013"] * 3] for name, seconds, *_ in made]
             lines += [[f"{int(n_rows):,}", engine, *line] for line in made]
-    head = ["rows", "engine", "step", "s", "CPU s", "MB", "copies"]
-    text = "# Scale\n\n" + record.line(found["machine"]) + "\n\n" + record.markdown(head, lines)
-    own = found["csv"]
-    if own:
-        runs = sorted(own["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
-        middle = runs[len(runs) // 2]
-        alone = middle["copy"]["cpu"]
-        whole = sum(one["cpu"] for one in middle.values()) - alone
-        without = whole - middle["search"]["cpu"]
-        text += (
-            f"\n\n## A CSV file of {CSV_ROWS:,} rows ({own['bytes'] / 1e6:,.0f} MB) to a released CSV file\n\n"
-            + record.markdown(head[2:], lines_of({**middle, "every row": own["every row"]}, middle["copy"]))
-            + f"\n\nThe whole way takes {whole:.1f} s of the processor, {without:.1f} s without the search: "
-            f"{without / alone:.1f} of DuckDB's copies. Recoded row by row the file is the same, byte for byte."
-        )
-    own = found.get("wide")
-    if own:
-        text += (
-            f"\n\n## {WIDE_COLUMNS} columns, {own['distinct']:,} distinct tuples\n\n"
-            + record.markdown(head[2:5], [line[:3] for line in lines_of(own, None)])
-            + f"\n\n{own['search with 2 threads']['nodes']:,} nodes; at most {own['peak_mb']:,.0f} MB."
-        )
-    record.write("scale", found, text)
+    return record.markdown(["rows", "engine", *HEAD], lines)
 
 
-def of_engines(n_rows: int, engines: list[str], folder: Path) -> dict[str, Any]:
+def middle_run(found: dict[str, Any]) -> dict[str, Any]:
+    """Of several runs from CSV to CSV the one in the middle."""
+    runs = sorted(found["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
+    return runs[len(runs) // 2]
+
+
+def text_of_csv(found: dict[str, Any]) -> str:
+    """The way from CSV to CSV as a table."""
+    middle = middle_run(found)
+    alone = middle["copy"]["cpu"]
+    whole = sum(one["cpu"] for one in middle.values()) - alone
+    without = whole - middle["search"]["cpu"]
+    return (
+        f"{CSV_ROWS:,} rows from CSV ({found['bytes'] / 1e6:,.0f} MB) to CSV, all in one process; 'every row' ends "
+        "with the same file, byte for byte:\n\n"
+        + record.markdown(HEAD, lines_of({**middle, "every row": found["every row"]}, middle["copy"]))
+        + f"\n\nThe whole way takes {whole:.1f} s of the processor, {without:.1f} s without the search: "
+        f"{without / alone:.1f} of DuckDB's copies."
+    )
+
+
+def text_of_wide(found: dict[str, Any]) -> str:
+    """The search of many columns as a table."""
+    return (
+        f"{WIDE_COLUMNS} columns of 16 values each, {found['distinct']:,} distinct tuples. k and general loss, k of at "
+        "least 5, 300 nodes of local search:\n\n"
+        + record.markdown(HEAD[:3], [line[:3] for line in lines_of(found, None)])
+        + f"\n\nAt most {found['peak_mb']:,.0f} MB."
+    )
+
+
+def text_of_ten(found: dict[str, dict[str, Any]]) -> str:
+    """What ten machines would need, by the seconds of DuckDB on the most rows."""
+    n_rows = max((int(n) for n, engines in found.items() if "count again" in engines.get("duckdb", {})), default=0)
+    if not n_rows:
+        return ""
+    steps = found[str(n_rows)]["duckdb"]
+    each = sum(steps[name]["cpu"] for name in ("aggregate", "recode and write", "count again")) / n_rows
+    hours = each * 1e10 / 3600
+    return (
+        f"What ten machines would need was not measured. Grouping {n_rows:,} rows, their release and the recount take "
+        f"DuckDB {each * 1e6:.2f} µs of the processor a row. At that rate 10^10 rows are {hours:.1f} hours of one "
+        f"core, or {hours * 3:.0f} minutes of ten machines with two cores each, without the exchange of groups between "
+        "them. Spark on two local workers is far from that rate: starting its many small jobs is most of the time. The "
+        "search stays on one machine: its time goes with the distinct tuples."
+    )
+
+
+def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, Any]:
     """Every step of each engine on so many rows."""
     write_rows(n_rows, folder / "rows.parquet")
     found: dict[str, Any] = {}
@@ -337,43 +382,30 @@ def of_engines(n_rows: int, engines: list[str], folder: Path) -> dict[str, Any]:
             if left_out:
                 continue
             found[engine][name] = measured(name, engine, str(folder))
-            print(n_rows, engine, name, found[engine][name], flush=True)
+            print(n_rows, engine, name, found[engine][name], file=sys.stderr, flush=True)
             if "failed" in found[engine][name]:
                 break
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--engines", nargs="+", default=ENGINES)
-    parser.add_argument("--only", nargs="+", choices=("rows", "csv", "wide"), default=("rows", "csv", "wide"))
-    parser.add_argument("--step", nargs=3)
-    options = parser.parse_args()
-    if options.step:
-        name, engine, folder = options.step
-        alone: dict[str, Callable[[Path], dict[str, Any]]] = {"csv": csv_to_csv, "wide": wide}
-        told = alone[name](Path(folder)) if name in alone else step(name, engine, Path(folder))
-        told["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps(told))
-        return
-    # What is not measured now stays as it was measured before.
-    path = record.RESULTS / "scale.json"
-    found: dict[str, Any] = (
-        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"engines": {}, "csv": {}}
-    )
-    found["machine"] = record.machine()
-    for n_rows in options.rows if "rows" in options.only else ():
+def rows(numbers: Iterable[int] = ROWS, engines: Sequence[str] = ENGINES) -> dict[str, dict[str, Any]]:
+    """Every step of each engine, by numbers of rows."""
+    found = {}
+    for n_rows in numbers:
         with tempfile.TemporaryDirectory() as name:
-            known = found["engines"].setdefault(str(n_rows), {})
-            known.update(of_engines(n_rows, options.engines, Path(name)))
-    for one in ("csv", "wide"):
-        if one in options.only:
-            with tempfile.TemporaryDirectory() as name:
-                found[one] = measured(one, "duckdb", name)
-                print(one, found[one], flush=True)
-    report(found)
+            found[str(n_rows)] = of_engines(n_rows, engines, Path(name))
+    return found
+
+
+def alone(name: str) -> dict[str, Any]:
+    """`csv` or `wide`, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return measured(name, "duckdb", folder)
 
 
 if __name__ == "__main__":
-    main()
+    asked, of, where = sys.argv[1:]
+    whole: dict[str, Callable[[Path], dict[str, Any]]] = {"csv": csv_to_csv, "wide": wide}
+    told = whole[asked](Path(where)) if asked in whole else step(asked, of, Path(where))
+    told["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(told))

@@ -19,13 +19,13 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show, uncounted_compilation
+from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.fronts.archive import evaluated, front_order, in_order
-from pymoo_anon.problems.base import keys_of
+from pymoo_anon.problems.base import keys_of, uncounted_compilation
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from inspect import signature
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numba.core.event import install_timer
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.evaluator import Evaluator
@@ -64,20 +62,6 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
     copies = Population([one.copy() for one in pop])
     copies.set("X", whole)
     return copies
-
-
-@contextmanager
-def uncounted_compilation(algorithm: Algorithm) -> Iterator[None]:
-    """Put off the start of an algorithm by what loops take in the block to be compiled, or loaded from disk.
-
-    So a budget of seconds is one of searching, in the first run as in later ones.
-    """
-
-    def put_off(seconds: float) -> None:
-        algorithm.start_time += seconds
-
-    with install_timer("numba:compiler_lock", put_off):
-        yield
 
 
 def show(algorithm: Algorithm, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
@@ -147,6 +131,14 @@ class _Best:
         best = members.F[:, self.index].min()
         value = problem.natural(np.where(np.arange(problem.n_obj) == self.index, best, 0.0))[self.index]
         return f"{value:,.0f}" if problem.objectives[self.index].whole else f"{value:,.2f}"
+
+
+class FrontOutput(Output):  # type: ignore[misc]
+    """A column of an algorithm's own, and the size of the front."""
+
+    def __init__(self, heading: str, told: Callable[[Any], str]) -> None:
+        super().__init__()
+        self.columns += [Column(heading, width=8, func=told), Column("front", width=6, func=front_size)]
 
 
 def front_size(algorithm: Algorithm) -> int:

@@ -11,12 +11,12 @@ from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.termination.max_gen import MaximumGenerationTermination
-from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show, uncounted_compilation
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, least_infeasible, show
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
+from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
 Matrix = NDArray[np.float64]
@@ -31,7 +31,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     Args:
         batch_size: Number of nodes in a batch.
-        output: Columns of the verbose output; None is `ExhaustiveOutput()`.
+        output: Columns of the verbose output; None is the share of the lattice that was visited, and the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
@@ -49,7 +49,7 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=ExhaustiveOutput() if output is None else output, **kwargs)
+        super().__init__(output=FrontOutput("visited", _visited) if output is None else output, **kwargs)
         self.batch_size = positive_whole("batch_size", batch_size)
         self.n_visited = 0
 
@@ -119,15 +119,6 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         # `result` leaves it out unless `return_least_infeasible` asks for it.
         front = Population(list(self._members.values()))
         self.pop = self.opt = in_order(front) if self._members else self._least_infeasible
-
-
-class ExhaustiveOutput(Output):  # type: ignore[misc]
-    """Columns of an exhaustive search: the share of the lattice that was visited, and the size of the front."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        self.columns.append(Column("visited", width=8, func=_visited))
-        self.columns.append(Column("front", width=6, func=front_size))
 
 
 def _visited(algorithm: ExhaustiveSearch) -> str:

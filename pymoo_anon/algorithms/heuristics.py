@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
-from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments
 from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.problems.lattice import LatticeProblem
 
@@ -26,7 +25,7 @@ class _Heuristic(Algorithm):  # type: ignore[misc]
 
     def __init__(self, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=HeightOutput() if output is None else output, **kwargs)
+        super().__init__(output=FrontOutput("height", _height) if output is None else output, **kwargs)
 
     def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
         """Set the algorithm up.
@@ -84,15 +83,6 @@ class _Heuristic(Algorithm):  # type: ignore[misc]
             super()._set_optimum()
 
 
-class HeightOutput(Output):  # type: ignore[misc]
-    """Columns of a heuristic: the height of the nodes at hand, which is the sum of their levels, and the front."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        self.columns.append(Column("height", width=8, func=_height))
-        self.columns.append(Column("front", width=6, func=front_size))
-
-
 def _height(algorithm: Algorithm) -> str:
     return f"{int(algorithm.pop[0].X.sum()):,}"
 
@@ -105,7 +95,7 @@ class Datafly(_Heuristic):
     baseline: nothing is searched.
 
     Args:
-        output: Columns of the verbose output; None is `HeightOutput()`.
+        output: Columns of the verbose output; None is the height of the nodes, the sum of their levels, and the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
@@ -121,16 +111,17 @@ class Datafly(_Heuristic):
     """
 
     def _first(self) -> Nodes:
-        return np.zeros((1, self.problem.n_var), dtype=np.int64)
+        lowest: Nodes = self.problem.lowest[np.newaxis]
+        return lowest
 
     def _after(self, feasible: bool) -> Nodes:
         problem: LatticeProblem = self.problem
         x = self._next[0].copy()
-        if feasible or bool((x == problem.lengths).all()):
+        if feasible or bool((x == problem.highest).all()):
             return self._next[:0]
         codes, held = problem.table.tuples.codes, np.full(problem.n_var, -1)
         for j, hierarchy in enumerate(problem.table.quasi_identifiers.values()):
-            if x[j] < hierarchy.length:
+            if x[j] < problem.highest[j]:
                 held[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
         x[held.argmax()] += 1
         raised: Nodes = x[np.newaxis]
@@ -145,7 +136,7 @@ class SamaratiSearch(_Heuristic):
     is above a feasible node is feasible, as it is of k without suppression.
 
     Args:
-        output: Columns of the verbose output; None is `HeightOutput()`.
+        output: Columns of the verbose output; None is the height of the nodes, the sum of their levels, and the front.
         **kwargs: As pymoo's `Algorithm`.
 
     Raises:
@@ -154,7 +145,7 @@ class SamaratiSearch(_Heuristic):
 
     def _first(self) -> Nodes:
         # The least feasible height is in low..high, or there is none.
-        self._low, self._high = 0, int(self.problem.lengths.sum())
+        self._low, self._high = int(self.problem.lowest.sum()), int(self.problem.highest.sum())
         self._decided = False
         return self._at((self._low + self._high) // 2)
 
@@ -171,12 +162,11 @@ class SamaratiSearch(_Heuristic):
     def _at(self, height: int) -> Nodes:
         """All nodes of a height."""
         nodes = np.zeros((1, 0), dtype=np.int64)
-        left = np.cumsum(self.problem.lengths[::-1])[::-1]
-        for j, length in enumerate(self.problem.lengths.tolist()):
-            rest = int(left[j]) - length
-            levels = np.arange(length + 1)
-            nodes = np.column_stack([np.repeat(nodes, length + 1, axis=0), np.tile(levels, len(nodes))])
+        lowest, highest = self.problem.lowest, self.problem.highest
+        for j in range(self.problem.n_var):
+            levels = np.arange(lowest[j], highest[j] + 1)
+            nodes = np.column_stack([np.repeat(nodes, len(levels), axis=0), np.tile(levels, len(nodes))])
             sums = nodes.sum(axis=1)
             # What is left of the height has to fit the columns that follow.
-            nodes = nodes[(sums <= height) & (sums + rest >= height)]
+            nodes = nodes[(sums + lowest[j + 1 :].sum() <= height) & (sums + highest[j + 1 :].sum() >= height)]
         return nodes

@@ -34,7 +34,6 @@ from pymoo_anon.algorithms.common import (
     check_evaluated,
     has_own_columns,
     in_type_of_problem,
-    uncounted_compilation,
 )
 from pymoo_anon.algorithms.lessons import LearnedBounds, can_settle
 from pymoo_anon.fronts.archive import (
@@ -49,6 +48,7 @@ from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.neighborhood import LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.sampling import CornerSampling
+from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
@@ -149,7 +149,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         on_lattice = own and isinstance(problem, LatticeProblem)
         learns = self.bounds and on_lattice and can_settle(problem)
         self._bounds = LearnedBounds(problem, sides) if learns else None
-        self._walk = LatticeWalk(problem.lengths, self.random_state) if on_lattice else None
+        self._walk = LatticeWalk(problem.lowest, problem.lengths, self.random_state) if on_lattice else None
         # The bytes of every node that was evaluated, and how far the neighbors of a node are done.
         self._seen: set[bytes] = set()
         self._explored: dict[bytes, int] = {}
@@ -333,8 +333,8 @@ class LatticeWalk:
         ended: Whether it has come to its end.
     """
 
-    def __init__(self, lengths: Nodes, random_state: np.random.Generator) -> None:
-        self._lengths = lengths
+    def __init__(self, lowest: Nodes, lengths: Nodes, random_state: np.random.Generator) -> None:
+        self._lowest, self._lengths = lowest, lengths
         self._n_nodes = 1
         for length in lengths.tolist():
             self._n_nodes *= length + 1
@@ -380,8 +380,9 @@ class LatticeWalk:
         X = np.empty((size, len(self._lengths)), dtype=np.int64)
         for j in reversed(range(len(self._lengths))):
             numbers, X[:, j] = np.divmod(numbers, self._lengths[j] + 1)
-        return X
+        return X + self._lowest
 
     def _drawn(self, size: int, random_state: np.random.Generator) -> Nodes:
         """(m, n_var) int64 array: up to so many random nodes, each once."""
-        return np.unique(random_state.integers(0, self._lengths + 1, size=(size, len(self._lengths))), axis=0)
+        drawn = random_state.integers(0, self._lengths + 1, size=(size, len(self._lengths)))
+        return self._lowest + np.unique(drawn, axis=0)

@@ -32,7 +32,7 @@ from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 
 # Of a genetic algorithm's own arguments these two leave Algorithm 2 what it is; the others belong to every algorithm.
 _OPTIONS = ("repair", "eliminate_duplicates")
@@ -151,7 +151,8 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
     def _replace(self, infills: Population | None) -> None:
         """Children become the population, and the archive takes the best of them (steps 4 and 8)."""
         self.pop = infills
-        self.box_archive.add(infills)
+        with uncounted_compilation(self):
+            self.box_archive.add(infills)
         if not len(self.box_archive):
             together = Population.merge(self._closest, infills)
             self._closest = together[[int(np.argmin(together.get("CV")[:, 0]))]]

@@ -64,7 +64,7 @@ class Corners:
 
     def __init__(self, problem: LatticeProblem) -> None:
         self._problem = problem
-        tuples, lengths = problem.table.tuples, problem.lengths
+        tuples, (low, high) = problem.table.tuples, (problem.lowest, problem.highest)
         self._reader = reader = BoundsReader(problem)
         self.rises = reader.rises
         # A sum of floats may be too large by such a share; a whole number is not.
@@ -74,19 +74,19 @@ class Corners:
         self._terms = np.minimum.accumulate(reader.terms[:, :, ::-1], axis=2)[:, :, ::-1]
         # An attribute that never varies makes the same classes at all levels. Where nothing but k and losses by
         # attribute is measured, its lowest level is as good as any other.
-        same = (tuples.codes == tuples.codes[:1]).all(axis=0)
+        same, every = (tuples.codes == tuples.codes[:1]).all(axis=0), np.arange(len(low))
         for own, before, family in zip(self._terms, reader.terms, reader.families, strict=True):
             if family.kind is Kind.ADDITIVE:
-                same &= before[:, 0] == own[:, 0]
+                same &= before[every, low] == own[every, low]
             elif not (isinstance(family, Hereditary) and family.by_size):
                 same[:] = False
-        self.highest = np.where(same, 0, lengths)
+        self.highest = np.where(same, low, high)
         # Where only losses count, an attribute that never varies would be split as often as one that makes classes.
         prices = [problem.weights, *self._terms[reader.has_floor]]
         self.prices = np.zeros_like(problem.weights)
         for own in prices:
             above = own - own[:, :1]
-            most = above[np.arange(len(lengths)), lengths].sum()
+            most = above[every, high].sum()
             self.prices += above / most if most > 0 else 0.0
 
     def floors_of(self, x: Ints) -> Matrix:
@@ -179,8 +179,8 @@ class BoxProof(LatticeProof):
             return np.empty((0, self.problem.n_obj))
         if not self._begun:
             nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
-            lengths = self.problem.lengths
-            return self._open_bounds([Box(0 * lengths, lengths, self._corners.floors_of(0 * lengths), nothing_known)])
+            low, high = self.problem.lowest, self.problem.highest
+            return self._open_bounds([Box(low, high, self._corners.floors_of(low), nothing_known)])
         boxes = [*self._hand.values(), *(box for _, _, box in self._heap), *(box for _, _, box in self._stack)]
         return self._open_bounds(boxes)
 
@@ -197,9 +197,9 @@ class BoxProof(LatticeProof):
     def _begin(self) -> None:
         """Evaluate the most general and the most special node: the corners of all nodes that count."""
         high = self._corners.highest
-        low = 0 * high
+        low = self.problem.lowest
         (_, tops), (floors, _) = self._study([high, low])
-        if high.any():
+        if (low < high).any():
             self._put(Box(low, high, np.maximum(floors, self._corners.floors_of(low)), tops))
         self._begun = True
 

@@ -339,7 +339,7 @@ def spread(X, lessons, *arrays):  # type: ignore[no-untyped-def]
     """Note what evaluated nodes say of all their specializations, and raise the floors of all their generalizations.
 
     Args:
-        X: (n, n_var) int64, the nodes.
+        X: (n, n_var) int64, the nodes, in levels above the least ones.
         lessons: (n, n_values + 2 n_columns) float, what each says: tops and bounds of specializations, then bounds of
             generalizations.
         arrays: The arrays of all groups, as `known_groups` takes them.

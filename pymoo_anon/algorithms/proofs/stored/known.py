@@ -37,14 +37,14 @@ class Rules(NamedTuple):
     """What does not change: the lattice, and what is asked of its nodes.
 
     Attributes:
-        lengths: (n_var,) int64, the greatest level of each attribute.
+        lengths: (n_var,) int64, how many levels each attribute has above its least one, from which nodes count here.
         strides: (n_var,) int64, how far apart nodes are in their numbering that differ by one level.
         kinds: (n_measures,) int64, the kind of each measure.
         places: (n_measures,) int64, its number among those of its kind.
         columns: (n_measures,) int64, its column in `Nodes.bounds`, or -1.
         limits: (n_measures,) float, the greatest minimised values that constraints allow, or infinity.
         first: (n_thresholds,) float: what each threshold is above at every node that keeps the constraints.
-        terms: (n_additive, n_var, n_levels) float, the floor of each level.
+        terms: (n_additive, n_var, n_levels) float, the floor of each level from the least one on.
         least: (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor.
         limit: How many rows may be suppressed; all where there is no limit.
         n_inherited: How many columns of bounds hold of all specializations.
@@ -93,7 +93,7 @@ class NodeScratch(NamedTuple):
     """Memory for the node that is looked at.
 
     Attributes:
-        x: (n_var,) int64, its levels.
+        x: (n_var,) int64, its levels above the least ones.
         floors: (n_additive,) float.
         prefixes: (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
         numbers: (n_var + 1,) int64, the same of its strides; the last is its number.
@@ -186,11 +186,18 @@ class Measures:
             columns=columns,
             limits=limits,
             first=self._first(limits, bool((kinds == SQUARES).any())),
-            terms=self.reader.terms[additive],
-            least=np.minimum.reduceat(left, tuples.offsets[:-1], axis=2).transpose(0, 2, 1).copy(),
+            terms=self._from_lowest(self.reader.terms[additive]),
+            least=self._from_lowest(np.minimum.reduceat(left, tuples.offsets[:-1], axis=2).transpose(0, 2, 1)),
             limit=tuples.n_rows if limit is None else limit,
             n_inherited=sum(not families[i].has_floor for i in self.columns),
         )
+
+    def _from_lowest(self, by_level: Matrix) -> Matrix:
+        """(n, n_var, n_levels) float array of what stands for every level, from the least one of each attribute on."""
+        problem, steps = self._problem, np.arange(by_level.shape[2])
+        levels = np.minimum(problem.lowest[:, np.newaxis] + steps, problem.highest[:, np.newaxis])
+        found: Matrix = by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
+        return found
 
     def _first(self, limits: Matrix, has_sums: bool) -> Matrix:
         """(n_thresholds,) float array: what each threshold is above at every node that keeps the constraints."""
@@ -215,15 +222,20 @@ class Measures:
     def first_bounds(self) -> Matrix:
         """(n_nodes, n_columns) float array: lower bounds before anything is evaluated."""
         bounds = np.empty((self._problem.n_nodes, len(self.columns)))
-        for place, terms in enumerate(self.reader.terms[self.columns]):
+        for place, terms in enumerate(self._from_lowest(self.reader.terms[self.columns])):
             by_attribute = [own[: length + 1] for own, length in zip(terms, self.rules.lengths, strict=True)]
             bounds[:, place] = reduce(lambda sums, own: np.add.outer(sums, own).ravel(), by_attribute)
         return bounds
 
     def levels(self, nodes: Ints) -> Ints:
         """(n, n_var) int64 array: the levels of nodes, given by number."""
-        levels: Ints = nodes[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
-        return levels
+        steps: Ints = nodes[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
+        return steps + self._problem.lowest
+
+    def steps(self, X: Ints) -> Ints:
+        """(n, n_var) int64 array: how many levels nodes are above the least ones."""
+        steps: Ints = X - self._problem.lowest
+        return steps
 
     def first_floors(self, ahead: Ints) -> Matrix:
         """(n,) float array: the first additive floor of some nodes, given by number; 0 where there is none."""

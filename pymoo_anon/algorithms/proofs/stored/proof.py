@@ -147,7 +147,7 @@ class StoredLatticeProof(LatticeProof):
 
     def offer(self, X: Ints) -> None:
         """Evaluate nodes from elsewhere, each once, and learn from them."""
-        self._visit(np.unique(X @ self._measures.rules.strides))
+        self._visit(np.unique(self._measures.steps(X) @ self._measures.rules.strides))
 
     def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
         """Take evaluated nodes into the front, or into its boxes."""
@@ -280,7 +280,7 @@ class StoredLatticeProof(LatticeProof):
             self._learn(nodes, X, lessons)
         # Last, so that nodes whose evaluation is interrupted stay open.
         self._nodes.done[nodes] = True
-        self._n_done += np.bincount(X.sum(axis=1), minlength=len(self._n_done))
+        self._n_done += np.bincount(self._measures.steps(X).sum(axis=1), minlength=len(self._n_done))
         self.n_evaluated += len(nodes)
 
     def _lessons(self, X: Ints) -> Matrix:
@@ -302,7 +302,7 @@ class StoredLatticeProof(LatticeProof):
     def _learn(self, nodes: Ints, X: Ints, lessons: Matrix) -> None:
         """Note what nodes say about their specializations and generalizations."""
         if not self.sweeps:
-            spread(X, lessons, *self._arrays(self._nodes, self._front(), self._scratches[0]))
+            spread(self._measures.steps(X), lessons, *self._arrays(self._nodes, self._front(), self._scratches[0]))
             return
         # These bounds come down to specializations when their layer is entered.
         n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]

@@ -1,0 +1,125 @@
+"""Start and scale: all that somebody waits for, on one page.
+
+    python -m benchmarks.speed [--only start searches lattices rows csv wide tests] [--huge]
+
+The first command and example, searches of a small and a large table, proofs beside exhaustive search on every lattice
+that can be visited, rows aggregated and released by each engine, files from CSV to CSV, many columns, and the tests.
+Each part runs in a process of its own; one that is not asked for keeps its earlier figures. `--huge` adds 10^8 rows by
+DuckDB. Less than half an hour on two quiet cores without it, of which the tests take ten minutes; needs Adult.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks import record
+from benchmarks.speed import lattices, scale, start
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "start": start.commands,
+    "searches": start.searches,
+    "lattices": lattices.measured_all,
+    "rows": scale.rows,
+    "csv": lambda: scale.alone("csv"),
+    "wide": lambda: scale.alone("wide"),
+    "tests": start.tests,
+}
+HUGE = "huge"
+
+
+def run(part: str) -> Any:
+    """The figures of a part, measured now in a process of its own; None where it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed", "--part", part], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        print(f"{part} failed: its earlier figures stay", file=sys.stderr)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def waits(found: dict[str, dict[str, float]]) -> str:
+    """Seconds of what somebody waits for, as a table."""
+    rows = [[name, f"{one['cpu']:.2f}", f"{one['seconds']:.2f}"] for name, one in found.items()]
+    return record.markdown(["work", "CPU s", "s"], rows)
+
+
+def summary(parts: dict[str, Any]) -> str:
+    """The figures that matter most."""
+    rows = []
+    for part in ("start", "tests"):
+        rows += [[name, f"{one['cpu']:.1f} s of the processor"] for name, one in parts.get(part, {}).items()]
+    if "lattices" in parts:
+        ratios = [one["ratio"] for one in parts["lattices"].values()]
+        told = f"{max(ratios):.2f} at most, {float(np.median(ratios)):.2f} in the median"
+        rows.append([f"proof / exhaustive search, {len(ratios)} stored lattices", told])
+    if "csv" in parts:
+        middle = scale.middle_run(parts["csv"])
+        copy, whole = middle["copy"]["cpu"], sum(one["cpu"] for name, one in middle.items() if name != "copy")
+        without = (whole - middle["search"]["cpu"]) / copy
+        rows.append([f"{scale.CSV_ROWS:,} rows, CSV to CSV, without the search", f"{without:.1f} of DuckDB's copies"])
+        rows.append(["the whole way of these", f"{whole:.1f} s of the processor"])
+    for n_rows, engines in parts.get("rows", {}).items():
+        steps = engines.get("duckdb", {})
+        if "count again" in steps and int(n_rows) > 10**6:
+            ways = {name: steps[name]["cpu"] for name in ("aggregate", "search", "recode and write", "count again")}
+            copies = (sum(ways.values()) - ways["search"]) / steps["copy"]["cpu"]
+            most = max(one["peak_mb"] for name, one in steps.items() if name in ways)
+            rows.append(
+                [f"{int(n_rows):,} rows, Parquet, without the search", f"{copies:.1f} copies, at most {most:,.0f} MB"]
+            )
+    return record.markdown(["work", "takes"], [*rows, ["lines of the package", f"{start.lines():,}"]])
+
+
+def page(parts: dict[str, Any], machine: dict[str, Any], short: bool = False) -> str:
+    """All figures; a short page leaves out single searches and lattices."""
+    text = [f"{record.line(machine)}.", summary(parts)]
+    if "searches" in parts and not short:
+        text += ["Searches by one thread, nothing remembered, the best of three:", waits(parts["searches"])]
+    if "lattices" in parts and not short:
+        text += [lattices.text_of(parts["lattices"])]
+    if "rows" in parts:
+        text += [
+            "Rows of the census in a Parquet file, each step in a process of its own; 100,000,000 are a million, "
+            "each a hundred times at ages that a hash moves:",
+            scale.text_of_rows(parts["rows"]),
+            scale.text_of_ten(parts["rows"]),
+        ]
+    text += [scale.text_of_csv(parts["csv"])] if "csv" in parts else []
+    text += [scale.text_of_wide(parts["wide"])] if "wide" in parts else []
+    return "\n\n".join(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="the parts to measure")
+    parser.add_argument("--huge", action="store_true", help="10^8 rows, too")
+    parser.add_argument("--part", choices=[*PARTS, HUGE], help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.part:
+        print(json.dumps(scale.rows([scale.HUGE], ["duckdb"]) if asked.part == HUGE else PARTS[asked.part]()))
+        return
+    file = record.RESULTS / "speed.json"
+    parts = json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else {}
+    for part in [*asked.only, *([HUGE] if asked.huge else [])]:
+        print(part, file=sys.stderr, flush=True)
+        found = run(part)
+        if found is not None:
+            # Rows that were not asked for stay.
+            parts["rows" if part == HUGE else part] = (
+                {**parts.get("rows", {}), **found} if part in ("rows", HUGE) else found
+            )
+        machine = record.machine()
+        record.write("speed", {"machine": machine, "parts": parts}, page(parts, machine))
+    record.quote("speed", page(parts, machine, short=True))
+
+
+if __name__ == "__main__":
+    main()

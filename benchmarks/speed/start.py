@@ -1,0 +1,143 @@
+"""What somebody waits for who begins: the first command, the first example, some searches, and the tests.
+
+Seconds of the processor count all processes that a command starts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.core.algorithm import Algorithm
+from pymoo.optimize import minimize
+
+from benchmarks.speed.exact_runs import SETS, glm, k, l
+from benchmarks.tables import large_table
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
+from pymoo_anon.datasets import fetch_adult, make_census
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem
+
+ROOT = Path(__file__).parents[2]
+REPEATS = 3
+CENSUS_ROWS = 3_000_000
+
+
+def waited(command: list[str], folder: Path, cache: Path, **others: str) -> dict[str, float]:
+    """Seconds of a command on the wall and of the processor, with a folder for what numba compiles."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT), **others}
+
+    def used() -> float:
+        own = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return own.ru_utime + own.ru_stime
+
+    before, began = used(), time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
+    return {"seconds": time.perf_counter() - began, "cpu": used() - before}
+
+
+def best(measure: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """The least of some runs: what else works can only add."""
+    return min((measure() for _ in range(REPEATS)), key=lambda one: one["cpu"])
+
+
+def first_example() -> str:
+    """The first two blocks of Python of the README: a table, and its search."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.M)[:2])
+
+
+def write_patients(folder: Path) -> None:
+    """The table and the hierarchy that the README reads."""
+    rng, zips = np.random.default_rng(0), ["4711", "4712", "8000"]
+    (folder / "zip.csv").write_text("".join(f"{z};{z[:2]}**;*\n" for z in zips))
+    columns = {
+        "age": rng.integers(0, 100, 2000),
+        "zip": rng.choice(zips, 2000),
+        "sex": rng.choice(["Female", "Male"], 2000),
+        "diagnosis": rng.choice(["flu", "cold", "asthma", "angina"], 2000),
+    }
+    pd.DataFrame(columns).to_csv(folder / "patients.csv", index=False)
+
+
+def commands() -> dict[str, dict[str, float]]:
+    """The first command and the first example, with nothing compiled yet and afterwards."""
+    search = [sys.executable, "-m", "pymoo_anon", "search"]
+    example = [sys.executable, "-c", first_example()]
+    found = {}
+    for name, command in (("`pymoo-anon search`", search), ("README's first example", example)):
+        with tempfile.TemporaryDirectory() as own:
+            folder = Path(own)
+            write_patients(folder)
+            found[f"{name}, nothing compiled yet"] = waited(command, folder, folder / "cache")
+            found[f"{name}, afterwards"] = best(lambda c=command, f=folder: waited(c, f, f / "cache"))
+    return found
+
+
+def nsga2() -> NSGA2:
+    """NSGA-II as the README makes it."""
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    return NSGA2(pop_size=25, **operators)
+
+
+#: What is searched for so long, and by what: PBG-EA's iterations, and as many evaluations.
+SEARCHES: dict[str, Callable[[], tuple[Algorithm, tuple | None]]] = {
+    "PBG-EA, 100 generations": lambda: (PBGEA(pop_size=25), ("n_gen", 100)),
+    "NSGA-II, 100 generations": lambda: (nsga2(), ("n_gen", 100)),
+    "local search, 2,500 nodes": lambda: (ParetoLocalSearch(), ("n_eval", 2500)),
+    "branch and bound": lambda: (BranchAndBound(), None),
+}
+
+
+def searched(problem: LatticeProblem, name: str) -> dict[str, float]:
+    """Seconds of a search that remembers nothing of earlier ones."""
+    algorithm, termination = SEARCHES[name]()
+    own = LatticeProblem(problem.table, problem.objectives, problem.suppression)
+    began, clock = time.perf_counter(), time.process_time()
+    minimize(own, algorithm, termination, seed=1)
+    return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - clock}
+
+
+def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
+    """The usual searches of Adult and of a large table, by one thread; and a proof over a large lattice."""
+    problems = {
+        f"Adult: {name}": LatticeProblem(fetch_adult(label=label), objectives, 301)
+        for name, (objectives, label, _) in SETS.items()
+    }
+    census = make_census(n_rows)
+    problems[f"{census.n_distinct:,} distinct tuples: k, l, GLM"] = LatticeProblem(census, [k, l, glm], 0.01)
+    found = {}
+    for where, problem in problems.items():
+        for name in SEARCHES:
+            # The first loads what is compiled.
+            found[f"{where}: {name}"] = best(lambda p=problem, n=name: searched(p, n))
+    own = LatticeProblem(large_table(), [k, glm], 301)
+    found[f"{own.n_nodes:,} nodes: k, GLM: branch and bound"] = best(lambda: searched(own, "branch and bound"))
+    return found
+
+
+def tests() -> dict[str, Any]:
+    """The tests as the README has them, with nothing compiled yet and afterwards."""
+    with tempfile.TemporaryDirectory() as own:
+        cache, command = Path(own), [sys.executable, "-m", "pytest", "-q"]
+        return {
+            name: waited(command, ROOT, cache) for name in ("`pytest`, nothing compiled yet", "`pytest`, afterwards")
+        }
+
+
+def lines() -> int:
+    """Lines of the package."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "pymoo_anon").rglob("*.py"))
