@@ -28,7 +28,7 @@ for space, size, problem in (
     ("free bits", free.n_strings, free),
 ):
     res = minimize(problem, BranchAndBound(), seed=1)
-    print(f"{res.F[0]:7,.1f} of {size:18,} {space}, proven: {res.algorithm.certified}")
+    print(f"{res.F.item():7,.1f} of {size:18,} {space}, proven: {res.algorithm.certified}")
     best = problem.decode(res.X)
 print(f"The last one: {best}\n")
 

@@ -31,7 +31,9 @@ ways = {
         repair=ClosestValidRepair(),
     ),
 }
+losses = {}
 for name, algorithm in ways.items():
     res = minimize(problem(), algorithm, ("n_eval", 3000), seed=1)
-    print(f"{res.F[0]:12,.1f}  {name}")
+    losses[name] = res.F.item()
+    print(f"{losses[name]:12,.1f}  {name}")
 print(res.problem.decode(res.X))

@@ -13,7 +13,7 @@ demands = [KAnonymity() >= 5, DistinctLDiversity("occupation") >= 5, TCloseness(
 for number in range(1, len(demands) + 1):
     problem = LatticeProblem(table, [GeneralLossMetric()], suppression=0.01, constraints=demands[:number])
     res = minimize(problem, BranchAndBound(), seed=1)
-    print(f"least loss {res.F[0]:9,.0f}, levels {res.X.tolist()}, for {' and '.join(map(str, demands[:number]))}")
+    print(f"least loss {res.F.item():9,.0f}, levels {res.X.ravel()}, for {' and '.join(map(str, demands[:number]))}")
 
 # What is fixed may still be an objective: here the front of k and loss, of all that keeps the demands.
 problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=0.01, constraints=demands)

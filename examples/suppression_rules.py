@@ -12,9 +12,11 @@ table = make_census(3000)
 demands = [KAnonymity() >= 5, DistinctLDiversity("occupation") >= 5]
 print(f"{table}\nDemanded: {demands}\n")
 
+losses = {}
 for rule in (AtMost(0), AtMost(0.05), Violating(0.05), Below(5)):
     problem = LatticeProblem(table, [GeneralLossMetric()], suppression=rule, constraints=demands)
     res = minimize(problem, ExhaustiveSearch(), seed=1)
-    # One objective: the least loss is one node, and res.X and res.F are its row.
+    # One objective: the least loss is one node, and res.X and res.F are of it alone.
     suppressed = problem.equivalence_classes(res.X).n_suppressed[0]
-    print(f"{rule!s:22} least loss {res.F[0]:8,.0f}, suppressed {suppressed:3}, levels {res.X.tolist()}")
+    losses[str(rule)] = res.F.item()
+    print(f"{rule!s:22} least loss {res.F.item():8,.0f}, suppressed {suppressed:3}, levels {res.X.ravel()}")

@@ -1,3 +1,3 @@
 """Microdata anonymization as a multi-objective problem for pymoo."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

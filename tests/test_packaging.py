@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import pymoo_anon
 import pymoo_anon.testing
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
@@ -16,7 +17,8 @@ yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-WORKFLOW = (GITHUB / "workflows" / "tests.yml").read_text(encoding="utf-8")
+WORKFLOWS = {path.stem: path.read_text(encoding="utf-8") for path in (GITHUB / "workflows").glob("*.yml")}
+WORKFLOW = WORKFLOWS["tests"]
 CONTRIBUTING = (GITHUB / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
@@ -38,7 +40,7 @@ def test_the_wheel_holds_the_package_and_its_data_alone(tmp_path):
             "pymoo-anon = pymoo_anon.cli:main"
             in wheel.read(next(n for n in names if n.endswith("points.txt"))).decode()
         )
-    about = {name for name in names if name.startswith(f"pymoo_anon-{PROJECT['version']}.dist-info/")}
+    about = {name for name in names if name.startswith(f"pymoo_anon-{pymoo_anon.__version__}.dist-info/")}
     assert {name.partition("/")[2] for name in about} == {
         "METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE",
     }  # fmt: skip
@@ -78,15 +80,70 @@ def test_every_dependency_has_a_lower_bound_that_is_tested():
 
 
 def test_actions_are_pinned_to_major_versions():
-    used = re.findall(r"uses: (\S+)", WORKFLOW)
-    assert used
-    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", name) for name in used), used
+    for text in WORKFLOWS.values():
+        used = re.findall(r"uses: (\S+)", text)
+        assert used
+        assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", name) for name in used), used
+
+
+def test_a_job_may_write_only_what_it_publishes():
+    """Everything else may read the sources, and no job is given a secret."""
+    rights = {}
+    for name, text in WORKFLOWS.items():
+        assert "secrets." not in text
+        read = yaml.safe_load(text)
+        assert read["permissions"] == {"contents": "read"}
+        rights |= {f"{name}: {job}": own["permissions"] for job, own in read["jobs"].items() if "permissions" in own}
+    assert rights == {
+        "publish: pypi": {"id-token": "write"},
+        "publish: site": {"contents": "read", "pages": "write", "id-token": "write"},
+    }
+    jobs = yaml.safe_load(WORKFLOWS["publish"])["jobs"]
+    assert (jobs["pypi"]["needs"], jobs["site"]["needs"]) == ("build", "pypi")
+    installed = re.findall(r"(?:pip install|--spec) ([a-z]+\S*)", WORKFLOWS["publish"])
+    assert installed
+    assert all("==" in name for name in installed)
+
+
+def test_a_tag_is_published_only_as_the_version_that_the_changes_tell_of():
+    """The two lines of the workflow, run for the right tag and for wrong ones."""
+    steps = yaml.safe_load(WORKFLOWS["publish"])["jobs"]["build"]["steps"]
+    (check,) = (step["run"] for step in steps if "GITHUB_REF_NAME" in step.get("run", ""))
+    first, second = check.splitlines()
+    version = pymoo_anon.__version__
+
+    def holds(line, tag):
+        return subprocess.run(["bash", "-c", line], cwd=ROOT, env={"GITHUB_REF_NAME": tag}, check=False).returncode == 0
+
+    assert holds(first, f"v{version}")
+    assert not holds(first, f"v{version}.1")
+    assert holds(second, "v0.1.0")
+    assert not holds(second, "v9.9.9")
+    changes = (ROOT / "examples" / "site" / "changelog.md").read_text(encoding="utf-8")
+    newest, *_ = re.findall(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", changes, re.M)
+    assert newest[0] == version
+
+
+def test_the_nightly_job_tries_pymoo_s_main_branch():
+    job = yaml.safe_load(WORKFLOWS["nightly"])
+    # YAML reads the key `on` as a truth value.
+    assert set(job[True]) == {"schedule", "workflow_dispatch"}
+    runs = [step["run"] for step in job["jobs"]["pymoo-main"]["steps"] if "run" in step]
+    places = [number for number, run in enumerate(runs) if "pymoo@main" in run]
+    assert places == [1], "after what the tests need, before the tests"
+
+
+def test_one_command_builds_the_site():
+    assert "sphinx-build -W -n -j 2 examples/site build/site" in WORKFLOW
+    assert "sphinx-build -n -j 2 -t online examples/site build/site" in WORKFLOWS["publish"]
+    assert "sphinx-build -W -n examples/site build/site" in CONTRIBUTING
+    assert "sphinx-build -W -n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_the_citation_agrees_with_the_project():
     cited = yaml.safe_load((GITHUB / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["cff-version"] == "1.2.0"
-    assert (cited["title"], cited["version"]) == (PROJECT["name"], PROJECT["version"])
+    assert (cited["title"], cited["version"]) == (PROJECT["name"], pymoo_anon.__version__)
     assert (cited["license"], cited["abstract"]) == (PROJECT["license"], PROJECT["description"])
     assert cited["keywords"] == PROJECT["keywords"]
     (author,) = cited["authors"]

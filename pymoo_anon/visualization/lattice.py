@@ -78,15 +78,15 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
     if problem.n_nodes <= _NODES:
         nodes = problem.nodes(0, problem.n_nodes)
         nodes = nodes[np.argsort(nodes.sum(axis=1), kind="stable")]
-        places = _places(nodes, counts)
+        places = _places(nodes - problem.lowest, counts)
         is_front, is_visited = _is_in(nodes, marked), _is_in(nodes, marked[:0] if seen is None else seen)
         if len(nodes) <= _LINES:
             lines = _lines(nodes)
     return LatticePicture(
         title,
         tuple(counts),
-        _by_layer(marked, n_layers),
-        None if seen is None else _by_layer(seen, n_layers),
+        _by_layer(marked - problem.lowest, n_layers),
+        None if seen is None else _by_layer(seen - problem.lowest, n_layers),
         nodes,
         places,
         is_front,

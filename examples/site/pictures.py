@@ -1,0 +1,156 @@
+"""Pictures of the site: of what each example found, of every measure, and of every instance of the suite.
+
+Sphinx is loaded by what needs it alone: tests read the rest without it.
+"""
+
+from functools import partial
+from multiprocessing import spawn
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from pymoo_anon import visualization
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems.front import axes_of
+from pymoo_anon.problems.tradeoffs import logarithmic
+from pymoo_anon.visualization import plot_front
+
+#: What is drawn of an example, in its own names; where it has a problem and a result, their front.
+DRAWN = {
+    "adversaries": "plot_bars({who: row['GLM'] for who, row in rows.items()}, 'general loss')",
+    "benchmark_your_algorithm": "plot_instance(problem, fronts[0])",
+    "bit_strings": "plot_front(several, res)",
+    "compare_two_releases": "plot_quantiles(sizes)",
+    "constraint_preserving_crossover": "plot_bars(losses, 'general loss')",
+    "draft_hierarchies": "plot_front(problem, problem.pareto_set())",
+    "lattice_too_large": "plot_front(own, proof.result())",
+    "local_recoding": "plot_front(local, cells)",
+    "own_operator": "plot_front(problem, problem.pareto_set(max_nodes=problem.n_nodes))",
+    "parallel": "plot_steps(alone, 'GLM', 'k')",
+    "stop_and_resume": "plot_front(problem(), straight)",
+    "suppression_rules": "plot_bars(losses, 'general loss')",
+    "swap_the_algorithm": "plot_fronts(problem, {'its archive': res.archive.F, 'exact': exact})",
+}
+DEFAULT = "plot_front(problem, res)"
+
+
+def scraper(block, variables, gallery_conf):
+    """Draw what an example found, once its code has run."""
+    from sphinx_gallery.scrapers import figure_rst
+
+    if block[0] != "code":
+        return ""
+    names = variables["example_globals"]
+    call = DRAWN.get(Path(variables["src_file"]).stem, DEFAULT)
+    figure = eval(call, {**vars(visualization), **globals(), **names})
+    path = next(variables["image_path_iterator"])
+    figure.savefig(path, dpi=100)
+    caption = (
+        f"\n\nDrawn by::\n\n    {call}\n"
+        if "_bars" not in call and "_steps" not in call and "_instance" not in call
+        else "\n"
+    )
+    return figure_rst([path], gallery_conf["src_dir"]) + caption
+
+
+def reads_itself(gallery_conf, path):
+    """Let processes that an example starts read its file again, as those of a program do: the gallery runs no file."""
+
+    def prepared(name, own=spawn.get_preparation_data):
+        told = own(name)
+        if told.pop("init_main_from_name", None) == "__main__":
+            told["init_main_from_path"] = str(Path(gallery_conf["src_dir"], gallery_conf["examples_dirs"], path))
+        return told
+
+    reads_itself.own = getattr(reads_itself, "own", spawn.get_preparation_data)
+    spawn.get_preparation_data = partial(prepared, own=reads_itself.own)
+
+
+def lacking(gallery, names):
+    """The examples whose page in a built gallery is not there, or has no picture of its own."""
+    found = []
+    for name in names:
+        page = Path(gallery, f"{name}.html")
+        if not page.is_file() or f"sphx_glr_{name}_001.png" not in page.read_text(encoding="utf-8"):
+            found.append(name)
+    return found
+
+
+def check(app, error):
+    """No page of the gallery lacks its picture."""
+    from sphinx.errors import SphinxError
+
+    if error is None and app.builder.name == "html":
+        names = [path.stem for path in Path(app.srcdir, "generated/scripts").glob("*.py")]
+        without = lacking(Path(app.outdir, "generated/gallery"), names)
+        if without or not names:
+            raise SphinxError(f"every page of the gallery must have a picture, these have none: {without}")
+
+
+def new_axes(width=8, height=4.5, place=(0.12, 0.13, 0.84, 0.82)):
+    figure = Figure(figsize=(width, height))
+    return figure, figure.add_axes(place)
+
+
+def plot_bars(values, label):
+    """Bars beside their names, with the numbers at their ends."""
+    figure = Figure(figsize=(8, 1.2 + 0.5 * len(values)), layout="constrained")
+    ax = figure.add_subplot()
+    bars = ax.barh(list(values), list(values.values()), color="#3b6ea5")
+    ax.bar_label(bars, fmt="{:,.0f}", padding=4)
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    ax.set_xlabel(label)
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def plot_steps(F, x, y):
+    """A front of k and a loss, as pymoo has it."""
+    figure, ax = new_axes()
+    k, loss = np.array(sorted(F)).T * [[-1], [1]]
+    ax.step(loss, k, where="post", color="#3b6ea5", marker="o")
+    ax.set(yscale="log", xlabel=x, ylabel=y)
+    return figure
+
+
+def plot_instance(problem, found=None):
+    """The proven front of an instance, and what a search found: a loss on x, privacy on y, a third as colour."""
+    own, front = problem.instance, problem.pareto_front() * problem.instance.signs
+    signs = own.signs.tolist()
+    x = signs.index(1) if 1 in signs else 1
+    y = signs.index(-1)
+    others = [column for column in range(problem.n_obj) if column not in (x, y)]
+    figure, ax = new_axes()
+    style = {"color": "#3b6ea5"}
+    if others:
+        third = front[:, others[0]]
+        style = {"c": third, "cmap": "viridis", "norm": "log" if logarithmic(third) else "linear"}
+    dots = ax.scatter(front[:, x], front[:, y], s=22, label="proven front", **style)
+    if others:
+        figure.colorbar(dots, label=own.labels[others[0]], pad=0.02)
+    if found is not None:
+        mine = np.atleast_2d(found) * own.signs
+        ax.scatter(mine[:, x], mine[:, y], s=60, facecolors="none", edgecolors="#c2410c", label="found")
+        ax.legend()
+    ax.set(xlabel=own.labels[x], ylabel=own.labels[y])
+    if logarithmic(front[:, y]):
+        ax.set_yscale("log")
+    ax.grid(alpha=0.3)
+    return figure
+
+
+def front_of_instance(problem, path):
+    """Write the picture of an instance."""
+    plot_instance(problem).savefig(path, dpi=80)
+
+
+def measure_over_lattice(measure, partner, table, path):
+    """Draw a measure and another one: every generalization of a table in grey, and the front."""
+    problem = LatticeProblem(table, [measure, partner], suppression=0.01)
+    figure = plot_front(problem, problem.pareto_set(max_nodes=problem.n_nodes))
+    values = problem.natural(problem.evaluate(problem.nodes(0, problem.n_nodes), return_values_of=["F"]))
+    places = [problem.objectives.index(axis) for axis in axes_of(problem.objectives)]
+    figure.axes[0].scatter(*values[np.isfinite(values).all(axis=1)].T[places], s=8, color="#9ca3af", zorder=0)
+    figure.savefig(path, dpi=90)

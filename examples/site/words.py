@@ -1,0 +1,116 @@
+"""How docstrings become pages: text with backquotes becomes reST, and names lead to the page of the public name."""
+
+import re
+from importlib import import_module
+from pkgutil import resolve_name
+
+ROOMS = [
+    "table",
+    "objectives",
+    "comparison",
+    "problems",
+    "operators",
+    "algorithms",
+    "fronts",
+    "datasets",
+    "publishing",
+    "visualization",
+    "suite",
+    "testing",
+    "engine",
+]
+
+
+def public_names():
+    """By public name what each room lists: `pymoo_anon.table.Microdata` and the class."""
+    found = {}
+    for room in ROOMS:
+        module = import_module(f"pymoo_anon.{room}")
+        for name in module.__all__:
+            found[f"pymoo_anon.{room}.{name}"] = getattr(module, name)
+    return found
+
+
+PUBLIC = public_names()
+SHORT = {full.rpartition(".")[2]: full for full in PUBLIC}
+OF_MODULE = {
+    f"{own.__module__}.{own.__qualname__}": full for full, own in PUBLIC.items() if hasattr(own, "__qualname__")
+}
+
+
+def as_rst(app, what, name, obj, options, lines):
+    """Make reST of a docstring, in place: what is code stays code, and no other sign means anything."""
+    made, inside = [], False
+    for line in lines:
+        bare = line.strip()
+        inside = bool(bare) and (inside or bare.startswith(">>>"))
+        if bare == "Formula:":
+            made += [".. code-block:: text", "   :class: formula", ""]
+            inside = True
+        elif inside:
+            made.append(line)
+        else:
+            # Arguments with stars are napoleon's to read.
+            stars, text = re.fullmatch(r"(\s*(?:\*\*?\w+:)?)(.*)", line).groups()
+            made.append(stars + line_as_rst(text))
+    if what in ("property", "attribute"):
+        # What stands before a colon would be taken for a type.
+        made[0] = made[0].replace(": ", " – ", 1)
+    lines[:] = lists_apart(made)
+
+
+def line_as_rst(line):
+    """One line: names in backquotes become links where they are public, else code."""
+    parts = re.split(r"(`[^`]+`)", line)
+    return "".join(
+        _code(part[1:-1]) if part.startswith("`") else re.sub(r"([*|])|(?<=\w)(_)(?!\w)", r"\\\1\2", part)
+        for part in parts
+    )
+
+
+def _code(text):
+    full = SHORT.get(text.removesuffix("()"))
+    return f":py:obj:`{text} <{full}>`" if full else f"``{text}``"
+
+
+def short_arrays(app, what, name, obj, options, signature, returned):
+    """Arrays are written as in the code, `NDArray[float64]`."""
+    written = r"~?numpy\.ndarray\[~?tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([^][]+)\]\]"
+    return tuple(text and re.sub(written, r"~numpy.typing.NDArray[\1]", text) for text in (signature, returned))
+
+
+def lists_apart(lines):
+    """A list begins after an empty line."""
+    made = []
+    for line in lines:
+        item = re.match(r"\s*- ", line)
+        if (
+            item
+            and made
+            and made[-1].strip()
+            and not re.match(r"\s*- ", made[-1])
+            and not made[-1].startswith(" " * (len(item[0])))
+        ):
+            made.append("")
+        made.append(line)
+    return made
+
+
+def public_reference(app, env, node, contnode):
+    """A name where it is defined leads to where it is public; another one that exists inside is text."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py":
+        return None
+    full = OF_MODULE.get(target) or SHORT.get(target)
+    if full:
+        domain = env.get_domain("py")
+        return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, contnode)
+    return contnode if exists(target) else None
+
+
+def exists(target):
+    """Whether a dotted name of this package is there."""
+    try:
+        return target.startswith("pymoo_anon.") and resolve_name(target) is not None
+    except (ImportError, AttributeError):
+        return False
