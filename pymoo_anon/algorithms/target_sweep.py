@@ -22,7 +22,7 @@ from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
 # So many targets have prices. k is only a floor where a price binds: more of them would find the same.
-_PRICED_TARGETS = 8
+_PRICED_TARGETS = 5
 
 # A price that is a smaller share of k than this makes no class larger than k does.
 _BINDING = 0.25
