@@ -32,7 +32,7 @@ def run(project: Project, request: ReportRequest) -> None:
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
             evidence = _evidence(project, front, released, choice)
-        read = [project.path, released, evidence_of(released), *project.inputs.paths]
+        read = [released, evidence_of(released), *project.files]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
