@@ -22,6 +22,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, put_in_place, tried
@@ -376,7 +377,7 @@ def front_tables(front: Front, width: int) -> list[Table]:
         table = new_table(())
         for heading, style, _ in block:
             # A heading wider than the terminal folds; a number never is.
-            table.add_column(heading, justify="right", vertical="bottom", style=style, overflow="fold")
+            table.add_column(Text(heading), justify="right", vertical="bottom", style=style, overflow="fold")
         for row in zip(*(column.cells for column in block), strict=True):
             table.add_row(*row)
         tables.append(table)
