@@ -95,8 +95,6 @@ def _evidence(project: Project, front: Front, released: Path, choice: Choice) ->
 
 def _population(front: Front, project: Project, named: str) -> Microdata:
     """A table of the population, with the domains of the table."""
-    inputs = project.inputs
-    assert inputs.reading is not None
-    reading = inputs.reading._replace(source=source_of(named, Path()))
-    table = table_of(inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
+    reading = project.reading._replace(source=source_of(named, Path()))
+    table = table_of(project.inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
     return table.recoded(dict(front.table.quasi_identifiers))

@@ -18,7 +18,6 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.multi import NumberOfNondominatedSolutions
 from pymoo.util.display.output import Output
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -33,7 +32,7 @@ from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
+from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
@@ -375,7 +374,7 @@ def front_tables(front: Front, width: int) -> list[Table]:
             room -= column.width
     tables = []
     for block in blocks:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        table = new_table(())
         for heading, style, _ in block:
             # A heading wider than the terminal folds; a number never is.
             table.add_column(Text(heading), justify="right", vertical="bottom", style=style, overflow="fold")
