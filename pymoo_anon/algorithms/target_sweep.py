@@ -33,6 +33,8 @@ _BATCH = 4
 class TargetSweep(Algorithm):  # type: ignore[misc]
     """Makes the local recoding of every target of k with equal weights, and ends by itself with their front.
 
+    This package's own.
+
     Where all objectives count the loss of all columns alike there is nothing to search: a target has one recoding that
     is good, whatever else the weights find. An objective that tells columns apart wants a search, `NSGA2` for one.
 
