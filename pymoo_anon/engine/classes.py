@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
+from pymoo_anon.engine.numbering import SPREAD, row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
 Ints = NDArray[np.int64]
 
 _U = np.uint64
-
-# 2^64 divided by the golden ratio: multiplication by it spreads neighbouring numbers over the upper bits (Knuth).
-_SPREAD = _U(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,14 +138,10 @@ class EquivalenceClasses:
         The value counts of a part, `classes[i]`, may begin in the middle of the arrays of the whole. The copy's begin
         at 0.
         """
+        parts = {name: counts.trimmed() for name, counts in self.columns.items()}
         columns = {
-            name: ValueCounts(
-                counts.starts - counts.starts[0],
-                counts.values[counts.starts[0] : counts.starts[-1]].copy(),
-                counts.counts[counts.starts[0] : counts.starts[-1]].copy(),
-                counts.n_values,
-            )
-            for name, counts in self.columns.items()
+            name: ValueCounts(own.starts, own.values.copy(), own.counts.copy(), own.n_values)
+            for name, own in parts.items()
         }
         return EquivalenceClasses(
             self.tuples,
@@ -197,7 +190,7 @@ class EquivalenceClasses:
         return self.forest, self.forest.starts[:-1] + self.nodes
 
     def totals(self, of_classes: Ints) -> Ints:
-        """(n, m) int64 array: sums over the classes of each generalization, of an (n_classes, m) int64 array."""
+        """(n,) or (n, m) int64 array: sums over the classes of each generalization, of such an array of classes."""
         sums: Ints = np.add.reduceat(of_classes, self.starts[:-1], axis=0)
         return sums
 
@@ -211,13 +204,7 @@ class EquivalenceClasses:
     @property
     def n_released(self) -> Ints:
         """(n,) int64 array: the number of classes of each released table, all suppressed tuples being one."""
-        return self._sums(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
-
-    def _sums(self, of_classes: Ints) -> Ints:
-        """(n,) int64 array: sums over the classes of each generalization."""
-        totals = np.zeros(len(of_classes) + 1, dtype=np.int64)
-        np.cumsum(of_classes, out=totals[1:])
-        return totals[self.starts[1:]] - totals[self.starts[:-1]]
+        return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
 
 
 @njit(cache=True, nogil=True, allocates=False)
@@ -324,12 +311,8 @@ def classes_of(
 
 def _merged(column: ValueCounts, class_of: Ints, n_classes: int) -> ValueCounts:
     """The value counts of classes, of those of the distinct tuples."""
-    keys = np.repeat(class_of, np.diff(column.starts)) * column.n_values + column.values
-    found, members = np.unique(keys, return_inverse=True)
-    counts = np.zeros(len(found), dtype=np.int64)
-    np.add.at(counts, members, column.counts)
-    starts = np.searchsorted(found, np.arange(n_classes + 1) * column.n_values)
-    return ValueCounts(starts.astype(np.int64), found % column.n_values, counts, column.n_values)
+    rows = np.repeat(class_of, np.diff(column.starts))
+    return ValueCounts.added(rows, column.values, column.counts, n_classes, column.n_values)
 
 
 def agreeing(
@@ -408,7 +391,7 @@ def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts): 
         for c in range(class_starts[i], class_starts[i + 1]):
             key = _U(kept[c])
             for j in attributes:
-                key = (key ^ _U(cells[c, j])) * _SPREAD
+                key = (key ^ _U(cells[c, j])) * SPREAD
                 key ^= key >> _U(32)
             slot = np.int64(key >> _U(32)) & mask
             # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot

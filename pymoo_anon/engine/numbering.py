@@ -108,8 +108,8 @@ _U = np.uint64
 
 _LARGEST_MARK = np.iinfo(np.uint32).max
 
-# 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
-_SPREAD = _U(0x9E3779B97F4A7C15)
+#: 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
+SPREAD = _U(0x9E3779B97F4A7C15)
 
 
 class Pairs(NamedTuple):
@@ -259,7 +259,7 @@ def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     # Invariant: as above; no empty slot stands between the hash of a key and its slot.
     for p in range(_U(len(left))):
         key = left_ids[left[p]] * n_right + right_ids[right[p]]
-        slot = ((_U(key) * _SPREAD) >> _U(32)) & mask
+        slot = ((_U(key) * SPREAD) >> _U(32)) & mask
         number = np.int64(marks[slot]) - base
         while number >= 0 and keys[slot] != key:
             slot = (slot + _U(1)) & mask

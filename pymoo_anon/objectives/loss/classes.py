@@ -27,7 +27,7 @@ from pymoo_anon.engine.sums import (
     own_logs,
 )
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
+from pymoo_anon.objectives.base import ColumnObjective, Objective, Values, sums_of_squares
 from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
 from pymoo_anon.objectives.recount import Counted, Labels, Recount
 
@@ -61,10 +61,7 @@ class ClassificationMetric(ColumnObjective):
 
     def majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
-        counts = self._counts(classes)
-        first, last = counts.starts[0], counts.starts[-1]
-        largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[first:last], counts.starts[:-1] - first)
-        return largest
+        return self._counts(classes).most_frequent()
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept class saves: the tuples of its majority are not penalised."""
@@ -134,7 +131,7 @@ class Discernibility(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the discernibility of each of n generalizations."""
-        total: Values = _discernibility(classes.starts, classes.sizes, classes.kept, classes.n_rows)
+        total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
@@ -297,18 +294,6 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
             total += own[c] - (majority if stays[c] else 0)
         penalised[i] = total
     return penalised
-
-
-@njit(cache=True, nogil=True)
-def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
-    """(n,) float array: each kept class adds its square, each suppressed one its size times the rows."""
-    sums = np.empty(len(starts) - 1, dtype=np.float64)
-    for i in range(len(sums)):
-        total = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            total += sizes[c] * (sizes[c] if kept[c] else n_rows)
-        sums[i] = total
-    return sums
 
 
 @njit(cache=True, nogil=True)

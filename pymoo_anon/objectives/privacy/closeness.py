@@ -211,14 +211,12 @@ class BasicBetaLikeness(WorstClassObjective):
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """A value of share q in the table is to have a share of at most q + q beta."""
-        counts, tuples = self._counts(classes), classes.tuples
-        first, last = counts.starts[0], counts.starts[-1]
-        shares = tuples.totals(self.column)[counts.values[first:last]] / tuples.n_rows
+        own, tuples = self._counts(classes).trimmed(), classes.tuples
+        shares = tuples.totals(self.column)[own.values] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
-        held = counts.counts[first:last].astype(float)
         # Where only some values are left, they have to share what the others have in the table.
-        present = np.add.reduceat(shares, counts.starts[:-1] - first)
-        return Shares(held, counts.starts - first, shares, shares, caps, 1 / present - 1)
+        present = np.add.reduceat(shares, own.starts[:-1])
+        return Shares(own.counts.astype(float), own.starts, shares, shares, caps, 1 / present - 1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the gain of a class of the rarest value alone."""
