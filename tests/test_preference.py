@@ -20,7 +20,7 @@ from pymoo_anon.algorithms.preference import prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.operators import BitStringSampling, PartitionCrossover, PerAttributeBitMutation
-from pymoo_anon.problems import Achievement, BitStringProblem, PreferenceProblem
+from pymoo_anon.problems import Achievement, BitStringProblem, PreferenceProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
 CENSUS = make_census(300, seed=5)

@@ -82,9 +82,8 @@ class LearnedBounds:
     def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
         """What the classes of a node say about its specializations and generalizations.
 
-        Returns:
-            (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
-            floors. (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
+        (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
+        floors; and (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
         """
         reader, below = self.reader, self.reader.below(classes, self.by_k)
         above = np.append(reader.floors_above(classes)[0], -np.inf)

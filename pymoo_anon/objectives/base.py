@@ -395,11 +395,7 @@ def known_of(given: Any) -> Known:
 
 
 def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
-    """What adversaries know, as places among the quasi-identifiers of a table.
-
-    Raises:
-        ValueError: One is no quasi-identifier, or there are too many sets.
-    """
+    """What adversaries know, as places among the quasi-identifiers of a table."""
     if known is None:
         return [tuple(range(len(names)))]
     if isinstance(known, any_of):

@@ -417,11 +417,9 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
-    """What the values that are too frequent in each class hold together, and what they hold in the table.
+    """Of the values that are too frequent in each class, their tuples, and their share in the table.
 
-    Returns:
-        (n_classes,) float arrays: the tuples of these values, their share in the table, and the share in the table of
-        all values of the class.
+    These are (n_classes,) float arrays; a third is the share in the table of all values of the class.
     """
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):
