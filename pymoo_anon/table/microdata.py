@@ -258,10 +258,7 @@ class Microdata:
         return self.tuples.domains[column]
 
     def equivalence_classes(
-        self,
-        generalization: Decoded,
-        suppression: float | Suppression = 0,
-        constraints: Sequence[ClassConstraint] = (),
+        self, generalization: Decoded, suppression: float | Suppression = 0, constraints: Sequence[ClassConstraint] = ()
     ) -> EquivalenceClasses:
         """Group the table by one generalization.
 

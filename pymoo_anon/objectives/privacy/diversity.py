@@ -115,12 +115,7 @@ class SquaredValueCounts(ColumnObjective):
         """(n,) float array, S_l of each of n generalizations."""
         counts = self._counts(classes)
         total: Values = _sum_of_squared_counts(
-            classes.starts,
-            classes.kept,
-            counts.starts,
-            counts.values,
-            counts.counts,
-            counts.n_values,
+            classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
         )
         return total
 

@@ -154,13 +154,7 @@ class StringSpace:
         return self._limited(table, rows, filled, tabled, free, asked.limit)
 
     def _limited(
-        self,
-        table: Values,
-        rows: Values,
-        filled: NDArray[np.bool_],
-        tabled: Sequence[int],
-        free: set[int],
-        limit: int,
+        self, table: Values, rows: Values, filled: NDArray[np.bool_], tabled: Sequence[int], free: set[int], limit: int
     ) -> Walk:
         """A walk under a limit: over all four attributes only where the first is none.
 
