@@ -183,9 +183,8 @@ class _Lessons(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _settled(X, members, *arrays):  # type: ignore[no-untyped-def]
-    lessons = _Lessons(
-        arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6], arrays[7]
-    )  # named here: as an argument a named tuple costs more than the loop
+    # Named here: as an argument a named tuple costs more than the loop.
+    lessons = _Lessons(*arrays)
     settled = np.zeros(len(X), dtype=np.bool_)
     n_ranges, n_measures = lessons.below.shape[1:]
     below, own, bound = np.empty((n_ranges, n_measures)), np.empty(n_measures), np.empty(n_measures)

@@ -339,6 +339,11 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     return counts
 
 
+def logarithm(ratio: Fraction) -> Decimal:
+    """The natural logarithm of a ratio to 28 digits."""
+    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
+
+
 def logarithms(counts: pd.Series[int]) -> pd.Series:
     """The natural logarithms of counts to 28 digits."""
     known = {count: Decimal(int(count)).ln() for count in counts.unique()}

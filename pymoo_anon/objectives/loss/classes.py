@@ -29,7 +29,7 @@ from pymoo_anon.engine.sums import (
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, Values, sums_of_squares
 from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
-from pymoo_anon.objectives.recount import Counted, Labels, Recount
+from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
 
 class ClassificationMetric(ColumnObjective):
@@ -220,7 +220,7 @@ class KLDivergence(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
-        total = sum((_log(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
+        total = sum((logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
 
@@ -256,10 +256,6 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
     return cells
-
-
-def _log(ratio: Fraction) -> Decimal:
-    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
 
 
 @njit(cache=True, nogil=True)

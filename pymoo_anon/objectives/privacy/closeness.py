@@ -20,7 +20,7 @@ from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, 
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -309,7 +309,7 @@ class DeltaDisclosure(WorstClassObjective):
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
             return np.inf
         ratio = _ratio(shares, pd.Series(np.log(shares.p / shares.q)).abs().argmax())
-        return abs(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()) / Decimal(2).ln()
+        return abs(logarithm(ratio)) / Decimal(2).ln()
 
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"
