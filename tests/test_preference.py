@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -30,12 +31,6 @@ TABLE = Microdata.from_frame(
 )
 shares = st.floats(0, 1)
 points = st.tuples(shares, shares)
-
-
-def refused(error, action):
-    with pytest.raises(error) as caught:
-        action()
-    return str(caught.value)
 
 
 def test_loss_and_dispersion_reach_their_bounds():

@@ -82,9 +82,22 @@ class ConvergenceMetric(_AgainstTruth):
         # An objective that is 0 all over the true front has no scale of its own, and ideal and nadir are one already.
         self.scale = np.where((largest > 0) & (not zero_to_one), largest, 1.0)
 
-    def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
-        if not len(F):
+    def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
+        """The convergence error of a front.
+
+        Args:
+            F: (n, n_obj) array of minimised values, at least one row.
+            *args: Not needed.
+            **kwargs: Not needed.
+
+        Raises:
+            ValueError: F has no row, another number of objectives than the true front, or holds NaN.
+        """
+        if F is None or np.size(F) == 0:
             raise ValueError("F must have at least one row, got none: no front is no converged front")
+        return super().do(F, *args, **kwargs)
+
+    def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
         members, truth = F / self.scale, self.pf / self.scale
         nearest = [np.sqrt(((truth - member) ** 2).sum(axis=1)).min() for member in members]
         return float(np.sum(nearest) if self.total else np.mean(nearest))
