@@ -69,7 +69,7 @@ def test_what_is_taken_over(folder):
     assert own.columns["zip"].levels is None
     assert [own.columns[name].weight for name in ("Größe", "zip")] == [0.75, 0.25]
     assert own.columns["note"].reason == "insensitive in the project of ARX"
-    assert (own.missing, own.empty) == ("keep", ("NULL",))
+    assert (own.missing, own.reading.empty) == ("keep", ("NULL",))
     assert own.search["require"] == ["k>=3", "l:diag;nosis>=2"]
     assert own.search["suppression"] == "violating:0.1"
     table = own.open()
