@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
@@ -193,12 +194,6 @@ def test_infinite_values_disturb_no_search(algorithm):
 
 
 # What is refused
-
-
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
 
 
 def test_what_is_no_constraint_is_refused():
