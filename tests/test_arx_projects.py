@@ -69,7 +69,7 @@ def test_what_is_taken_over(folder):
     assert own.columns["zip"].levels is None
     assert [own.columns[name].weight for name in ("Größe", "zip")] == [0.75, 0.25]
     assert own.columns["note"].reason == "insensitive in the project of ARX"
-    assert (own.missing, own.empty) == ("keep", ("NULL",))
+    assert (own.missing, own.reading.empty) == ("keep", ("NULL",))
     assert own.search["require"] == ["k>=3", "l:diag;nosis>=2"]
     assert own.search["suppression"] == "violating:0.1"
     table = own.open()
@@ -195,6 +195,15 @@ def test_a_column_without_a_hierarchy_is_kept_or_suppressed(folder):
     own = read_project(Path("my.toml"))
     assert own.table().quasi_identifiers["zip"].length == 0
     assert (own.search["suppression"], own.columns["zip"].weight) == ("violating:0.0", None)
+
+
+def test_a_hierarchy_that_is_missing_is_said(folder):
+    content = project()
+    content["input/definition.xml"] = content["input/definition.xml"].replace("hierarchies/zip.csv", "../../zip.csv")
+    write("my.deid", content)
+    said = "zip: the hierarchy, as the file holds no input/../../zip.csv; the column is not generalized"
+    assert said in run("init", "my.deid")
+    assert said in Path("my.toml").read_text(encoding="utf-8")
 
 
 # --- nine attributes ----------------------------------------------------------------------------------------------

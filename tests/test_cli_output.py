@@ -188,7 +188,7 @@ def test_what_a_killed_search_left_is_removed_by_the_next():
 
 def test_names_are_printed_and_drawn_as_they_stand(folder):
     write_own_table(folder)
-    names = {"zip": "$zi_p$ [bold]\\x[/]", "sex": "s\x1b[31me\nx", "diagnosis": "$dia$\u202e"}
+    names = {"zip": "$zi_p$ [bold]\\x[/]", "sex": "s\x1b[31me\nx", "diagnosis": "$dia$:cat:\u202e"}
     header, *rows = Path("mine.csv").read_text().splitlines()
     for old, new in names.items():
         header = header.replace(old, f'"{new}"')
@@ -198,9 +198,9 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     arguments = ["--sensitive", names["diagnosis"], "--sensitive", "paid", "--output", "$a$\x1b[1m"]
     result = search(*MINE, *arguments)
     assert result.exit_code == 0, result.output
-    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$\\u202e"]
+    assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$:cat:\\u202e"]
     assert "s\\x1b[31me\\nx" in result.stdout
-    assert "l of $dia$\\u202e" in result.stdout
+    assert "l of $dia$:cat:\\u202e" in result.stdout
     assert str(Path("$a$\\x1b[1m", "front.png")) in result.stdout
     assert not re.search("[\x1b\u202e]", result.stdout)
     result = search(*MINE, "--sensitive", "a\x1b[1mb")

@@ -174,7 +174,11 @@ def test_a_file_without_names_and_with_blanks():
     result = init("adult.data", "--names", 'age,workclass,"work, years",salary', "--force")
     assert result.exit_code == 0, result.output
     own = decided("adult.toml")
-    assert (own.names, own.strip, own.empty) == (("age", "workclass", "work, years", "salary"), True, ("?",))
+    assert (own.reading.names, own.reading.strip, own.reading.empty) == (
+        ("age", "workclass", "work, years", "salary"),
+        True,
+        ("?",),
+    )
     assert own.open()["workclass"].tolist() == ["State-gov", None, "Private"]
     assert own.table().domain_of("salary") == ("<=50K", ">50K")
 
@@ -184,7 +188,7 @@ def test_what_stands_for_suppressed_is_no_value():
     frame.to_csv("patients.csv", index=False)
     assert init("patients.csv").exit_code == 0
     own = decided("patients.toml")
-    assert own.empty == ("?", "*")
+    assert own.reading.empty == ("?", "*")
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
     assert own.table().n_rows == ROWS
 

@@ -45,7 +45,7 @@ def test_what_a_project_says(folder):
     assert own.quasi_identifiers == {"zip": folder / "trees/zip.csv", "sex": folder / "trees/sex.csv"}
     assert (own.sensitive, own.label, own.person) == (["diagnosis"], None, None)
     assert (own.with_role("keep"), own.with_role("drop", "identifier")) == (["paid"], ["note"])
-    assert (own.missing, own.engine, own.empty, own.names, own.strip) == ("raise", "pandas", ("?",), None, False)
+    assert (own.missing, *own.reading[1:]) == ("raise", "pandas", ("?",), None, False)
     assert (own.output, own.release, own.suppressed) == (folder / "out", folder / "released.csv", "mark")
     assert dict(own.search) == {
         "objectives": "k,GLM",
@@ -70,7 +70,7 @@ def test_the_table_of_a_project():
 
 def test_what_is_not_written_is_as_usual():
     own = written('[data]\nfile = "mine.csv"\n[columns.zip]\nrole = "quasi-identifier"\nhierarchy = "z.csv"\n')
-    assert (own.engine, own.missing, own.empty, own.names, own.strip) == ("auto", "raise", (), None, False)
+    assert (own.missing, *own.reading[1:]) == ("raise", "auto", (), None, False)
     assert (own.output, own.release, dict(own.search)) == (Path("my-front"), Path("my-release.csv"), {})
 
 
@@ -118,7 +118,7 @@ def test_what_is_refused(old, new, message):
 def test_roles_that_one_column_may_have():
     two = RIGHT.replace('"keep"', '"person"').replace('"drop"', '"person"')
     assert refused(two) == "one column at most may be the person, got 'paid', 'note'"
-    none = RIGHT.replace('"quasi-identifier"', '"keep"')
+    none = RIGHT.replace('"quasi-identifier"', '"drop"')
     assert refused(none) == "at least one column must have the role quasi-identifier, got none"
 
 

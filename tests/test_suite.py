@@ -97,7 +97,7 @@ def test_the_suite_is_as_wide_as_it_says():
 
 def test_every_name_has_all_its_files():
     for name in suite.names():
-        assert all(DATA.joinpath(*place).is_file() for place in make_suite.places(name))
+        assert all((DATA / place).is_file() for place in make_suite.places(name))
     for folder in ("instances/json", "results", "certificates"):
         assert len(list((DATA / folder).iterdir())) == len(suite.names())
 
@@ -184,7 +184,7 @@ def test_equal_ones_share_a_place(monkeypatch):
     front = problem.pareto_front()
     good, bad = problem.hypervolume_share(front[1:]), problem.hypervolume_share(front[2:])
     stored = pd.DataFrame({"instance": problem.name(), "algorithm": ["a", "a", "b"], "hypervolume": [good, good, bad]})
-    monkeypatch.setattr("pymoo_anon.suite.ranking.baselines", lambda: stored.assign(found=0.5))
+    monkeypatch.setattr("pymoo_anon.suite.problem.baselines", lambda: stored.assign(found=0.5))
     table = suite.standings(problem, "mine", [front[1:]])
     assert table.index.tolist() == [1, 1, 3]
     assert table["algorithm"].tolist() == ["mine", "a", "b"]

@@ -33,8 +33,8 @@ class Files:
             path.parent.mkdir(parents=True)
             if made is None:
                 shutil.copy(DATA / path.relative_to(folder), path)
-        for parts, text in made or ():
-            folder.joinpath(*parts).write_text(text, encoding="utf-8", newline="\n")
+        for place, text in made or ():
+            (folder / place).write_text(text, encoding="utf-8", newline="\n")
 
     def edit(self, path, change):
         """Change what a JSON file holds."""

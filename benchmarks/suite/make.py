@@ -39,8 +39,8 @@ from pymoo_anon.operators import (
 )
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
-from pymoo_anon.suite.files import CONTRIBUTION, certificate_file, front_file, instance_file, result_file
-from pymoo_anon.suite.trees import n_cuts
+from pymoo_anon.suite.instance import n_cuts
+from pymoo_anon.suite.problem import CONTRIBUTION, FILES
 
 DATA = Path(__file__).parents[2] / "pymoo_anon" / "suite" / "data"
 ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
@@ -204,7 +204,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def files_of(name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def files_of(name: str) -> Iterator[tuple[str, str]]:
     """All files of an instance: where each belongs, and its text."""
     text = definition(name)
     instance = Instance.from_json(text)
@@ -228,10 +228,13 @@ def files_of(name: str) -> Iterator[tuple[tuple[str, ...], str]]:
         "program": f"pymoo_anon {version('pymoo_anon')}",
         "features": features(instance, types),
     }
-    yield instance_file(name), text
-    yield front_file(name), front_text
-    yield result_file(name), json.dumps(_morepo(instance, front[:, n_var:].tolist(), types, proof), indent=1) + "\n"
-    yield certificate_file(name), json.dumps(certificate, indent=1) + "\n"
+    yield FILES["instance"].format(name), text
+    yield FILES["front"].format(name), front_text
+    yield (
+        FILES["result"].format(name),
+        json.dumps(_morepo(instance, front[:, n_var:].tolist(), types, proof), indent=1) + "\n",
+    )
+    yield FILES["certificate"].format(name), json.dumps(certificate, indent=1) + "\n"
 
 
 def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
@@ -261,20 +264,20 @@ def write(name: str) -> None:
     Raises:
         FileExistsError: One of them is there.
     """
-    there = [DATA.joinpath(*parts) for parts in places(name) if DATA.joinpath(*parts).exists()]
+    there = [DATA / place for place in places(name) if (DATA / place).exists()]
     if there:
         raise FileExistsError(f"{there[0]} exists: an instance is never edited, only succeeded by a next version")
     made = list(files_of(name))
-    for parts, text in made:
-        path = DATA.joinpath(*parts)
+    for place, text in made:
+        path = DATA / place
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
 
 
-def places(name: str) -> list[tuple[str, ...]]:
+def places(name: str) -> list[str]:
     """Where the files of an instance belong."""
-    return [instance_file(name), front_file(name), result_file(name), certificate_file(name)]
+    return [file.format(name) for file in FILES.values()]
 
 
 def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
@@ -336,11 +339,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")
     given = parser.parse_args(arguments)
-    missing = [name for name in WANTED if not DATA.joinpath(*front_file(name)).exists()]
+    missing = [name for name in WANTED if not (DATA / FILES["front"].format(name)).exists()]
     for name in [] if given.baselines else given.names or missing:
         began = process_time()
         write(name)
-        certificate = json.loads(DATA.joinpath(*certificate_file(name)).read_text(encoding="utf-8"))
+        certificate = json.loads((DATA / FILES["certificate"].format(name)).read_text(encoding="utf-8"))
         told = ", ".join(f"{key} {certificate[key]}" for key in ("points", "evaluated", "proof", "members"))
         print(f"{name}: {told}, {process_time() - began:.1f} s", flush=True)
     if given.baselines:

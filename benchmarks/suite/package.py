@@ -19,7 +19,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.suite import Instance
-from pymoo_anon.suite.trees import Nodes
+from pymoo_anon.suite.instance import Nodes
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 

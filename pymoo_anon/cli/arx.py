@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
-from xml.parsers import expat
+from typing import Any, NoReturn
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser, fromstring
 
 import tomlkit
 
@@ -53,39 +53,15 @@ _MODELS: tuple[tuple[str, Callable[..., str]], ...] = (
 )
 
 
-class Element(NamedTuple):
-    """An element of XML: its name, its text, and the elements in it."""
-
-    tag: str
-    text: list[str]
-    inside: list[Element]
-
-    def all(self, tag: str) -> list[Element]:
-        """The elements of a name that stand in it directly."""
-        return [one for one in self.inside if one.tag == tag]
-
-    def value(self, tag: str) -> str | None:
-        """The text of the first element of a name, or None."""
-        return next(("".join(one.text) for one in self.all(tag)), None)
-
-
 @dataclass
 class Taken:
-    """What is taken over of a project of ARX.
+    """What is taken over of a project of ARX."""
 
-    Attributes:
-        files: By path, from the folder of the project file, the texts that are written.
-        columns: Of each column what the project file says.
-        search: What it says of the search.
-        missing: What becomes of rows without a value, and how these are written.
-        left: What is not taken over, a line each.
-    """
-
-    files: dict[str, str] = field(default_factory=dict)
-    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
-    search: dict[str, Any] = field(default_factory=dict)
-    missing: dict[str, Any] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)  # By path in the folder of the project what is written
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)  # Of each column what the project file says
+    search: dict[str, Any] = field(default_factory=dict)  # What it says of the search
+    missing: dict[str, Any] = field(default_factory=dict)  # What becomes of rows without a value, and how they look
+    left: list[str] = field(default_factory=list)  # What is not taken over, a line each
 
     def project(self, name: str, data: str, stem: str) -> str:
         """The text of the project file."""
@@ -101,18 +77,7 @@ class Taken:
 
 
 def taken_over(path: Path, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
-    """Read a project of ARX.
-
-    Args:
-        path: The file.
-        names_of: Names of files for names of columns.
-        data: The name of the file with the table.
-        folder: The folder of the hierarchies.
-
-    Raises:
-        ValueError: It is no project of ARX, or is not safe to read; the sentence says why.
-        OSError: It cannot be read.
-    """
+    """Read a project of ARX, for a file with the table and a folder with hierarchies; `names_of` names their files."""
     try:
         with zipfile.ZipFile(path) as archive:
             _check_entries(path, archive)
@@ -137,26 +102,21 @@ def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
         raise ValueError(f"{path} must not be encrypted: ARX writes projects without a password")
 
 
-def parsed(name: str, content: bytes) -> Element:
-    """The root of an XML file. A document type is refused, so that no entity is ever declared."""
-    parser, root = expat.ParserCreate(), Element("", [], [])
-    open_ = [root]
+class _WithoutTypes(TreeBuilder):
+    """Refuses a document type, so that no entity is ever declared."""
 
-    def begin(tag: str, _: Any) -> None:
-        open_[-1].inside.append(Element(tag, [], []))
-        open_.append(open_[-1].inside[-1])
+    def doctype(self, *_: Any) -> NoReturn:
+        raise ValueError("must not declare a document type: ARX writes none, and entities of it could be bombs")
 
-    def refuse(*_: Any) -> None:
-        raise ValueError(f"{name} must not declare a document type: ARX writes none, and entities of it could be bombs")
 
-    parser.StartElementHandler, parser.EndElementHandler = begin, lambda _: open_.pop()
-    parser.CharacterDataHandler = lambda text: open_[-1].text.append(text)
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+def _parsed(name: str, content: bytes) -> Element:
+    """The root of an XML file."""
     try:
-        parser.Parse(content, True)
-    except expat.ExpatError as error:
+        return fromstring(content, XMLParser(target=_WithoutTypes()))
+    except (ParseError, LookupError) as error:
         raise ValueError(f"{name} must be XML, got {error}") from None
-    return root.inside[0]
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
 
 
 class _Reader:
@@ -170,12 +130,12 @@ class _Reader:
     def taken(self, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
         """All that is taken over."""
         taken = self._taken
-        self._separator = self._xml("project.xml").value("separator") or ";"
+        self._separator = self._xml("project.xml").findtext("separator") or ";"
         rows = self._rows(_DATA)
         if not rows:
             raise ValueError(f"{self._path}: {_DATA} must hold a table, got nothing")
         taken.files[data] = _csv(rows, ",")
-        definition = {one.value("name") or "": one for one in self._xml(_DEFINITION).all("assigment")}
+        definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
         unknown = [name for name in rows[0] if name not in definition]
         if unknown:
             raise ValueError(f"{self._path}: {_DEFINITION} must say what every column is, got nothing of {unknown[:5]}")
@@ -192,14 +152,12 @@ class _Reader:
 
     def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
         """Role, hierarchy and levels of a column."""
-        kind, left = told.value("type") or "", self._taken.left
+        kind, left = told.findtext("type", ""), self._taken.left
         if kind not in _ROLES:
             raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
         own = self._taken.columns[name] = {"role": _ROLES[kind]}
-        for one in told.inside:
-            if one.tag not in _KNOWN:
-                left.append(f"{name}: {one.tag} = {''.join(one.text)}")
-        hierarchy = told.value("ref")
+        left += [f"{name}: {one.tag} = {one.text or ''}" for one in told if one.tag not in _KNOWN]
+        hierarchy = told.findtext("ref")
         if own["role"] == "keep":
             own["reason"] = _REASON
         if own["role"] != "quasi-identifier":
@@ -207,12 +165,14 @@ class _Reader:
                 left.append(f"{name}: the hierarchy, as it is no quasi-identifier")
             return
         entry = f"input/{hierarchy}"
-        rows = self._rows(entry) if hierarchy is not None and entry in self._names else [[value] for value in values]
+        if hierarchy is not None and entry not in self._names:
+            left.append(f"{name}: the hierarchy, as the file holds no {entry}; the column is not generalized")
+        rows = self._rows(entry) if entry in self._names else [[value] for value in values]
         rows = [["" if row[0] == _NULL else row[0], *row[1:]] for row in rows]
         self._taken.files[file] = _csv(rows, ";")
         own["hierarchy"] = file
         height = len(rows[0]) - 1
-        ends = [told.value(end) or "All" for end in ("min", "max")]
+        ends = [told.findtext(end) or "All" for end in ("min", "max")]
         if ends != ["All", "All"]:
             pairs = zip(ends, (0, height), strict=True)
             own["levels"] = [every if end == "All" else _whole(name, end) for end, every in pairs]
@@ -220,8 +180,7 @@ class _Reader:
     def _config(self, config: Element) -> None:
         """Privacy models, suppression, weights."""
         taken, require = self._taken, []
-        criteria = [one for group in config.all("criteria") for one in group.all("criterion")]
-        for text in ("".join(one.text) for one in criteria):
+        for text in (one.text or "" for one in config.findall("criteria/criterion")):
             found = _bound(text)
             if found is None:
                 taken.left.append(f"the privacy model {text}")
@@ -229,30 +188,30 @@ class _Reader:
                 require.append(found)
         if any(one.startswith("delta") for one in require):
             taken.left.append("that delta must be below its bound: here it may be as large")
-        limit = self._number(config.value("relativeMaxOutliers"))
+        limit = self._number(config.findtext("relativeMaxOutliers"))
         share = 1 - 1e-9 if limit >= 1 else limit
         taken.search = {
             "objectives": ["GLM"],
             "require": require,
             "suppression": f"violating:{share!r}" if require else share,
         }
-        metric = config.value("metric") or "none"
+        metric = config.findtext("metric") or "none"
         if not metric.startswith("Loss (0.5/"):
             taken.left.append(f"the quality model {metric}: the general loss stands in its place")
         taken.left.append(
             "the aggregate function of the quality model, which the XML does not tell: columns are added up, as in the "
             "arithmetic mean of ARX; in its geometric mean, which is usual, weights change nothing"
         )
-        given = [one for group in config.all("attributeWeights") for one in group.all("attributeWeight")]
-        weights = {one.value("attribute"): self._number(one.value("weight")) for one in given}
+        given = config.findall("attributeWeights/attributeWeight")
+        weights = {one.findtext("attribute"): self._number(one.findtext("weight")) for one in given}
         quasi = [name for name, own in taken.columns.items() if own["role"] == "quasi-identifier"]
         own = {name: weights.get(name, _WEIGHT) for name in quasi}
         if len(set(own.values())) > 1:
             for name, weight in own.items():
                 taken.columns[name]["weight"] = weight
-        if config.value("practicalMonotonicity") == "true":
+        if config.findtext("practicalMonotonicity") == "true":
             taken.left.append("the assumption of practical monotonicity: what is found here is exact")
-        suppressed = ["".join(one.text) for group in config.all("suppressedAttributeTypes") for one in group.inside]
+        suppressed = [one.text or "" for one in config.findall("suppressedAttributeTypes/*")]
         taken.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
 
     def _number(self, text: str | None) -> float:
@@ -272,7 +231,7 @@ class _Reader:
             self._taken.left.append("objects of Java (*.dat), which nothing here reads")
 
     def _xml(self, name: str) -> Element:
-        return parsed(f"{self._path}: {name}", self._content(name, _MOST_XML))
+        return _parsed(f"{self._path}: {name}", self._content(name, _MOST_XML))
 
     def _rows(self, name: str) -> list[list[str]]:
         """The rows of a CSV file as ARX writes it."""

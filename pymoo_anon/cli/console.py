@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from pymoo_anon.cli.interrupt import INTERRUPTED, ExitCode, modules_are_loaded
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 #: Columns of a line where standard output is no terminal.
 WIDTH = 160
@@ -63,8 +64,25 @@ def standard_output() -> Iterator[Console]:
 
     outlet: Any = Outlet(sys.stdout)
     with redirect_stdout(outlet):
-        yield Console(highlight=False, markup=False, soft_wrap=True, width=None if outlet.isatty() else WIDTH)
+        width = None if outlet.isatty() else WIDTH
+        yield Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
         outlet.flush()
+
+
+def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
+    """An empty table as all commands print one: its cells fold, those below some headings stand on the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading in headings:
+        table.add_column(plain(heading), justify="right" if heading in right else "left", overflow="fold")
+    return table
+
+
+def tell(console: Console, text: str) -> None:
+    """Print a line, which folds at the end of the terminal."""
+    console.print(plain(text), soft_wrap=False)
 
 
 @contextmanager

@@ -176,30 +176,60 @@ def reader_of(asked: type[Invocation], name: str) -> Callable[[Any], Any]:
     return next(read for one, read in readers.items() if one in (kind, *get_args(kind)))
 
 
-def read_text(value: Any) -> str:
-    """A text that is not empty."""
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise ValueError("text")
-    return value
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number, and neither true, false nor infinite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _are_two(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(holds, value))
+
+
+def _reader(words: str, holds: Callable[[Any], bool], made: Callable[[Any], T]) -> Callable[[Any], T]:
+    """What makes a value of what a project file gives, where it is what it must be, in words."""
+
+    def read(value: Any) -> T:
+        if not holds(value):
+            raise ValueError(words)
+        return made(value)
+
+    return read
+
+
+read_text = _reader("text", lambda value: isinstance(value, str) and value != "" and "\0" not in value, str)
+read_truth = _reader("true or false", lambda value: isinstance(value, bool), bool)
+read_number = _reader("a number", _is_finite, float)
+read_seconds = _reader("a positive number of seconds", lambda value: _is_finite(value) and value > 0, float)
+read_texts = _reader('a list of texts such as ["a", "b"]', _are_texts, tuple[str, ...])
+read_levels = _reader(
+    "the least and the greatest level, such as [0, 2]",
+    lambda value: _are_two(value, lambda one: type(one) is int),
+    tuple[int, int],
+)
+read_ends = _reader(
+    "the least and the greatest number, such as [0, 90.5]",
+    lambda value: _are_two(value, _is_finite),
+    tuple[float, float],
+)
+
+
+def read_whole(least: int) -> Callable[[Any], int]:
+    """What reads a whole number that is large enough."""
+    return _reader(f"a whole number from {least}", lambda value: type(value) is int and value >= least, int)
+
+
+def read_one_of(choices: Sequence[str]) -> Callable[[Any], str]:
+    """What reads one of several texts."""
+    return _reader(f"one of {', '.join(choices)}", lambda value: value in choices, str)
 
 
 def read_path(value: Any) -> Path:
     """A path."""
     return Path(read_text(value))
-
-
-def read_texts(value: Any) -> tuple[str, ...]:
-    """A list of texts."""
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError('a list of texts such as ["a", "b"]')
-    return tuple(value)
-
-
-def read_truth(value: Any) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
 
 
 def read_names(value: Any) -> tuple[str, ...]:
@@ -213,56 +243,6 @@ def read_names(value: Any) -> tuple[str, ...]:
 def read_recoding(value: Any) -> bool:
     """Whether a recoding is local."""
     return read_one_of(("full-domain", "local"))(value) == "local"
-
-
-def read_one_of(choices: Sequence[str]) -> Callable[[Any], str]:
-    """One of several texts."""
-
-    def read(value: Any) -> str:
-        if value not in choices:
-            raise ValueError(f"one of {', '.join(choices)}")
-        return str(value)
-
-    return read
-
-
-def read_whole(least: int) -> Callable[[Any], int]:
-    """A whole number that is large enough."""
-
-    def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"a whole number from {least}")
-        return value
-
-    return read
-
-
-def read_number(value: Any) -> float:
-    """A number."""
-    if not _is_finite(value):
-        raise ValueError("a number")
-    return float(value)
-
-
-def read_levels(value: Any) -> tuple[int, int]:
-    """The least and the greatest level of a quasi-identifier."""
-    if not isinstance(value, list) or len(value) != 2 or not all(type(one) is int for one in value):
-        raise ValueError("the least and the greatest level, such as [0, 2]")
-    return value[0], value[1]
-
-
-def read_ends(value: Any) -> tuple[float, float]:
-    """The least and the greatest number."""
-    if not isinstance(value, list) or len(value) != 2 or not all(map(_is_finite, value)):
-        raise ValueError("the least and the greatest number, such as [0, 90.5]")
-    return value[0], value[1]
-
-
-def read_seconds(value: Any) -> float:
-    """A positive time."""
-    if not _is_finite(value) or value <= 0:
-        raise ValueError("a positive number of seconds")
-    return float(value)
 
 
 def read_measures(value: Any) -> str:
@@ -292,11 +272,6 @@ def read_sides(value: Any) -> str:
     if not listed or not all(map(_is_finite, listed)):
         raise ValueError("a number, or a list of one for each objective")
     return ",".join(map(str, listed))
-
-
-def _is_finite(value: Any) -> bool:
-    """Whether a value is a number, and neither true, false nor infinite."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def joined(parts: Sequence[str]) -> str:

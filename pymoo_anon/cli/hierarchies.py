@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import is_project
 from pymoo_anon.cli.names import Inputs
 from pymoo_anon.cli.project import read_project
@@ -132,12 +130,10 @@ def _check_names(names: Iterable[str]) -> None:
 
 def _table(drafts: Mapping[str, Draft]) -> Table:
     """What was drafted, a row per column."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for heading in ("column", "kind", "groups by level", "from what, and how"):
-        table.add_column(heading, overflow="fold")
+    table = new_table(["column", "kind", "groups by level", "from what, and how"])
     for name, draft in drafts.items():
         groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
-        table.add_row(*(Text(plain(text)) for text in (name, draft.kind, groups, draft.reason)))
+        table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
     return table
 
 
@@ -166,22 +162,20 @@ def show_levels(path: Path) -> None:
     """Show the levels of a hierarchy."""
     with clear_errors(), standard_output() as console:
         hierarchy = Hierarchy.from_csv(path)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-        for heading in ("level", "groups", "values in a group"):
-            table.add_column(heading, justify="right")
+        numbers = ("level", "groups", "values in a group")
+        table = new_table(numbers, right=numbers)
         table.add_column("labels", no_wrap=True, overflow="ellipsis")
         for level, labels in enumerate(hierarchy.labels):
             sizes = np.bincount(hierarchy.groups[level])
             least, most = int(sizes.min()), int(sizes.max())
             size = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-            table.add_row(str(level), f"{len(labels):,}", size, Text(_some(labels)))
+            table.add_row(str(level), f"{len(labels):,}", size, _some(labels))
         console.print(
             plain(
                 f"{path}: {counted(hierarchy.n_values, 'value', 'values')}, "
                 f"{counted(hierarchy.length, 'level', 'levels')} above."
             )
         )
-        # Not soft: rich keeps tables within the terminal.
         console.print(table, soft_wrap=False)
 
 

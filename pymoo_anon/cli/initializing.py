@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tomlkit
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
 from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
@@ -82,17 +79,14 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
     taken = taken_over(source.path, file_names, f"{stem}.csv", HIERARCHIES)
     text = taken.project(source.path.name, f"{stem}.csv", stem)
     _write(request, source, {f"{stem}.toml": text, **taken.files})
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("column", "role", "levels", "weight"):
-        table.add_column(Text(heading), overflow="fold")
+    table = new_table(["column", "role", "levels", "weight"])
     for name, own in taken.columns.items():
-        told = (name, own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
-        table.add_row(*(Text(plain(cell)) for cell in told))
+        table.add_row(plain(name), own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
     console.print(table, soft_wrap=False)
     console.print(plain(f"Required: {', '.join(taken.search['require']) or 'nothing'}."))
     console.print("Not taken over:")
     for line in taken.left:
-        console.print(f"  {line}", soft_wrap=False)
+        tell(console, f"  {line}")
     project = request.output / f"{stem}.toml"
     console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
     console.print(plain(f"Read it. Then type:\n  pymoo-anon search {project}"))
@@ -234,13 +228,10 @@ def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
 
 def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None:
     """What was guessed, and what to type next."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("column", "role", "reason", "hierarchy"):
-        table.add_column(Text(heading), overflow="fold")
+    table = new_table(["column", "role", "reason", "hierarchy"])
     for column in columns:
-        style = "bold red" if column.role == "other" else ""
         cells = (column.profile.name, column.role, column.reason, column.levels)
-        table.add_row(*(Text(plain(cell), style=style) for cell in cells))
+        table.add_row(*map(plain, cells), style="bold red" if column.role == "other" else None)
     console.print(table, soft_wrap=False)
     n_drafts = sum(column.hierarchy is not None for column in columns)
     folder = project.parent / HIERARCHIES

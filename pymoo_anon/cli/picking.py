@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from pymoo_anon._messages import counted, number, plain, share
-from pymoo_anon.cli.console import clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import clear_errors, new_table, said_warnings, standard_output, tell
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
@@ -39,20 +37,20 @@ def pick_and_write(wish: Wish) -> None:
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
             choice = wished(front, wish, asked, refusals)
-            explanation = explain(front.problem, front, choice)
+            explanation = explain(front.problem, front, choice, suppressed=project.suppressed)
         path = write_choice(project, front, choice)
-        _say(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
+        tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
         left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
         if left_out:
             row, why = left_out[0]
             n = f"{len(left_out):,} of {counted(len(front), 'point', 'points')}"
-            _say(console, f"Left out, as no release is made of them: {n}; of row {row}, {why}.")
+            tell(console, f"Left out, as no release is made of them: {n}; of row {row}, {why}.")
         console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
         for requirement in front.requirements(front.place_of(choice), choice.requirements):
-            _say(console, f"Required: {requirement}.")
+            tell(console, f"Required: {requirement}.")
         for line in str(explanation).splitlines():
-            _say(console, line)
-        _say(console, f"Written: {path}")
+            tell(console, line)
+        tell(console, f"Written: {path}")
 
 
 def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequence[str | None]) -> Choice:
@@ -102,19 +100,19 @@ def _show(console: Console, path: Path) -> None:
     content = read_evidence(path)
     values, steps = neighbours(content)
     place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
-    _say(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
+    tell(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
     console.print(_points(place, values, steps, {}), soft_wrap=False)
-    _say(console, "Levels:")
+    tell(console, "Levels:")
     columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
     for column, known in columns:
         level = "" if column["level"] is None else f"level {column['level']} of {len(known['n_groups']) - 1}, "
-        _say(console, f"  {column['name']}: {level}{column['n_groups']:,} groups of {known['n_groups'][0]:,} values")
+        tell(console, f"  {column['name']}: {level}{column['n_groups']:,} groups of {known['n_groups'][0]:,} values")
     done = "marked" if hidden["how"] == "mark" else "dropped"
-    _say(console, f"Suppressed: {share(hidden['rows'], hidden['of'], 'rows')}, {done}.")
-    _say(console, "The next better ones:")
+    tell(console, f"Suppressed: {share(hidden['rows'], hidden['of'], 'rows')}, {done}.")
+    tell(console, "The next better ones:")
     for line in [*map(str, steps)] or ["No point is better in anything."]:
-        _say(console, f"  {line}")
-    _say(console, _proof(content["search"]))
+        tell(console, f"  {line}")
+    tell(console, _proof(content["search"]))
 
 
 def _proof(search: Mapping[str, Any]) -> str:
@@ -129,9 +127,7 @@ def _points(
     row: int, values: Mapping[str, float], steps: Sequence[Step], losses: Mapping[str, tuple[float, float]]
 ) -> Table:
     """The choice and the next better points, side by side."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for heading in ("", "row", *values):
-        table.add_column(Text(plain(heading)), justify="right" if heading else "left", overflow="fold")
+    table = new_table(["", "row", *values], right=["row", *values])
     lines = {row: "the choice"}
     for step in steps:
         name = plain(step.better_in)
@@ -140,10 +136,5 @@ def _points(
     for place, words in lines.items():
         own = known[place]
         cells = [with_share(number(own[name]), own[name], losses.get(name)) if name in own else "" for name in values]
-        table.add_row(Text(words), f"{place + 1:,}", *cells, style="bold" if place == row else None)
+        table.add_row(words, f"{place + 1:,}", *cells, style="bold" if place == row else None)
     return table
-
-
-def _say(console: Console, text: str) -> None:
-    """A line, which folds at the end of the terminal."""
-    console.print(plain(text), soft_wrap=False)

@@ -95,12 +95,8 @@ class Project:
     """What a project file says."""
 
     path: Path  # The project file
-    data: Source  # Where the table is
-    engine: str  # What reads it, one of `ENGINES`
+    reading: Reading  # How the table is read
     missing: str  # What happens to rows without a value: "raise", "drop" or "keep"
-    empty: tuple[str, ...]  # Texts of a CSV file that mean that there is no value; an empty field always does
-    names: tuple[str, ...] | None  # Names of the columns of a CSV file without a header, else None
-    strip: bool  # Whether blanks around the fields of a CSV file are no part of them
     columns: Mapping[str, ColumnDecision]  # Role and hierarchy of every column, in the order of the file
     search: Mapping[str, Any]  # The options of a search that the file gives, by their names in `Settings`
     adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
@@ -108,6 +104,11 @@ class Project:
     release: Path  # The file that a release is written to
     suppressed: str  # What becomes of suppressed rows in a release: "mark" or "drop"
     report: Mapping[str, Any]  # What stands at the head of a report, and options of it that the file gives
+
+    @property
+    def data(self) -> Source:
+        """Where the table is."""
+        return self.reading.source
 
     @property
     def quasi_identifiers(self) -> dict[str, Path]:
@@ -131,17 +132,24 @@ class Project:
         return next(iter(self.with_role("person")), None)
 
     @property
+    def kept_hierarchies(self) -> dict[str, Path]:
+        """The file with the hierarchy of every column that is kept at a level of one."""
+        return {name: file for name in self.with_role("keep") if (file := self.columns[name].hierarchy) is not None}
+
+    @property
+    def files(self) -> list[Path]:
+        """The project file and all that it names to be read."""
+        return [self.path, *self.inputs.paths, *self.kept_hierarchies.values()]
+
+    @property
     def kept(self) -> dict[str, Kept]:
         """How columns are kept, and why."""
         from pymoo_anon.publishing.keeping import Kept
         from pymoo_anon.table.hierarchy import Hierarchy
 
-        kept = {}
-        for name in self.with_role("keep"):
-            own = self.columns[name]
-            hierarchy = None if own.hierarchy is None else Hierarchy.from_csv(own.hierarchy)
-            kept[name] = Kept(reason=own.reason, hierarchy=hierarchy, **own.coarse)
-        return kept
+        trees = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}
+        kept = {name: self.columns[name] for name in self.with_role("keep")}
+        return {name: Kept(reason=own.reason, hierarchy=trees.get(name), **own.coarse) for name, own in kept.items()}
 
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
@@ -150,10 +158,8 @@ class Project:
     @property
     def inputs(self) -> Inputs:
         """What a search of the table reads."""
-        reading = Reading(self.data, self.engine, self.empty, self.names, self.strip)
-        return Inputs(
-            reading, self.quasi_identifiers, self.sensitive, self.label, self.person, self.missing, list(self.columns)
-        )
+        named = (self.quasi_identifiers, self.sensitive, self.label, self.person)
+        return Inputs(self.reading, *named, self.missing, list(self.columns))
 
     def open(self) -> Any:
         """The table as a frame of the engine, with all of its columns; of a CSV file all is text."""
@@ -186,7 +192,7 @@ class Project:
         return replace(
             asked,
             data=str(self.data),
-            engine=self.engine,
+            engine=self.reading.engine,
             sensitive=self.sensitive,
             label=self.label,
             missing=self.missing,
@@ -198,14 +204,15 @@ class Project:
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """What has to be the same for a front to belong to the project: its inputs, and how they are read."""
         roles = self.with_role("quasi-identifier", "sensitive", "label", "person")
+        names = self.reading.names
         return {
             "data": checksums[str(self.data)],
             "hierarchies": {name: checksums[str(path)] for name, path in self.quasi_identifiers.items()},
             "reading": {
                 "missing": self.missing,
-                "empty": list(self.empty),
-                "names": None if self.names is None else list(self.names),
-                "strip": self.strip,
+                "empty": list(self.reading.empty),
+                "names": None if names is None else list(names),
+                "strip": self.reading.strip,
                 "roles": {name: self.columns[name].role for name in roles},
             },
             "search": self._meaning(self.search),
@@ -285,8 +292,9 @@ def read_project(path: Path, decided: bool = True) -> Project:
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
     folder = path.parent
+    missing = data.pop("missing", "raise")
     try:
-        source = source_of(data["file"], folder)
+        reading = Reading(source_of(data.pop("file"), folder), **data)
     except ValueError as error:
         raise ValueError(f"{path}: [data] file: {error}") from None
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
@@ -294,12 +302,8 @@ def read_project(path: Path, decided: bool = True) -> Project:
         _check_roles(path, columns)
     return Project(
         path,
-        source,
-        engine=data.get("engine", "auto"),
-        missing=data.get("missing", "raise"),
-        empty=data.get("empty", ()),
-        names=data.get("names"),
-        strip=data.get("strip", False),
+        reading,
+        missing,
         columns=MappingProxyType(columns),
         search=MappingProxyType({key: value for key, value in search.items() if key != "output"} | _wishes(columns)),
         adversaries=adversaries,
@@ -363,12 +367,12 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     for key in read:
         if _OF_ROLE.get(key, role) != role:
             raise ValueError(f"{path}: {where} {key} is of the role {_OF_ROLE[key]!r}, got the role {role!r}")
-    if role != "quasi-identifier":
-        coarse = {key: read[key] for key in _COARSE if key in read}
-        file = path.parent / hierarchy if hierarchy and "level" in read else None
-        return ColumnDecision(role, file, read.get("reason"), coarse=MappingProxyType(coarse))
-    file = path.parent / hierarchy if hierarchy else None
-    return ColumnDecision(role, file, levels=read.get("levels"), weight=read.get("weight"))
+    if role == "keep" and hierarchy and "level" not in read:
+        raise ValueError(f"{path}: {where} must say at which level of its hierarchy it is kept, level = 1, got none")
+    file = path.parent / hierarchy if hierarchy and role in ("quasi-identifier", "keep") else None
+    coarse = {key: read[key] for key in _COARSE if key in read}
+    reason, levels, weight = (read.get(key) for key in ("reason", "levels", "weight"))
+    return ColumnDecision(role, file, reason, levels, weight, MappingProxyType(coarse))
 
 
 def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:

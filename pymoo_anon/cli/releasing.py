@@ -16,7 +16,6 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import typer
-from rich import box
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -24,7 +23,7 @@ from rich.text import Text
 
 from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
-from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
 from pymoo_anon.cli.engines import (
     check_writer,
     columns_as_text,
@@ -76,7 +75,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
         with said_warnings():
             front, record = read_front(project)
             choice = _choice(project, front, request)
-        read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
+        read = [*project.files, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, [path.name for path in paths], read) as temporary:
                 with said_warnings(), busy() as say:
@@ -116,9 +115,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
 
 def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
     """Refuse a file that cannot be written, before any work."""
-    assert project.inputs.reading is not None
     kind = kind_of(target)
-    check_writer(kind, engine_of(project.inputs.reading))
+    check_writer(kind, engine_of(project.reading))
     if request.like_input and (kind != "csv" or project.data.kind != "csv"):
         raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
 
@@ -135,8 +133,7 @@ def busy() -> Iterator[Callable[[str], None]]:
 
 def read_back(project: Project, path: Path) -> Any:
     """A release that was written, read by the engine of its project."""
-    assert project.inputs.reading is not None
-    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.inputs.reading)), list)
+    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.reading)), list)
 
 
 def prepared(project: Project, kind: str) -> Any:
@@ -201,7 +198,7 @@ def _checksums(
     known = record["project"]
     return {
         "input": {Path(str(project.data)).name: known["data"]},
-        "hierarchies": dict(known["hierarchies"]),
+        "hierarchies": known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()},
         "output": {name: output},
     }
 
@@ -240,7 +237,7 @@ def _say(console: Console, made: Release, n_rows: int) -> None:
     console.print(_table(made.columns), soft_wrap=False)
     done = {"mark": "marked with *", "drop": "left out"}[made.suppressed]
     rows = f"{made.n_suppressed:,} of {n_rows:,} rows are {done}."
-    console.print(plain(f"Counted again in the written file. {made.verdict} {rows}"), soft_wrap=False)
+    tell(console, f"Counted again in the written file. {made.verdict} {rows}")
 
 
 def _end(message: str) -> None:
@@ -452,7 +449,7 @@ def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> No
     """Say whether all holds and of what nothing is promised, and end."""
     asked = [holds for holds in claims.holds if holds is not None]
     if said:
-        console.print(plain(said), soft_wrap=False)
+        tell(console, said)
     if not (same and all(asked)):
         console.print("Not all holds.")
         console.file.flush()
@@ -468,10 +465,7 @@ _HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked"
 
 def _table(frame: pd.DataFrame) -> Table:
     """A frame of claims or columns: text on the left, numbers on the right."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for column in frame:
-        left = column in ("measure", "column", "role", "reason")
-        table.add_column(str(column), justify="left" if left else "right", overflow="fold")
+    table = new_table(map(str, frame), right=("promised", "recounted", "required", "holds"))
     for row in frame.to_dict("records"):
         table.add_row(*(_cell(str(name), value) for name, value in row.items()))
     return table

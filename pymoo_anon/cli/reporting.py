@@ -32,7 +32,7 @@ def run(project: Project, request: ReportRequest) -> None:
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
             evidence = _evidence(project, front, released, choice)
-        read = [project.path, released, evidence_of(released), *project.inputs.paths]
+        read = [released, evidence_of(released), *project.files]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
@@ -95,8 +95,6 @@ def _evidence(project: Project, front: Front, released: Path, choice: Choice) ->
 
 def _population(front: Front, project: Project, named: str) -> Microdata:
     """A table of the population, with the domains of the table."""
-    inputs = project.inputs
-    assert inputs.reading is not None
-    reading = inputs.reading._replace(source=source_of(named, Path()))
-    table = table_of(inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
+    reading = project.reading._replace(source=source_of(named, Path()))
+    table = table_of(project.inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
     return table.recoded(dict(front.table.quasi_identifiers))

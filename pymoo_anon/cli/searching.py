@@ -18,7 +18,6 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.multi import NumberOfNondominatedSolutions
 from pymoo.util.display.output import Output
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -33,7 +32,7 @@ from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.cli.console import clear_errors, count, said_warnings, standard_output
+from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
@@ -228,7 +227,7 @@ def search_and_write(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
-        read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
+        read = inputs.paths if settings.project is None else settings.project.files
         with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
@@ -375,7 +374,7 @@ def front_tables(front: Front, width: int) -> list[Table]:
             room -= column.width
     tables = []
     for block in blocks:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        table = new_table(())
         for heading, style, _ in block:
             # A heading wider than the terminal folds; a number never is.
             table.add_column(Text(heading), justify="right", vertical="bottom", style=style, overflow="fold")

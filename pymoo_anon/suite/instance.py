@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.suite.measures import LARGER_IS_BETTER, OF_CLASSES, Released, measured, whole_sums
-from pymoo_anon.suite.trees import Nodes, n_cuts, n_strays
 
 Ints = NDArray[np.int64]
+
+#: Runs of values, first and last, that lie side by side or within one another; one of them holds all values.
+Nodes = tuple[tuple[int, ...], ...]
 
 # Keys are renumbered before their product passes this.
 _LARGEST_KEY = 2**62
@@ -227,3 +229,25 @@ def _excess(value: int, constraint: Mapping[str, Any]) -> int:
     if "at least" in constraint:
         return int(constraint["at least"]) - value
     return value - int(constraint["at most"])
+
+
+def n_cuts(nodes: Nodes, first: int, last: int) -> int:
+    """Number of ways to group the values of one node, or of a single value: as one, or every part by itself."""
+    if first == last:
+        return 1
+    counts, start = [], first
+    while start <= last:
+        # The largest node that begins here is a part. It is not the whole, and a value that begins none is one itself.
+        ends = [own for begin, own in nodes if begin == start and own <= last and (begin, own) != (first, last)]
+        end = max(ends, default=start)
+        counts.append(n_cuts(nodes, start, end))
+        start = end + 1
+    return 1 + prod(counts)
+
+
+def n_strays(nodes: Nodes, groups: Ints) -> int:
+    """Number of groups that are neither a single value nor a node."""
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    lasts = np.append(starts[1:], len(groups)) - 1
+    runs = set(zip(starts.tolist(), lasts.tolist(), strict=True))
+    return sum(first < last for first, last in runs.difference(nodes))

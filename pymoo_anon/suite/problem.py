@@ -1,21 +1,35 @@
-"""The suite's instances as problems of pymoo."""
+"""The suite's instances as problems of pymoo, and where an algorithm stands among those whose results are stored."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from moocore import hypervolume
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import examples
-from pymoo_anon.suite.files import certificate_file, data, front_file, instance_file, read
 from pymoo_anon.suite.instance import Instance
 
 Matrix = NDArray[np.float64]
+
+#: What MOrepo's names begin with: the folder `data` is laid out as a contribution to it.
+CONTRIBUTION = "PymooAnon26"
+
+#: The files of an instance in that folder: itself, its front, how that is proven, and the front in MOrepo's format.
+FILES = {
+    "instance": f"instances/json/{CONTRIBUTION}_{{}}.json",
+    "front": "fronts/{}.csv",
+    "certificate": "certificates/{}.json",
+    "result": f"results/{CONTRIBUTION}_{{}}_result.json",
+}
+
+_DATA = files("pymoo_anon.suite") / "data"
 
 # The reference point lies this share of the front's range beyond its nadir.
 _BEYOND = 0.1
@@ -104,7 +118,7 @@ class SuiteProblem(Problem):  # type: ignore[misc]
 
 def names() -> tuple[str, ...]:
     """The names of all instances, in alphabetical order."""
-    return tuple(sorted(file.name.removesuffix(".csv") for file in (data() / "fronts").iterdir()))
+    return tuple(sorted(file.name.removesuffix(".csv") for file in (_DATA / "fronts").iterdir()))
 
 
 def load(name: str) -> SuiteProblem:
@@ -122,7 +136,56 @@ def load(name: str) -> SuiteProblem:
     """
     if name not in names():
         raise KeyError(f"name must be one of suite.names(), such as {examples(names())}; got {name!r}")
-    instance = Instance.from_json(read(*instance_file(name)))
-    _, *lines = read(*front_file(name)).splitlines()
-    front = np.array([line.split(",") for line in lines], dtype=np.int64)
-    return SuiteProblem(instance, front, json.loads(read(*certificate_file(name))))
+    instance, front, certificate = (
+        _DATA.joinpath(FILES[what].format(name)).read_text(encoding="utf-8")
+        for what in ("instance", "front", "certificate")
+    )
+    members = np.array([line.split(",") for line in front.splitlines()[1:]], dtype=np.int64)
+    return SuiteProblem(Instance.from_json(instance), members, json.loads(certificate))
+
+
+def baselines() -> pd.DataFrame:
+    """The stored results: a row per instance, algorithm and seed, each after the short budget of the instance.
+
+    Returns:
+        A frame with the columns instance, algorithm, budget, seed, and per run the share of the front's hypervolume
+        and the share of its members that were found.
+    """
+    with (_DATA / "baselines.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
+def standings(problem: SuiteProblem, algorithm: str, fronts: Sequence[ArrayLike]) -> pd.DataFrame:
+    """An algorithm's place among the stored results on one instance, by medians over its runs.
+
+    Args:
+        problem: The instance.
+        algorithm: What to call the algorithm.
+        fronts: Per run an (n, n_obj) array of minimised values, such as `res.F`, after `problem.budgets[0]`
+            evaluations.
+
+    Returns:
+        A row per algorithm, the best hypervolume first, by place from 1; equal ones share a place. Columns: algorithm,
+        hypervolume, found, runs.
+
+    Raises:
+        ValueError: There is no run, or the algorithm is called as a stored one.
+    """
+    stored = baselines().query("instance == @problem.instance.name")
+    if not len(fronts):
+        raise ValueError("fronts must hold the front of at least one run, got none")
+    if algorithm in set(stored["algorithm"]):
+        raise ValueError(f"algorithm must be another name than those of the stored results, got {algorithm!r}")
+    own = pd.DataFrame(
+        {
+            "algorithm": algorithm,
+            "hypervolume": [problem.hypervolume_share(F) for F in fronts],
+            "found": [problem.found_share(F) for F in fronts],
+        }
+    )
+    runs = pd.concat([stored[list(own)], own]).groupby("algorithm")
+    table = runs[["hypervolume", "found"]].median()
+    table["runs"] = runs.size()
+    table = table.sort_values(["hypervolume", "found"], ascending=False).reset_index()
+    table.index = pd.Index(table["hypervolume"].rank(method="min", ascending=False).astype(int), name="place")
+    return table

@@ -14,7 +14,7 @@ from pymoo_anon.objectives.privacy.identity import KAnonymity, ProsecutorRisk
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, Measure, measures
 from pymoo_anon.publishing.report.people import BELOW
-from pymoo_anon.publishing.report.subject import Subject
+from pymoo_anon.publishing.report.subject import Subject, titles
 from pymoo_anon.publishing.report.values import HERE
 
 # Okabe and Ito's colours, which the colour-blind tell apart; in grey the orange is the lighter one.
@@ -46,6 +46,7 @@ _ONCE = alt.InlineData(values=[{}])
 # Values stand in the order of their rows. Without a sort they would stand in that of their first appearance, which is
 # another one as soon as the rows of another point have been shown.
 _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
+_NAMES = alt.Y("c0:N", sort=_ORDER, title=None)
 
 
 def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
@@ -60,10 +61,7 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
 @cache
 def _always(kind: str, external: bool) -> Spec:
     """A chart that is the same in every report."""
-    of_shares = {
-        "at_risk": ("risk above", 200),
-        "sure": ("share of the likeliest value", 180),
-    }
+    of_shares = {"at_risk": ("risk above", 200), "sure": ("share of the likeliest value", 180)}
     if kind in of_shares:
         return _compiled(_before_after(external, *of_shares[kind]))
     made = {
@@ -78,6 +76,17 @@ def _always(kind: str, external: bool) -> Spec:
         "lorenz": _lorenz,
     }
     return _compiled(made[kind]())
+
+
+def _tips(*columns: tuple[str, ...]) -> list[alt.Tooltip]:
+    """What stands beside the pointer: columns, each with its title and perhaps its format."""
+    return [alt.Tooltip(name, title=title, format=form[0] if form else alt.Undefined) for name, title, *form in columns]
+
+
+def _of_rows(external: bool, first: tuple[str, str]) -> list[alt.Tooltip]:
+    """The same of the shares of raw table and release, outside of the release alone."""
+    shares = [(f"c{at}:Q", title, ".3~%") for at, title in enumerate(titles(external), start=1)]
+    return _tips(first, *shares)
 
 
 def _compiled(chart: Any) -> Spec:
@@ -195,13 +204,11 @@ def _risks(threshold: float, external: bool) -> Spec:
     """Each risk as a line from before to after, and one that is shown for comparison."""
     base = alt.Chart(_ROWS)
     after_at = 1 if external else 2
-    y = alt.Y("c0:N", sort=_ORDER, title=None)
+    y = _NAMES
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
     x = [alt.X(f"c{at}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for at in (1, after_at)]
-    titles = ["release"] if external else ["raw table", "release"]
-    tips = [alt.Tooltip("c0:N", title="risk")]
-    tips += [alt.Tooltip(f"c{at}:Q", title=title, format=".3~%") for at, title in enumerate(titles, start=1)]
+    tips = _of_rows(external, ("c0:N", "risk"))
     line = alt.Chart(_ONCE).mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
     layers = [line.encode(x=alt.datum(threshold))]
     if not external:
@@ -219,9 +226,7 @@ def _before_after(external: bool, title: str, height: int) -> Any:
     """Shares of the rows of the release as bars and, inside, those of the raw table as hollow points."""
     base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=alt.Axis(labelAngle=0)))
     y = [alt.Y(f"c{at}:Q", title="share of the rows", axis=alt.Axis(format="~%", tickCount=5)) for at in (1, 2)]
-    names = ["release"] if external else ["raw table", "release"]
-    tips = [alt.Tooltip("c0:N", title="of")]
-    tips += [alt.Tooltip(f"c{at}:Q", title=name, format=".3~%") for at, name in enumerate(names, start=1)]
+    tips = _of_rows(external, ("c0:N", "of"))
     bars = base.mark_bar(color=BLUE, cornerRadiusEnd=2).encode(y=y[0 if external else 1], tooltip=tips)
     raw = base.mark_point(filled=False, size=70, stroke=GREY, strokeWidth=2).encode(y=y[0], tooltip=tips)
     return alt.layer(bars, *([] if external else [raw])).properties(height=height)
@@ -229,8 +234,7 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 
 def _queries() -> Any:
     """How far off half and nine in ten of the counts are, point by point, the release in orange."""
-    y = alt.Y("c0:N", sort=_ORDER, title=None)
-    axis = alt.Axis(format="~%", tickCount=6)
+    y, axis = _NAMES, alt.Axis(format="~%", tickCount=6)
     scale = alt.Scale(type="sqrt", domainMin=0)
     x = [
         alt.X(f"c{at}:Q", title="a count is off by at most, on a scale of roots", axis=axis, scale=scale)
@@ -238,8 +242,7 @@ def _queries() -> Any:
     ]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
     colour = alt.condition(f"datum.own == '{HERE}'", alt.value(ORANGE), alt.value(BLUE))
-    tips = [alt.Tooltip("c0:N", title="point"), alt.Tooltip("c1:Q", title="half", format=".3~%")]
-    tips += [alt.Tooltip("c2:Q", title="nine in ten", format=".3~%")]
+    tips = _tips(("c0:N", "point"), ("c1:Q", "half", ".3~%"), ("c2:Q", "nine in ten", ".3~%"))
     line = last.mark_rule(strokeWidth=2).encode(x=x[0], x2="c2:Q", y=y, color=colour)
     half = last.mark_point(filled=True, size=80, opacity=1).encode(x=x[0], y=y, color=colour, tooltip=tips)
     most = last.mark_point(filled=False, size=60, fill="white").encode(x=x[1], y=y, color=colour, tooltip=tips)
@@ -253,7 +256,7 @@ def _sizes() -> Any:
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(
         color=alt.condition(f"datum.c3 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
-        tooltip=[alt.Tooltip("c0:N", title="class of"), alt.Tooltip("c1:Q", title="rows", format=",")],
+        tooltip=_tips(("c0:N", "class of"), ("c1:Q", "rows", ",")),
     )
     return alt.layer(bars).properties(height=260)
 
@@ -266,19 +269,10 @@ def _ladder() -> Any:
     axis = alt.Axis(values=[0, 1], labelExpr=ends, grid=False, domain=False, orient="top", labelFlush=False)
     x = alt.X("c2:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False, padding=14), axis=axis)
     here = base.transform_filter(f"datum.c5 == '{HERE}'")
-    tips = [
-        alt.Tooltip("c0:N", title="attribute"),
-        alt.Tooltip("c1:Q", title="level"),
-        alt.Tooltip("c3:Q", title="groups", format=","),
-        alt.Tooltip("c4:N", title="such as"),
-    ]
-    rail = (
-        alt.Chart(_ROWS)
-        .mark_rule(color="#D3D7DC", strokeWidth=3)
-        .encode(y=y, x=alt.X("min(c2):Q", title=None), x2="max(c2):Q")
-    )
+    tips = _tips(("c0:N", "attribute"), ("c1:Q", "level"), ("c3:Q", "groups", ","), ("c4:N", "such as"))
+    rail = base.mark_rule(color="#D3D7DC", strokeWidth=3)
     return alt.layer(
-        rail,
+        rail.encode(y=y, x=alt.X("min(c2):Q", title=None), x2="max(c2):Q"),
         base.mark_point(filled=True, size=70, color="#B4BAC3", opacity=1).encode(x=x, y=y, tooltip=tips),
         here.mark_rule(color=BLUE, strokeWidth=5, strokeCap="round").encode(
             y=y, x=alt.X("c2:Q", title=None), x2=alt.datum(0)
@@ -290,25 +284,21 @@ def _ladder() -> Any:
 
 def _levels() -> Any:
     """Of each attribute a bar of its cells by level, the lighter the nearer to *."""
-    y = alt.Y("c0:N", sort=_ORDER, title=None)
-    x = alt.X(
-        "c3:Q",
-        stack="zero",
-        title="share of the cells",
-        axis=alt.Axis(format="~%", tickCount=5),
-        scale=alt.Scale(domain=[0, 1]),
-    )
+    axis, ends = alt.Axis(format="~%", tickCount=5), alt.Scale(domain=[0, 1])
+    x = alt.X("c3:Q", stack="zero", title="share of the cells", axis=axis, scale=ends)
     scale = alt.Scale(domain=[0, 0.5, 1], range=["#004A75", "#56A8DC", "#D5D9DE"])
     legend = alt.Legend(title="way from the raw value to *", format="~%", gradientLength=180, tickCount=3)
     bars = alt.Chart(_ROWS, height=alt.Step(30)).mark_bar(stroke="white", strokeWidth=1)
-    tips = [
-        alt.Tooltip("c0:N", title="attribute"),
-        alt.Tooltip("c1:Q", title="level"),
-        alt.Tooltip("c3:Q", title="share of the cells", format=".1%"),
-        alt.Tooltip("c4:Q", title="labels", format=","),
-        alt.Tooltip("c5:N", title="such as"),
-    ]
-    return bars.encode(y=y, x=x, color=alt.Color("c2:Q", scale=scale, legend=legend), order="place:Q", tooltip=tips)
+    tips = _tips(
+        ("c0:N", "attribute"),
+        ("c1:Q", "level"),
+        ("c3:Q", "share of the cells", ".1%"),
+        ("c4:Q", "labels", ","),
+        ("c5:N", "such as"),
+    )
+    return bars.encode(
+        y=_NAMES, x=x, color=alt.Color("c2:Q", scale=scale, legend=legend), order="place:Q", tooltip=tips
+    )
 
 
 def _beside() -> Any:
@@ -319,7 +309,7 @@ def _beside() -> Any:
     x = alt.X("c2:Q", title="mean risk, on a logarithmic scale", axis=ticks, scale=scale)
     y = alt.Y("c3:Q", title="loss", axis=alt.Axis(format="~%", tickCount=6), scale=alt.Scale(padding=14))
     is_own = "datum.place == 0"
-    tips = [alt.Tooltip("c0:N", title="recoding"), alt.Tooltip("k:N", title="smallest class")]
+    tips = _tips(("c0:N", "recoding"), ("k:N", "smallest class"))
     points = base.mark_point(filled=True, size=170, opacity=1).encode(
         x=x, y=y, color=alt.condition(is_own, alt.value(ORANGE), alt.value(BLUE)), tooltip=tips
     )
@@ -327,16 +317,14 @@ def _beside() -> Any:
     return alt.layer(points, words).properties(height=220)
 
 
-def _people_tips() -> list[alt.Tooltip]:
-    return [alt.Tooltip("c0:N", title="value"), alt.Tooltip("c1:Q", title="rows", format=",")]
+_OF_VALUE = _tips(("c0:N", "value"), ("c1:Q", "rows", ","))
 
 
 def _bars() -> Any:
     """Values without an order."""
-    y = alt.Y("c0:N", sort=_ORDER, title=None)
     axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=4, format=",d", tickMinStep=1)
     bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
-    return bars.encode(y=y, x=alt.X("c1:Q", title="rows", axis=axis), tooltip=_people_tips())
+    return bars.encode(y=_NAMES, x=alt.X("c1:Q", title="rows", axis=axis), tooltip=_OF_VALUE)
 
 
 def _columns() -> Any:
@@ -344,22 +332,19 @@ def _columns() -> Any:
     axis = alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
     x = alt.X("c0:O", sort=_ORDER, title=None, axis=axis)
     y = alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1))
-    return alt.Chart(_ROWS, height=170).mark_bar(color=BLUE).encode(x=x, y=y, tooltip=_people_tips())
+    return alt.Chart(_ROWS, height=170).mark_bar(color=BLUE).encode(x=x, y=y, tooltip=_OF_VALUE)
 
 
 def _groups() -> Any:
     """The groups of people that lose most."""
-    tips = [
-        alt.Tooltip("c0:N", title="attribute"),
-        alt.Tooltip("c1:N", title="group"),
-        alt.Tooltip("c2:Q", title="people", format=","),
-        alt.Tooltip("c3:Q", title="information lost", format=".1%"),
-    ]
+    shown = ("c2:Q", "people", ","), ("c3:Q", "information lost", ".1%")
     axis = alt.Axis(labelOverlap=True, tickCount=5, format="~%")
     x = alt.X("c3:Q", title="information lost, mean of the group", axis=axis, scale=alt.Scale(domainMin=0))
     named = alt.Chart(_ROWS, height=alt.Step(20)).transform_calculate(name="datum.c1 + ' (' + datum.c0 + ')'")
     bars = named.mark_bar(color=BLUE, cornerRadiusEnd=2)
-    return bars.encode(y=alt.Y("name:N", sort=_ORDER, title=None), x=x, tooltip=tips)
+    return bars.encode(
+        y=alt.Y("name:N", sort=_ORDER, title=None), x=x, tooltip=_tips(("c0:N", "attribute"), ("c1:N", "group"), *shown)
+    )
 
 
 def _lorenz() -> Any:

@@ -14,7 +14,7 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
-from pymoo_anon.publishing.report.subject import Member, Sizes, Subject
+from pymoo_anon.publishing.report.subject import Member, Sizes, Subject, titles
 from pymoo_anon.table.domain_values import Name
 
 #: What each risk is, in one sentence.
@@ -37,6 +37,11 @@ MEASURES = {
     "all cells; behind it, in percent, of what could be lost.",
 }
 
+#: What is said besides of measures of adversaries who know some columns alone.
+OF_KNOWN = (
+    " Here a class is all rows that agree on what one of the adversaries knows; who knows more finds smaller ones."
+)
+
 #: Whose threshold 0.09 is.
 SOURCE = (
     "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "
@@ -52,7 +57,6 @@ _MOST_CLASSES, _TENTHS = 10, 10
 
 def risks_view(subject: Subject, member: Member) -> View:
     """The risks to be found, records at risk, and who may be unique in the population."""
-    titles = ["release"] if subject.external else ["raw table", "release"]
     rows = [
         _row(subject, "prosecutor, highest", _highest(subject.raw.persons), _highest(member.persons)),
         _row(subject, "marketer", _average(subject.raw.persons), _average(member.persons)),
@@ -62,7 +66,7 @@ def risks_view(subject: Subject, member: Member) -> View:
         classes = subject.own.classes if subject.external else member.classes
         before, after = (_in_population(subject, own) for own in (subject.raw.classes, classes))
         rows.append(_row(subject, "journalist, highest", before, after))
-    columns = (Heading("risk"), *(Heading(title, "share") for title in [*titles, "for comparison"]))
+    columns = (Heading("risk"), *_shares(subject), Heading("for comparison", "share"))
     risks = Table("risks", "The risk to be found.", columns, tuple(rows))
     words, uniques = _uniques(subject, member)
     return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
@@ -116,7 +120,7 @@ def _in_population(subject: Subject, classes: Any) -> float | None:
 def _at_risk(subject: Subject, member: Member) -> Table:
     """Which share of the rows is in classes whose risk is above a limit."""
     limits = sorted({*_RISKS, subject.threshold}, reverse=True)
-    columns = [Heading("risk above"), *(Heading(title, "share") for title in _titles(subject))]
+    columns = [Heading("risk above"), *_shares(subject)]
     told: list[Row] = []
     for limit in limits:
         enough = smallest_k(limit)
@@ -128,8 +132,9 @@ def _at_risk(subject: Subject, member: Member) -> Table:
     return Table("at_risk", title, (*columns, Heading("that is classes below", "whole")), tuple(told))
 
 
-def _titles(subject: Subject) -> list[str]:
-    return ["release"] if subject.external else ["raw table", "release"]
+def _shares(subject: Subject) -> list[Heading]:
+    """The headings of shares before and after."""
+    return [Heading(title, "share") for title in titles(subject.external)]
 
 
 def _both(subject: Subject, member: Member) -> list[Member]:
@@ -144,7 +149,7 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
         return ["How many people are unique in the population was not estimated: nobody said how many it has."], []
     if subject.table.person is not None:
         return ["How many people are unique in the population was not estimated: a person may have several rows."], []
-    pairs = zip(_titles(subject), _both(subject, member), strict=True)
+    pairs = zip(titles(subject.external), _both(subject, member), strict=True)
     named = {title: population_uniques(own.sizes, n) for title, own in pairs if len(own.sizes)}
     said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
     rows: list[Row] = []
@@ -220,7 +225,7 @@ def _figures(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]
     """The same in figures, before and after."""
     told = [_guesses(one) for one in found]
     rows = tuple((words, *(cell_of(one.get(words, 0)) for one in told)) for words in told[-1])
-    columns = (Heading(one_line(name)), *(Heading(title, "share") for title in _titles(subject)))
+    columns = (Heading(one_line(name)), *_shares(subject))
     return Table(f"inferred{place}", f"{one_line(name)}: what can be inferred.", columns, rows)
 
 
@@ -234,7 +239,7 @@ def _sure(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]) -
     for i in range(_TENTHS + 1):
         label = "all" if i == _TENTHS else f"{100 * i // _TENTHS}–{100 * (i + 1) // _TENTHS} %"
         rows.append((label, *(cell_of(own[i]) for own in shares)))
-    columns = (Heading("share of the likeliest value"), *(Heading(title, "share") for title in _titles(subject)))
+    columns = (Heading("share of the likeliest value"), *_shares(subject))
     return Table(f"sure{place}", f"{one_line(name)}: how sure a guess is, by share of the rows.", columns, tuple(rows))
 
 

@@ -294,6 +294,11 @@ class Subject:
         return (self.member(place) for place in self.detailed())
 
 
+def titles(external: bool) -> list[str]:
+    """What is told side by side; outside nothing of the raw table."""
+    return ["release"] if external else ["raw table", "release"]
+
+
 def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
     """The released rows as a table of their own, whose values are the labels: nothing else is known of them."""
     sizes, texts = member.sizes, label_texts(member.generalization.labels)

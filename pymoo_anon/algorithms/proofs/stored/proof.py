@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,16 +13,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
 from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
-from pymoo_anon.algorithms.proofs.stored.known import (
-    Measures,
-    Members,
-    Nodes,
-    NodeScratch,
-    members_of,
-    projections,
-    scratch_for,
-)
-from pymoo_anon.algorithms.proofs.stored.teacher import lessons_of
+from pymoo_anon.algorithms.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -76,11 +66,7 @@ class StoredLatticeProof(LatticeProof):
     shows_gap = False
 
     def __init__(
-        self,
-        problem: LatticeProblem,
-        tolerance: Tolerance,
-        max_bytes: int,
-        random_state: np.random.Generator,
+        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         self._measures = own = Measures(problem, self.reader)
@@ -213,8 +199,7 @@ class StoredLatticeProof(LatticeProof):
 
     def _front(self) -> Members:
         if self._members is None:
-            own = self._measures
-            self._members = members_of(self.F, self.tolerance, self.maximize, self.reader.families, own.thresholds)
+            self._members = self._measures.members_of(self.F, self.tolerance)
         return self._members
 
     def _arrays(self, nodes: Nodes, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
@@ -288,7 +273,7 @@ class StoredLatticeProof(LatticeProof):
         journal = self.problem.journal
         found: list[Any] = [None if journal is None else journal.lessons.pop(x.tobytes(), None) for x in X]
         new = np.array([i for i, lesson in enumerate(found) if lesson is None], dtype=np.int64)
-        learned = self.problem.study(X[new], partial(lessons_of, self._measures)) if len(new) else []
+        learned = self.problem.study(X[new], self._measures.lessons_of) if len(new) else []
         for i, lesson in zip(new, learned, strict=True):
             found[i] = lesson
             if journal is not None:
