@@ -178,6 +178,7 @@ QUOTED = [
     "exact",
     "local_attacks",
     "local_bound",
+    "local_figures",
     "local_fronts",
     "local_search",
     "local_utility",
