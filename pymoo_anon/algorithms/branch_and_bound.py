@@ -19,7 +19,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show
+from pymoo_anon.algorithms.common import check_arguments, ending, front_size, least_infeasible, show
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
@@ -105,9 +105,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         """
         tolerance(self.epsilon, problem.n_obj)
         _kind(problem, self.max_bytes).check(problem, self.max_bytes)
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = NoTermination()
-        super().setup(problem, **kwargs)
+        super().setup(problem, **ending(self, kwargs, NoTermination()))
         return self
 
     @property

@@ -193,11 +193,6 @@ class Recount:
             )
         return n_rows
 
-    @property
-    def n_dropped(self) -> int:
-        """Number of rows that the release lacks."""
-        return self.n_rows - self.n_released
-
     @cached_property
     def marked(self) -> pd.Series[bool]:
         """Per class, whether it is that of the suppressed rows."""
@@ -211,7 +206,7 @@ class Recount:
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are marked or dropped."""
-        return int(self.cells.n[self.marked].sum()) + self.n_dropped
+        return int(self.cells.n[self.marked].sum()) + self.n_rows - self.n_released
 
     @property
     def sizes(self) -> pd.Series[int]:

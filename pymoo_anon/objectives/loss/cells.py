@@ -224,16 +224,9 @@ class NonUniformEntropy(Objective):
         tuples = classes.tuples
         if classes.maps is None:
             return _bits_of_cells(classes)
-        bits: Values = _lost_bits(
-            classes.maps,
-            tuples.offsets,
-            tuples.marginals,
-            tuples.offsets[:-1] + tuples.codes[classes.representatives],
-            classes.starts,
-            classes.sizes,
-            classes.kept,
-            logs_up_to(tuples.n_rows),
-        )
+        cells, logs = tuples.offsets[:-1] + tuples.codes[classes.representatives], logs_up_to(tuples.n_rows)
+        own = classes.starts, classes.sizes, classes.kept
+        bits: Values = _lost_bits(classes.maps, tuples.offsets, tuples.marginals, cells, *own, logs)
         return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
@@ -368,16 +361,8 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
         return classes.totals(cost * classes.sizes[:, np.newaxis])
     extents = group_extents(classes.maps, tuples.offsets)
     numerators = _unsuppressed(tuples, extents)
-    _add_suppressed(
-        numerators,
-        extents,
-        tuples.offsets,
-        tuples.codes,
-        classes.starts,
-        classes.sizes,
-        classes.representatives,
-        classes.kept,
-    )
+    own = classes.starts, classes.sizes, classes.representatives, classes.kept
+    _add_suppressed(numerators, extents, tuples.offsets, tuples.codes, *own)
     return numerators
 
 
@@ -483,13 +468,11 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
     bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
     held = np.zeros(offsets[-1], dtype=np.int64)
     for i in range(len(maps)):
+        _rows_of_groups(maps[i], offsets, marginals, held)
         for j in range(len(offsets) - 1):
-            held[:] = 0
-            for v in range(offsets[j], offsets[j + 1]):
-                held[maps[i, v]] += marginals[v]
             for v in range(offsets[j], offsets[j + 1]):
                 if marginals[v] > 0:
-                    bits[i, j] += marginals[v] * np.log2(held[maps[i, v]] / marginals[v])
+                    bits[i, j] += marginals[v] * np.log2(held[offsets[j] + maps[i, v]] / marginals[v])
     return bits
 
 

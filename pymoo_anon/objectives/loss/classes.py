@@ -201,16 +201,8 @@ class KLDivergence(Objective):
         """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
         extents, cells = classes.extents()
-        divergence: Values = _divergence(
-            extents + 1,
-            tuples.offsets,
-            cells,
-            tuples.counts,
-            classes.starts,
-            classes.sizes,
-            classes.kept,
-            logs_up_to(max(tuples.n_rows, *tuples.domain_sizes)),
-        )
+        own, logs = (classes.starts, classes.sizes, classes.kept), logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
+        divergence: Values = _divergence(extents + 1, tuples.offsets, cells, tuples.counts, *own, logs)
         return divergence
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
