@@ -66,10 +66,6 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
 
     Attributes:
-        certified: Whether all nodes are settled, so that the front is proven to be complete.
-        n_evaluated: Number of nodes or strings that were evaluated.
-        n_pruned: Number of nodes that were settled without an evaluation; of parts of the space where it is not stored.
-        n_undecided: Number of nodes, or parts of the space, that are not settled.
         proof: The proof itself: a class of `algorithms.proofs` with more figures.
 
     Raises:
@@ -115,17 +111,17 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     @property
     def n_evaluated(self) -> int:
-        """Number of nodes that were evaluated."""
+        """Number of nodes or strings that were evaluated."""
         return int(self.proof.n_evaluated)
 
     @property
     def n_undecided(self) -> int:
-        """Number of nodes that are not settled."""
+        """Number of nodes that are not settled; of parts of the space where it is not stored."""
         return int(self.proof.n_undecided)
 
     @property
     def n_pruned(self) -> int:
-        """Number of nodes that were settled without an evaluation."""
+        """Number of nodes that were settled without an evaluation; of parts of the space where it is not stored."""
         return int(self.proof.n_pruned)
 
     @property

@@ -37,8 +37,6 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     Attributes:
         n_visited: Number of nodes that were evaluated.
-        n_undecided: Number of nodes that were not.
-        certified: Whether all were, so that the front is proven to be complete.
 
     Raises:
         ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.

@@ -46,9 +46,6 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
-    Attributes:
-        n_points: Number of points of the whole sweep.
-
     Raises:
         ValueError: `n_targets` is no positive whole number.
         TypeError: An argument is not known. At setup: the problem is no `LocalRecodingProblem`.
