@@ -177,8 +177,7 @@ class EquivalenceClasses:
 
     def totals(self, of_classes: Ints) -> Ints:
         """(n,) or (n, m) int64 array: sums over the classes of each generalization, of such an array of classes."""
-        sums: Ints = np.add.reduceat(of_classes, self.starts[:-1], axis=0)
-        return sums
+        return np.add.reduceat(of_classes, self.starts[:-1], axis=0)
 
     @property
     def n_suppressed(self) -> Ints:

@@ -235,8 +235,7 @@ def front_order(F: Matrix) -> NDArray[np.int64]:
     >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
     array([1, 2, 0])
     """
-    order: NDArray[np.int64] = np.lexsort(np.asarray(F).T[::-1])
-    return order
+    return np.lexsort(np.asarray(F).T[::-1])
 
 
 def in_order(pop: Population) -> Population:

@@ -296,8 +296,7 @@ class Recount:
         if column not in self.columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
         pairs = self.found.assign(cell=self._cell_of, value=self.found[self._keys([column])[0]])
-        counts: pd.DataFrame = pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
-        return counts
+        return pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
 
     def whole(self, column: Name) -> pd.Series[int]:
         """How many rows of the table, those included that the release lacks, hold each value of a column."""
@@ -330,8 +329,7 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
-    counts: pd.DataFrame = table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
-    return counts
+    return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
 
 
 def logarithm(ratio: Fraction) -> Decimal:

@@ -88,8 +88,7 @@ class _WeightedLoss(Objective):
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
-        terms: Values = losses * (self.weights_of(tuples.names) / columns) / rows
-        return terms
+        return losses * (self.weights_of(tuples.names) / columns) / rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
@@ -308,8 +307,7 @@ class Precision(Objective):
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
-        terms: Values = (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
-        return terms
+        return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
@@ -395,8 +393,7 @@ def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int],
     """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
     if max(most, denominator) < 1 << 53:
-        quotients: Values = (numerators @ np.array(factors, dtype=np.int64)) / denominator
-        return quotients
+        return (numerators @ np.array(factors, dtype=np.int64)) / denominator
     # Whole numbers of Python, whose quotient is rounded once, however large they are.
     return np.array([sum(map(mul, factors, row)) / denominator for row in numerators.tolist()])
 
@@ -411,8 +408,7 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
 
 def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:
     """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
-    numerators: NDArray[np.int64] = np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
-    return numerators
+    return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
 
 
 @njit(cache=True, nogil=True, allocates=False)

@@ -168,8 +168,7 @@ class AverageClassSize(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the average of each of n generalizations."""
-        average: Values = classes.n_rows / classes.n_released
-        return average
+        return classes.n_rows / classes.n_released
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of rows."""
