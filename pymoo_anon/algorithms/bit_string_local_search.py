@@ -31,6 +31,8 @@ from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
     """Local search of a `BitStringProblem` from several starts: two attributes at a time get their best strings.
 
+    This package's own.
+
     Where one loss is minimised under a smallest class size, two attributes are solved exactly with the others fixed,
     until no pair is better. Losses are those that say what a class saves by being kept, such as GeneralLossMetric;
     the class size is that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k as a second

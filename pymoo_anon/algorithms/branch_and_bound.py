@@ -33,6 +33,8 @@ from pymoo_anon.problems.lattice import LatticeProblem
 class BranchAndBound(Algorithm):  # type: ignore[misc]
     """Finds the complete front of a `LatticeProblem` or a `BitStringProblem` and proves it: few points are visited.
 
+    The principle is that of Land and Doig 1960, the bounds are this package's own.
+
     On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node
     to its specializations, the general loss of a node is at least that without suppression, and the classification
     metric at least that of any specialization. A node is settled where the front has a member that is at least as good

@@ -25,6 +25,8 @@ Matrix = NDArray[np.float64]
 class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     """Evaluates every node of a `LatticeProblem`, a batch an iteration, and ends by itself with the exact front.
 
+    This package's own: others are held against it.
+
     A termination is looked at after every batch. Stopped early, the result is the front of the nodes that were visited.
     Ctrl-C is passed on, as by pymoo's algorithms; the search can go on with the batch that was interrupted. Of nodes
     with equal objective values the first in the order of `LatticeProblem.nodes` is kept.

@@ -21,7 +21,7 @@ from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
 # So many targets have prices. k is only a floor where a price binds: more of them would find the same.
-_PRICED_TARGETS = 8
+_PRICED_TARGETS = 5
 
 # A price that is a smaller share of k than this makes no class larger than k does.
 _BINDING = 0.25
@@ -32,6 +32,8 @@ _BATCH = 4
 
 class TargetSweep(Algorithm):  # type: ignore[misc]
     """Makes the local recoding of every target of k with equal weights, and ends by itself with their front.
+
+    This package's own.
 
     Where all objectives count the loss of all columns alike there is nothing to search: a target has one recoding that
     is good, whatever else the weights find. An objective that tells columns apart wants a search, `NSGA2` for one.
