@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -138,18 +138,9 @@ class EquivalenceClasses:
             name: ValueCounts(own.starts, own.values.copy(), own.counts.copy(), own.n_values)
             for name, own in parts.items()
         }
-        return EquivalenceClasses(
-            self.tuples,
-            None if self.maps is None else self.maps.copy(),
-            self.starts.copy(),
-            self.sizes.copy(),
-            self.representatives.copy(),
-            self.kept.copy(),
-            columns,
-            None if self.class_of is None else self.class_of.copy(),
-            self.forest,
-            None if self.nodes is None else self.nodes.copy(),
-        )
+        names = "maps", "starts", "sizes", "representatives", "kept", "class_of", "nodes"
+        arrays = {name: own.copy() for name in names if (own := getattr(self, name)) is not None}
+        return replace(self, columns=columns, lease=None, **arrays)
 
     @property
     def n_rows(self) -> int:
@@ -186,8 +177,7 @@ class EquivalenceClasses:
 
     def totals(self, of_classes: Ints) -> Ints:
         """(n,) or (n, m) int64 array: sums over the classes of each generalization, of such an array of classes."""
-        sums: Ints = np.add.reduceat(of_classes, self.starts[:-1], axis=0)
-        return sums
+        return np.add.reduceat(of_classes, self.starts[:-1], axis=0)
 
     @property
     def n_suppressed(self) -> Ints:

@@ -193,11 +193,6 @@ class Recount:
             )
         return n_rows
 
-    @property
-    def n_dropped(self) -> int:
-        """Number of rows that the release lacks."""
-        return self.n_rows - self.n_released
-
     @cached_property
     def marked(self) -> pd.Series[bool]:
         """Per class, whether it is that of the suppressed rows."""
@@ -211,7 +206,7 @@ class Recount:
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are marked or dropped."""
-        return int(self.cells.n[self.marked].sum()) + self.n_dropped
+        return int(self.cells.n[self.marked].sum()) + self.n_rows - self.n_released
 
     @property
     def sizes(self) -> pd.Series[int]:
@@ -301,8 +296,7 @@ class Recount:
         if column not in self.columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
         pairs = self.found.assign(cell=self._cell_of, value=self.found[self._keys([column])[0]])
-        counts: pd.DataFrame = pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
-        return counts
+        return pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
 
     def whole(self, column: Name) -> pd.Series[int]:
         """How many rows of the table, those included that the release lacks, hold each value of a column."""
@@ -335,8 +329,7 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
-    counts: pd.DataFrame = table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
-    return counts
+    return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
 
 
 def logarithm(ratio: Fraction) -> Decimal:

@@ -37,8 +37,7 @@ class Tolerance:
     def widened(self, values: Matrix) -> Matrix:
         """(n, n_obj) float array: what members may be at most to stand for points of these values."""
         finite = np.where(np.isfinite(values), values, 0.0)
-        wide: Matrix = values + self.absolute + self.relative * np.abs(finite)
-        return wide
+        return values + self.absolute + self.relative * np.abs(finite)
 
 
 def tolerance(epsilon: Any, n_obj: int) -> Tolerance:

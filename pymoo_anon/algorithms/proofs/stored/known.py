@@ -188,8 +188,7 @@ class Measures:
         """(n, n_var, n_levels) float array of what stands for every level, from the least one of each attribute on."""
         problem, steps = self._problem, np.arange(by_level.shape[2])
         levels = np.minimum(problem.lowest[:, np.newaxis] + steps, problem.highest[:, np.newaxis])
-        found: Matrix = by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
-        return found
+        return by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
 
     def _first(self, limits: Matrix, has_sums: bool) -> Matrix:
         """(n_thresholds,) float array: what each threshold is above at every node that keeps the constraints."""
@@ -229,8 +228,7 @@ class Measures:
 
     def steps(self, X: Ints) -> Ints:
         """(n, n_var) int64 array: how many levels nodes are above the least ones."""
-        steps: Ints = X - self._problem.lowest
-        return steps
+        return X - self._problem.lowest
 
     def first_floors(self, ahead: Ints) -> Matrix:
         """(n,) float array: the first additive floor of some nodes, given by number; 0 where there is none."""
