@@ -23,20 +23,13 @@ class Forest:
     """The nodes of the hierarchies of all quasi-identifiers, attribute after attribute; all arrays are read-only.
 
     In tree order the values of each node stand side by side, so a node is an interval of places.
-
-    Attributes:
-        starts: (n_attributes + 1,) int64 array, where the nodes of each attribute begin; the root comes first.
-        places: (n_codes,) int64 array, the place of every domain value in the tree order of its attribute.
-        first: (n_nodes,) int64 array, the first place of each node.
-        stop: (n_nodes,) int64 array, the place after its last.
-        levels: (n_nodes,) int64 array, the lowest level at which the node is a group.
     """
 
-    starts: Ints
-    places: Ints
-    first: Ints
-    stop: Ints
-    levels: Ints
+    starts: Ints  # (n_attributes + 1,) int64 array, where the nodes of each attribute begin; the root comes first
+    places: Ints  # (n_codes,) int64 array, the place of every domain value in the tree order of its attribute
+    first: Ints  # (n_nodes,) int64 array, the first place of each node
+    stop: Ints  # (n_nodes,) int64 array, the place after its last
+    levels: Ints  # (n_nodes,) int64 array, the lowest level at which the node is a group
 
     @cached_property
     def extents(self) -> Ints:
@@ -227,18 +220,13 @@ def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-de
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Distinct tuples by their released cells.
+    """Distinct tuples by their released cells."""
 
-    Attributes:
-        nodes: (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear
-            among the distinct tuples.
-        class_of: (n_distinct,) int64 array, the class of each distinct tuple.
-        representatives: (n_classes,) int64 array, the first distinct tuple of each class.
-    """
-
+    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
+    # the distinct tuples.
     nodes: Ints
-    class_of: Ints
-    representatives: Ints
+    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
+    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
 
 
 def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Grouping:

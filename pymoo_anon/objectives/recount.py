@@ -47,21 +47,13 @@ def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels that a column may hold, by their texts.
+    """The labels that a column may hold, by their texts."""
 
-    Attributes:
-        texts: The text of each label.
-        places: For each label the positions in the domain that it stands for, ascending.
-        levels: For each label the level of its cells; None where there are no levels.
-        n_values: The number of values of the domain.
-        of: What they are labels of, in words.
-    """
-
-    texts: list[str | None]
-    places: list[NDArray[np.int64]]
-    levels: list[int] | None
-    n_values: int
-    of: str
+    texts: list[str | None]  # The text of each label
+    places: list[NDArray[np.int64]]  # For each label the positions in the domain that it stands for, ascending
+    levels: list[int] | None  # For each label the level of its cells; None where there are no levels
+    n_values: int  # The number of values of the domain
+    of: str  # What they are labels of, in words
 
     @cached_property
     def index(self) -> pd.Index:
