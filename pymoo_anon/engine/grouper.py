@@ -298,9 +298,10 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | No
     if sources is not None:
         reused, layers = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
         reused[sources[sources >= 0]] = True
+    # Arrays in another order would be compiled for once more, and numba 0.60 reads them in the wrong one.
     return Request(
-        maps,
-        n_groups,
+        np.require(maps, requirements=["C", "W"]),
+        np.require(n_groups, requirements=["C", "W"]),
         _NO_NUMBERS if sources is None else sources,
         _NO_FLAGS if asked is None else asked,
         reused,
