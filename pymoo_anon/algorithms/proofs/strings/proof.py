@@ -95,15 +95,13 @@ class Search:
 
     The best parts take turns together, each under what is needed when the turn begins. Work is counted in numbers that
     are read. So neither the clock nor the number of threads decides what is found, and in which order.
-
-    Attributes:
-        n_settled: Number of parts that bounds settled, for every k anew.
     """
 
     def __init__(
         self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int, goes_on: bool = False
     ) -> None:
         self.space, self.plan, self.asked, self.max_bytes, self.goes_on = space, plan, asked, max_bytes, goes_on
+        # Parts that bounds settled, for every k anew.
         self.n_settled = 0
         self._open = [_Part(gain, (), asked.price)]
         # Parts that are being divided.
