@@ -23,8 +23,7 @@ from pymoo_anon.comparison.comparators import (
     WeakDominance,
 )
 from pymoo_anon.comparison.compare import Comparison, compare
-from pymoo_anon.comparison.individual import individual_risk, k_for_k_map
-from pymoo_anon.comparison.inference import inference
+from pymoo_anon.comparison.individual import individual_risk, inference, k_for_k_map
 from pymoo_anon.comparison.marginals import means, total_variation
 from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import (

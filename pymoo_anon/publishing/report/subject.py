@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted
-from pymoo_anon.comparison.inference import by_class
+from pymoo_anon.comparison.individual import by_class
 from pymoo_anon.comparison.queries import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
