@@ -15,7 +15,7 @@ from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.compare import Comparison, compare
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
-from pymoo_anon.comparison.queries import CountQueries
+from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty

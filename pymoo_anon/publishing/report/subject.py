@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted
 from pymoo_anon.comparison.individual import by_class
-from pymoo_anon.comparison.queries import CountQueries
+from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.constraint import Constraint

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pymoo_anon.comparison.marginals import means, total_variation
 from pymoo_anon.comparison.properties import TupleLoss
+from pymoo_anon.comparison.utility import means, total_variation
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
 from pymoo_anon.publishing.report.subject import Member, Subject
