@@ -24,6 +24,7 @@ from rich.text import Text
 from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
+from pymoo_anon.cli.declaring import dashed
 from pymoo_anon.cli.engines import (
     check_writer,
     columns_as_text,
@@ -39,7 +40,7 @@ from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, sou
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
-from pymoo_anon.cli.tables import constraint, objective
+from pymoo_anon.cli.tables import Roles, constraint, objective
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -82,7 +83,9 @@ def release(project: Project, request: ReleaseRequest) -> None:
                     made = _written(project, request, front, choice, temporary / target.name, say)
                 sha256 = checksum(temporary / target.name)
                 done = _entry(project, choice, made, target, sha256)
-                earlier = [one for one in _releases(project) if _differs(one, done)]
+                # Two releases that differ in any of these tell more together than one of them.
+                telling = ("x", "suppressed", "recoding", "columns")
+                earlier = [one for one in _releases(project) if any(one[key] != done[key] for key in telling)]
                 content = evidence(
                     front.problem,
                     front,
@@ -226,9 +229,9 @@ def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
         again += row
     for name in ("suppressed", "output", "lower_bound"):
         value = getattr(request, name)
-        again += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+        again += [] if value is None else [f"--{dashed(name)}", str(value)]
     for name in ("local", "like_input", "k_of_one", "below_requirements", "external_evidence"):
-        again += [f"--{name.replace('_', '-')}"] if getattr(request, name) else []
+        again += [f"--{dashed(name)}"] if getattr(request, name) else []
     return [shlex.join(command) for command in (*commands, again)]
 
 
@@ -278,11 +281,6 @@ def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256
     return {**told, "recoding": made.recoding, "columns": columns}
 
 
-def _differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two releases tell more together than one of them."""
-    return any(one[key] != other[key] for key in ("x", "suppressed", "recoding", "columns"))
-
-
 def _warning(one: Mapping[str, Any], same_file: bool) -> str:
     is_another = "was another release of this table until now" if same_file else "is another release of this table"
     return (
@@ -305,12 +303,6 @@ def released_last(project: Project) -> Path:
 
 
 # --- verify ---------------------------------------------------------------------------------------------------------
-
-
-class _Roles(NamedTuple):
-    sensitive: tuple[str, ...]
-    label: str | None = None
-    person: str | None = None
 
 
 def verify_project(project: Project) -> None:
@@ -406,7 +398,7 @@ def verify_external(path: Path) -> None:
 def verify_table(request: VerifyRequest) -> None:
     """Count any table again, and hold it against bounds."""
     with clear_errors(), standard_output() as console:
-        roles = _Roles(tuple(request.sensitive))
+        roles = Roles(request.sensitive)
         measures: list[Any] = [constraint(text, roles) for text in request.require]
         if not measures:
             names = ["k", *(f"l:{name}" for name in request.sensitive)]

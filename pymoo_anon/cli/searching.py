@@ -33,7 +33,7 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings, standard_output
-from pymoo_anon.cli.declaring import record_of
+from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
@@ -81,13 +81,13 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     """The algorithm that serves a problem and why: a proof where it is known to be quick, else Pareto local search."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
-    asked = settings.evolution()
+    asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
     if isinstance(problem, LocalRecodingProblem):
         if asked:
-            return "nsga2", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
+            return "nsga2", f"--{asked[0]} is an option of an evolutionary search"
         return "sweep", "a local recoding is made for each k on a log scale"
     if asked:
-        return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
+        return "pbgea", f"--{asked[0]} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
     if problem.n_nodes * n_tuples > QUICK:
         return "pls", (

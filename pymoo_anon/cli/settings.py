@@ -13,7 +13,6 @@ from pymoo_anon.cli.declaring import (
     Invocation,
     check_meant,
     check_values,
-    idle_with,
     numeral,
     option,
     parts_of,
@@ -28,7 +27,9 @@ from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, s
 
 T = TypeVar("T")
 
-_TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
+_TABLE, _OUTPUT = "Table", "Output"
+_GOALS = {"panel": "Objectives", "in_file": True}
+_SEARCH = {"panel": "Search", "in_file": True}
 
 # What an option may mean nothing with, besides a table of `TABLES` and an algorithm.
 _OWN_TABLE = "a table of one's own"
@@ -89,48 +90,44 @@ class Settings(Invocation):
         f"Among {', '.join(MEASURES)}. l:NAME reads another column than the sensitive one, CM:NAME than the label.",
         metavar="NAME,NAME,...",
         shown="k,l,GLM or, without a sensitive column, k,GLM",
-        panel=_GOALS,
-        in_file=True,
         read=read_measures,
+        **_GOALS,
     )
     require: list[str] = option(
         [],
         'A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
         metavar="NAME>=N|NAME<=N",
-        panel=_GOALS,
-        in_file=True,
         read=read_bounds,
+        **_GOALS,
     )
     local: bool = option(
         False,
         "Local recoding: every class of rows has levels of its own, which loses a fraction, and nothing is suppressed. "
         "At equal k the mean risk is greater: ask for l or t, too.",
-        panel=_GOALS,
-        in_file=True,
         key="recoding",
         read=read_recoding,
+        **_GOALS,
     )
     suppression: str = option(
         "0.01",
         "At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes of fewer "
         "than K rows; violating:SHARE|N the classes that break a bound of --require, ARX's rule.",
         metavar="SHARE|N|below:K|violating:SHARE|N",
-        panel=_GOALS,
-        in_file=True,
         read=read_suppression,
         idle=(LOCAL,),
+        **_GOALS,
     )
     level: list[str] = option(
         [],
         "The least and the greatest level that a quasi-identifier may have; repeatable.",
         metavar="NAME=LEAST..GREATEST",
-        panel=_GOALS,
+        panel=_GOALS["panel"],
     )
     weight: list[str] = option(
         [],
         "How much a quasi-identifier counts in GLM and NWP, where others count 1; repeatable.",
         metavar="NAME=W",
-        panel=_GOALS,
+        panel=_GOALS["panel"],
     )
     algorithm: str = option(
         "auto",
@@ -138,47 +135,42 @@ class Settings(Invocation):
         "search) finds most of it soon; auto takes a proof where it is known to be quick, else pls. With --local "
         "it takes sweep, a recoding for every k on a log scale.",
         choices=tuple(ALGORITHMS),
-        panel=_SEARCH,
-        in_file=True,
+        **_SEARCH,
     )
     generations: int = option(
         100,
         "Number of generations; pls evaluates up to this number times --pop-size nodes.",
         metavar="N",
         least=1,
-        panel=_SEARCH,
-        in_file=True,
         idle=(*_PROOFS, "sweep"),
+        **_SEARCH,
     )
     pop_size: int = option(
         25,
         "Number of nodes in the population; pls proposes as many at once.",
         metavar="N",
         least=2,
-        panel=_SEARCH,
-        in_file=True,
         idle=(*_PROOFS, "sweep"),
+        **_SEARCH,
     )
     epsilon: str | None = option(
         None,
         "pbgea, pls: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
         metavar="SIDE,...",
         shown="pbgea: 1, less for what is between 0 and 1; pls: none",
-        panel=_SEARCH,
-        in_file=True,
         read=read_sides,
         idle=("nsga2", "sweep", LOCAL, *_PROOFS),
+        **_SEARCH,
     )
     time_limit: float | None = option(
         None,
         "Stop after so long, with the best found so far.",
         metavar="SECONDS",
         shown="none",
-        panel=_SEARCH,
-        in_file=True,
         read=read_seconds,
+        **_SEARCH,
     )
-    seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, panel=_SEARCH, in_file=True)
+    seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, **_SEARCH)
     output: Path = option(
         Path("front"),
         f"Where {', '.join(FILES)} go; files of these names are replaced.",
@@ -237,10 +229,6 @@ class Settings(Invocation):
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
         return None if self.epsilon is None else [numeral("epsilon", part) for part in parts_of(self.epsilon)]
-
-    def evolution(self) -> list[str]:
-        """Names of the options of an evolutionary search that were given."""
-        return [name for name in idle_with(Settings, "bnb") if name in self.given]
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:

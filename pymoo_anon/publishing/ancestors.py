@@ -19,15 +19,6 @@ def check_rows(own: Recount, table: Microdata, made: LocalGeneralization, suppre
 
     The rows are held against the original's by everything that is counted: each must be there as often as it was made,
     and each of its labels must stand for the value that it came from, by the hierarchies and not by the recoding.
-
-    Args:
-        own: The recount of the table, with the original.
-        table: The table that was recoded.
-        made: What it was recoded by.
-        suppressed: What became of suppressed rows, "mark" or "drop".
-
-    Raises:
-        ValueError: A row is there that none became, or a label does not stand for the value.
     """
     keys = [f"column {i}" for i in range(len(own.names))]
     rows = combinations(own.source, own.columns)
@@ -62,12 +53,7 @@ def check_matching(own: Recount) -> None:
     A release is sorted: nothing tells which row was made of which. So one of the ways has to be found. A row goes with
     a row of the original whose values its labels stand for, and which has the same in the other columns that are
     counted. All released rows have one of their own if a flow from distinct rows to distinct rows can be so great.
-
-    Args:
-        own: The recount of the table, with the original and the hierarchies. Rows of `*` alone may be of anybody.
-
-    Raises:
-        ValueError: A label or a value is not known, or rows have no original left.
+    Rows of `*` alone may be of anybody.
     """
     # It takes a third of a second to load, and no other recount needs it.
     from scipy.sparse import csr_matrix

@@ -107,11 +107,6 @@ def shown(objective: Objective, found: Counted) -> float:
     return int(found) if objective.whole else float(found)
 
 
-def recounted(recount: Recount, objective: Objective) -> float:
-    """What is counted again, as a number."""
-    return shown(objective, objective.recount(recount))
-
-
 def kept(found: Counted, bound: float, at_least: bool) -> bool:
     """Whether what was counted again keeps a bound: decided as a search decides it, but for the rounding of floats."""
     slack = _TOLERANCE * abs(bound) if isinstance(found, float) and np.isfinite(bound) else 0.0

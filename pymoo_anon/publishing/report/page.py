@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -30,14 +30,16 @@ from pymoo_anon.publishing.report.decision import (
 from pymoo_anon.publishing.report.people import bias_view, sizes_view
 from pymoo_anon.publishing.report.risks import DEFINITIONS, MEASURES, inference_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
-from pymoo_anon.publishing.report.utility import beside_view, left_view, utility_view
 from pymoo_anon.publishing.report.values import (
     before_table,
+    beside_view,
     changes_view,
     codebook_view,
     columns_view,
     is_of_numbers,
     is_ordered,
+    left_view,
+    utility_view,
 )
 from pymoo_anon.table.microdata import Microdata
 
@@ -158,7 +160,8 @@ def _page(subject: Subject) -> str:
         label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
         style=_markup(_resource("report.css")),
         scripts=[_markup(script) for script in scripts],
-        hashes=[_hash(script) for script in scripts],
+        # What a content policy calls scripts that may run.
+        hashes=[f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts],
         data=_markup("@data@"),
     )
     return frame.replace("@data@", _embedded(payload))
@@ -218,8 +221,12 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
 
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
+
+    def pooled(rows: Sequence[Row]) -> int:
+        return pool.setdefault(json.dumps(rows, separators=(",", ":")), len(pool))
+
     told = [
-        {**member, "tables": {name: _pooled(pool, rows) for name, rows in member["tables"].items()}}
+        {**member, "tables": {name: pooled(rows) for name, rows in member["tables"].items()}}
         for member in (_member(subject, member) for member in subject.members())
     ]
     kinds = {figure.chart for figure in every if figure.chart}
@@ -238,11 +245,6 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
     return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
 
 
-def _pooled(pool: dict[str, int], rows: Iterable[Row]) -> int:
-    """The place of rows among those that are held once."""
-    return pool.setdefault(json.dumps(list(rows), separators=(",", ":")), len(pool))
-
-
 def _embedded(data: Any) -> str:
     r"""Data as JSON that can stand inside a script element: nothing in it ends the element or begins a comment.
 
@@ -251,11 +253,6 @@ def _embedded(data: Any) -> str:
     """
     made = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _hash(script: str) -> str:
-    """What a content policy calls a script that may run."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 @cache
