@@ -162,16 +162,11 @@ def neighbours(content: Mapping[str, Any]) -> tuple[dict[str, float], list[Step]
     """
     check_content(content, "content")
     measures, row = content["settings"]["measures"], content["chosen"]["place"]
-    values = np.array(
-        [[INFINITIES.get(value, value) for value in point["values"]] for point in content["front"]], dtype=float
-    )
+    points = [[INFINITIES.get(value, value) for value in point["values"]] for point in content["front"]]
     goals = [j for j, measure in enumerate(measures) if measure["objective"]]
-    chosen = {
-        measure["name"]: INFINITIES.get(value, value)
-        for measure, value in zip(measures, content["front"][row]["values"], strict=True)
-    }
+    chosen = dict(zip((measure["name"] for measure in measures), points[row], strict=True))
     names, higher = zip(*((measures[j]["name"], measures[j]["better"] == "higher") for j in goals), strict=True)
-    return chosen, next_steps(names, values[:, goals], higher, row)
+    return chosen, next_steps(names, np.array(points, dtype=float)[:, goals], higher, row)
 
 
 def _table(table: Microdata) -> dict[str, Any]:
