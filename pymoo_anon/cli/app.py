@@ -10,7 +10,6 @@ import typer
 from pymoo_anon import __version__
 from pymoo_anon.cli.console import clear_errors, loading
 from pymoo_anon.cli.declaring import check_values, is_project, takes
-from pymoo_anon.cli.names import CHOICE
 from pymoo_anon.cli.requests import (
     CheckRequest,
     DraftRequest,
@@ -73,17 +72,15 @@ def search(settings: Settings) -> None:
     search_and_write(settings)
 
 
+@app.command()
+@takes(Wish)
 def pick(wish: Wish) -> None:
-    """Choose one point of a front, and say what it means."""
+    """Choose one point of a front, and say what it means. The choice is kept beside the front, in choice.json."""
     with clear_errors():
         wish.check()
     with loading():
         from pymoo_anon.cli.picking import pick_and_write
     pick_and_write(wish)
-
-
-pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."
-app.command()(takes(Wish)(pick))
 
 
 @app.command()
