@@ -49,20 +49,13 @@ from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence,
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 
-
-def evidence_of(release: Path) -> Path:
-    """The file with the evidence of a release, beside it."""
-    return release.with_name(f"{release.name}.evidence.json")
+#: What stands beside a release: its evidence, its codebook, and evidence for outsiders.
+EVIDENCE, CODEBOOK, OUTSIDE = "evidence.json", "codebook.csv", "external.json"
 
 
-def external_of(release: Path) -> Path:
-    """The file with the evidence for outsiders, beside the release."""
-    return release.with_name(f"{release.name}.external.json")
-
-
-def codebook_of(release: Path) -> Path:
-    """The file that says what the labels of a release stand for, beside it."""
-    return release.with_name(f"{release.name}.codebook.csv")
+def beside(release: Path, what: str) -> Path:
+    """The path of a file beside a release."""
+    return release.with_name(f"{release.name}.{what}")
 
 
 def release(project: Project, request: ReleaseRequest) -> None:
@@ -70,8 +63,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
     with clear_errors(), standard_output() as console:
         target = project.release if request.output is None else request.output
         _check_target(project, request, target)
-        paths = [target, evidence_of(target), codebook_of(target)]
-        paths += [external_of(target)] if request.external_evidence else []
+        kinds = (EVIDENCE, CODEBOOK, *([OUTSIDE] if request.external_evidence else []))
+        paths = [target, *(beside(target, what) for what in kinds)]
         check_free(paths, request.force)
         with said_warnings():
             front, record = read_front(project)
@@ -79,9 +72,10 @@ def release(project: Project, request: ReleaseRequest) -> None:
         read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, [path.name for path in paths], read) as temporary:
+                new = temporary / target.name
                 with said_warnings(), busy() as say:
-                    made = _written(project, request, front, choice, temporary / target.name, say)
-                sha256 = checksum(temporary / target.name)
+                    made = _written(project, request, front, choice, new, say)
+                sha256 = checksum(new)
                 done = _entry(project, choice, made, target, sha256)
                 # Two releases that differ in any of these tell more together than one of them.
                 telling = ("x", "suppressed", "recoding", "columns")
@@ -96,16 +90,12 @@ def release(project: Project, request: ReleaseRequest) -> None:
                     earlier=[{key: one[key] for key in _TOLD} for one in earlier],
                     made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 )
-                write_evidence(temporary / evidence_of(target).name, content)
-                write_table(
-                    codebook(
-                        front.problem, choice.x, suppressed=made.suppressed, recoding=made.recoding, keep=project.kept
-                    ),
-                    temporary / codebook_of(target).name,
-                )
+                write_evidence(beside(new, EVIDENCE), content)
+                how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
+                write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
-                    write_evidence(temporary / external_of(target).name, outside)
+                    write_evidence(beside(new, OUTSIDE), outside)
                 put_in_place(temporary, target.parent, [path.name for path in paths])
         except RecountError as error:
             _end(str(error))
@@ -309,7 +299,7 @@ def verify_project(project: Project) -> None:
     """Count the release of a project again, and hold it against what its evidence promises."""
     with clear_errors(), standard_output() as console:
         path = released_last(project)
-        known = evidence_of(path)
+        known = beside(path, EVIDENCE)
         for one in (path, known):
             if not one.is_file():
                 raise ValueError(
@@ -340,7 +330,7 @@ class Told(NamedTuple):
 
 def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> Told:
     """Count a release again, and hold what its evidence says against it."""
-    again = _recoded_again(project, front, content, evidence_of(path), kind_of(path))
+    again = _recoded_again(project, front, content, beside(path, EVIDENCE), kind_of(path))
     written = again.grouped(read_back(project, path))
     claims, unique = again.claims(written), uniqueness_of(written, again.columns)
     names = list(measure_names(front.problem.measured).values())

@@ -10,7 +10,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES, checksum, source_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.releasing import counted_as_told, evidence_of, released_last
+from pymoo_anon.cli.releasing import EVIDENCE, beside, counted_as_told, released_last
 from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.tables import table_of
@@ -32,7 +32,7 @@ def run(project: Project, request: ReportRequest) -> None:
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
             evidence = _evidence(project, front, released, choice)
-        read = [project.path, released, evidence_of(released), *project.inputs.paths]
+        read = [project.path, released, beside(released, EVIDENCE), *project.inputs.paths]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
@@ -71,7 +71,7 @@ def _target(released: Path, request: ReportRequest) -> Path:
 
 def _evidence(project: Project, front: Front, released: Path, choice: Choice) -> dict[str, Any] | None:
     """The evidence of a release, where it is of the chosen point and of the file, and counts as that; None without."""
-    path = evidence_of(released)
+    path = beside(released, EVIDENCE)
     if not path.is_file():
         return None
     content = read_evidence(path)

@@ -60,9 +60,6 @@ QUICK = 5 * 10**9
 #: What is searched.
 Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
 
-# What ends a search that no limit ends, by its algorithm.
-_ENDS = {"sweep": "the end of the sweep"}
-
 # Columns of a terminal that stand between two columns of a table.
 _GAP = 2
 
@@ -137,15 +134,8 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
     if interrupted and res.X is None:
         raise KeyboardInterrupt
-    stopped = (
-        "proof complete"
-        if certified
-        else "Ctrl-C"
-        if interrupted
-        else over[0]
-        if over
-        else _ENDS.get(name, "no new nodes")
-    )
+    stopped = over[0] if over else "the end of the sweep" if name == "sweep" else "no new nodes"
+    stopped = "proof complete" if certified else "Ctrl-C" if interrupted else stopped
     front = problem.front(res).sorted()
     front.certified = certified
     return Found(front, seconds, n_undecided, stopped)
@@ -325,20 +315,14 @@ def _say_the_table(console: Console, problem: Searched) -> None:
 
 
 def _say_the_end(console: Console, problem: Searched, found: Found) -> None:
-    if not isinstance(problem, LatticeProblem) or found.n_undecided is None:
-        console.print(
-            f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} "
-            f"local recodings; not certified: stopped by {found.stopped}."
-        )
-        return
-    proof = (
-        "certified: proven to be complete"
-        if found.front.certified
-        else f"not certified: stopped by {found.stopped}, {count(found.n_undecided)} nodes undecided"
-    )
+    how, what = f"not certified: stopped by {found.stopped}", "local recodings"
+    if isinstance(problem, LatticeProblem) and found.n_undecided is not None:
+        what = f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice)"
+        proven = "certified: proven to be complete"
+        how = proven if found.front.certified else f"{how}, {count(found.n_undecided)} nodes undecided"
     console.print(
-        f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} "
-        f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice); {proof}."
+        f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} {what}; "
+        f"{how}."
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
 
 Values = NDArray[np.float64]
 
@@ -115,8 +115,7 @@ def plot_tuples(
         ValueError: As `tuple_picture`.
     """
     picture = tuple_picture(vectors, names)
-    figure = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
-    ax = figure.add_subplot()
+    figure, ax = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
     for number, points in enumerate(picture.curves.values()):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         # Markers get smaller from curve to curve, so that all stay visible where curves agree.
@@ -125,8 +124,7 @@ def plot_tuples(
     ax.set_xticks(range(1, len(picture.ticks) + 1), [literal(name) for name in picture.ticks])
     ax.set_xlabel("tuple")
     _finish(ax, picture)
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.PathLike[str] | None = None) -> Figure:
@@ -140,8 +138,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
         ValueError: As `quantile_picture`.
     """
     picture = quantile_picture(vectors)
-    figure = new_figure(8, 5)
-    ax = figure.add_subplot()
+    figure, ax = new_figure(8, 5)
     for number, points in enumerate(picture.curves.values()):
         colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
         ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
@@ -149,8 +146,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlim(0, 1)
     _finish(ax, picture)
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:

@@ -22,7 +22,7 @@ from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
 
 Matrix = NDArray[np.float64]
 
@@ -159,9 +159,7 @@ def plot_front(
     front = problem.front(res)
     if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
-    figure = _draw(front_picture(problem, {"Front": front.F}, front.open_bounds, axes))
-    save(figure, path)
-    return figure
+    return saved(_draw(front_picture(problem, {"Front": front.F}, front.open_bounds, axes)), path)
 
 
 def plot_fronts(
@@ -184,9 +182,7 @@ def plot_fronts(
     Raises:
         ValueError: As `front_picture`.
     """
-    figure = _draw(front_picture(problem, fronts, axes=axes))
-    save(figure, path)
-    return figure
+    return saved(_draw(front_picture(problem, fronts, axes=axes)), path)
 
 
 def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
@@ -216,9 +212,8 @@ def _number(value: float, axis: Axis) -> str:
 
 def _draw(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
-    figure = new_figure(8, 5 if n_obj > 1 else 2.5)
+    figure, ax = new_figure(8, 5 if n_obj > 1 else 2.5)
     figure.suptitle(literal(picture.title))
-    ax = figure.add_subplot()
     if n_obj == 1:
         _draw_single(ax, picture)
         return figure
@@ -433,8 +428,7 @@ def plot_convergence(
         ValueError: As `convergence_picture`.
     """
     picture = convergence_picture(histories, indicator, label)
-    figure = new_figure(8, 5)
-    ax = figure.add_subplot()
+    figure, ax = new_figure(8, 5)
     marks = []
     for place, curve in enumerate(picture.curves.values()):
         colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
@@ -449,8 +443,7 @@ def plot_convergence(
     ax.grid(alpha=0.3)
     if len(marks) > 1:
         legend(ax, marks, list(picture.curves))
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def _front_by_then(algorithm: Algorithm) -> NDArray[Any]:
