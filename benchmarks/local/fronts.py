@@ -27,7 +27,7 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata, Violating
-from pymoo_anon.visualization.canvas import COLOURS, STYLES, new_figure, save
+from pymoo_anon.visualization.canvas import COLOURS, STYLES, new_figure, saved
 
 SEED = 1
 TARGETS = 2, 5, 10, 25, 50, 100, 500
@@ -166,7 +166,7 @@ def draw(fronts: dict[str, dict[str, Any]]) -> None:
     left.set(xscale="log", xlabel="k, the fewest rows that look alike", ylabel="loss of a cell", title="at equal k")
     right.set(xscale="log", xlabel="mean risk: classes over rows", title="at equal mean risk")
     left.legend(frameon=False)
-    save(figure, record.RESULTS / "local_fronts.png")
+    saved(figure, record.RESULTS / "local_fronts.png")
 
 
 TRIED = """Tried, without effect or for the worse:

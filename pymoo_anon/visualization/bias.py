@@ -115,7 +115,8 @@ def plot_tuples(
         ValueError: As `tuple_picture`.
     """
     picture = tuple_picture(vectors, names)
-    figure, ax = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
+    figure = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
+    ax = figure.add_subplot()
     for number, points in enumerate(picture.curves.values()):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         # Markers get smaller from curve to curve, so that all stay visible where curves agree.
@@ -138,7 +139,8 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
         ValueError: As `quantile_picture`.
     """
     picture = quantile_picture(vectors)
-    figure, ax = new_figure(8, 5)
+    figure = new_figure(8, 5)
+    ax = figure.add_subplot()
     for number, points in enumerate(picture.curves.values()):
         colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
         ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)

@@ -22,11 +22,11 @@ MARKERS = ("o", "o", "s", "D", "^", "v")
 STYLES = ("-", "--", "-.", ":")
 
 
-def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure, in inches, without pyplot, and its empty axes."""
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, without pyplot."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+    return figure
 
 
 def literal(text: str) -> str:

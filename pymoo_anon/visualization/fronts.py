@@ -212,7 +212,8 @@ def _number(value: float, axis: Axis) -> str:
 
 def _draw(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
-    figure, ax = new_figure(8, 5 if n_obj > 1 else 2.5)
+    figure = new_figure(8, 5 if n_obj > 1 else 2.5)
+    ax = figure.add_subplot()
     figure.suptitle(literal(picture.title))
     if n_obj == 1:
         _draw_single(ax, picture)
@@ -428,7 +429,8 @@ def plot_convergence(
         ValueError: As `convergence_picture`.
     """
     picture = convergence_picture(histories, indicator, label)
-    figure, ax = new_figure(8, 5)
+    figure = new_figure(8, 5)
+    ax = figure.add_subplot()
     marks = []
     for place, curve in enumerate(picture.curves.values()):
         colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]

@@ -113,7 +113,8 @@ def plot_lattice(
         ValueError: As `lattice_picture`.
     """
     picture = lattice_picture(problem, front, visited)
-    figure, ax = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
+    figure = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
+    ax = figure.add_subplot()
     figure.suptitle(picture.title)
     if picture.nodes is None:
         _draw_layers(ax, picture)
