@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from tasks import invented
 
-from pymoo_anon.comparison import ClassSize, TupleUtility
+from pymoo_anon._messages import percent
+from pymoo_anon.comparison import ClassSize, CountQueries, TupleUtility
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -22,6 +23,21 @@ HIERARCHIES = {"age": Hierarchy.intervals(0, 40, widths=[10, 20]), "sex": Hierar
 
 def problem_of(frame=FRAME, suppression=0, **roles):
     return LatticeProblem(Microdata.from_frame(frame, HIERARCHIES, **roles), [K, GLM], suppression)
+
+
+def test_counts_are_those_of_what_becomes_of_suppressed_rows():
+    census = make_census(1000)
+    problem = LatticeProblem(census, [K, GLM], suppression=0.2)
+    X = problem.pareto_set()
+    choice = choose(problem, X, row=1)
+    assert choice.n_suppressed > 0
+    half = set()
+    for how in ("mark", "drop"):
+        (found,) = CountQueries(census).summary({0: problem.equivalence_classes(choice.x)}, how)["median"]
+        said = explain(problem, X, choice, suppressed=how).utility[0]
+        assert f"half are at most {percent(found)} off" in said
+        half.add(said)
+    assert len(half) == 2
 
 
 def test_the_whole_text():

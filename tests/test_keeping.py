@@ -1,5 +1,6 @@
 """Kept columns made coarser: rounded, clipped, at a level of a hierarchy, and counted as what they then are."""
 
+import hashlib
 import json
 import re
 from decimal import Decimal
@@ -210,8 +211,13 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(folder):
     run("verify", "released.csv.external.json")
     book = pd.read_csv("released.csv.codebook.csv")
     assert book[book.column == "paid"].members.tolist() == ["yes", "no"]
-    columns = json.loads(Path("released.csv.evidence.json").read_text(encoding="utf-8"))["columns"]
-    assert [one["reason"] for one in columns if one["role"] == "keep"] == [
+    told = json.loads(Path("released.csv.evidence.json").read_text(encoding="utf-8"))
+    own = hashlib.sha256(Path("trees/paid.csv").read_bytes()).hexdigest()
+    assert told["checksums"]["hierarchies"]["paid"] == own
+    result = CliRunner().invoke(app, ["release", "my.toml", "--row", "1", "--output", "trees/paid.csv", "--force"])
+    assert result.exit_code == 2
+    assert own == hashlib.sha256(Path("trees/paid.csv").read_bytes()).hexdigest()
+    assert [one["reason"] for one in told["columns"] if one["role"] == "keep"] == [
         "level 1 of a hierarchy of 2",
         "rounded to multiples of 20, clipped to 0 and 30",
     ]
@@ -222,6 +228,7 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(folder):
     [
         ("clip = [0, 30]", "clip = [0]", "clip must be the least and the greatest number, such as [0, 90.5]"),
         ("level = 1", "level = -1", "level must be a whole number from 0, got -1"),
+        ("level = 1", "", "must say at which level of its hierarchy it is kept, level = 1, got none"),
         (
             'role = "sensitive"',
             'role = "sensitive"\nround = 2',

@@ -26,6 +26,7 @@ from pymoo_anon.objectives import (
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.report.decision import decision_view
+from pymoo_anon.publishing.report.page import _definitions
 from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 from pymoo_anon.testing import check_objective
@@ -378,5 +379,9 @@ def test_a_report_says_of_whom_it_speaks():
     front = problem.front([problem.lengths])
     told = {"evidence": None, "about": {}, "population": None, "external": False}
     subject = checked_subject(front, front.choose(row=0), suppressed="mark", threshold=0.1, **told)
+    words = _definitions(subject)["k (q0, q1 | q2, q3)"]
+    assert words.endswith(
+        "a class is all rows that agree on what one of the adversaries knows; who knows more finds smaller ones."
+    )
     said = decision_view(subject, subject.member(0)).sentences[0]
     assert "k (q0, q1 | q2, q3) is for adversaries of whom each knows one of: q0 and q1; q2 and q3. This does" in said

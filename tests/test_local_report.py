@@ -5,6 +5,7 @@ import pytest
 from persons_of_a_report import BRACES, CHOSEN, DOTTED, SCRIPT, X, frame, hierarchies, payload, read, table
 from test_local_release import Given
 
+from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import evidence, explain, release, write_report
@@ -125,6 +126,26 @@ def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
     assert said.local[1].startswith("k says nothing of illness, and small classes agree in it more often")
     asked = local_problem(constraints=[DistinctLDiversity("illness") >= 2])
     assert len(explain(asked, [x], asked.front([x]).choose(row=0)).local) == 1
+
+
+def test_whole_columns_beside_it_hold_for_every_adversary_too(tmp_path):
+    known = KAnonymity(known=[NAMES[:2], NAMES[2:]]) >= 6
+    own = local_problem(constraints=[known])
+    x = own.x_of(3)
+    found = beside(own, x, own.equivalence_classes(x))
+    assert known.keeps(known.objective.evaluate(found.columns.classes)).all()
+    page, _ = written(tmp_path / "r.html", own, [x], 0)
+    assert page.sentences["beside"][0] == str(found)
+
+
+def test_counts_beside_it_are_those_of_what_becomes_of_suppressed_rows(tmp_path):
+    own = local_problem()
+    x = own.x_of(4)
+    (way,) = (one for one in beside(own, x, own.equivalence_classes(x)).ways if "whole columns" in one.how)
+    assert way.classes.n_suppressed > 0
+    _, data = written(tmp_path / "r.html", own, [x], 0, suppressed="drop")
+    (told,) = (row[-1] for row in rows_of(data, "beside") if row[0] == way.how)
+    assert told == cell_of(CountQueries(own.table).summary({0: way.classes}, "drop")["median"][0])
 
 
 def test_a_bound_is_told_where_somebody_asked_for_it(tmp_path):

@@ -118,7 +118,7 @@ def test_what_is_refused(old, new, message):
 def test_roles_that_one_column_may_have():
     two = RIGHT.replace('"keep"', '"person"').replace('"drop"', '"person"')
     assert refused(two) == "one column at most may be the person, got 'paid', 'note'"
-    none = RIGHT.replace('"quasi-identifier"', '"keep"')
+    none = RIGHT.replace('"quasi-identifier"', '"drop"')
     assert refused(none) == "at least one column must have the role quasi-identifier, got none"
 
 

@@ -24,7 +24,6 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Members,
     Nodes,
     Rules,
-    members_of,
     scratch_for,
 )
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
@@ -216,7 +215,7 @@ def test_rules_and_members_say_what_table_and_front_allow():
         assert own.rules.least[0, j, level] == left[level, tuples.offsets[j] : tuples.offsets[j + 1]].min()
     assert own.first_tops().tolist() == [150]
     # A constraint limits no member, whatever else is a function of k.
-    F, maximize = np.array([[-3.0, 5.0], [-4.0, 7.0]]), np.array([True, False])
-    members = members_of(F, tolerance(None, 2), maximize, own.reader.families, own.thresholds)
+    F = np.array([[-3.0, 5.0], [-4.0, 7.0]])
+    members = own.members_of(F, tolerance(None, 2))
     assert members.reaches.tolist() == [[4], [3]]
     assert members.needs.tolist() == [[-4, 7, -np.inf], [-3, 5, -np.inf]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from inspect import signature
 from operator import attrgetter
 from typing import Any
@@ -17,7 +18,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.fronts.archive import evaluated
+from pymoo_anon.fronts.archive import evaluated, in_order
 from pymoo_anon.problems.base import AnonymizationProblem
 
 Matrix = NDArray[np.float64]
@@ -33,8 +34,10 @@ def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collecti
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 
 
-def check_evaluated(pop: Population, problem: Problem) -> None:
-    """Refuse individuals that were evaluated under another problem: an evaluator would pass over them."""
+def checked_first(pop: Population, problem: Problem) -> Population:
+    """A first population in the type of a problem; none that is empty or was evaluated under another problem."""
+    if not len(pop):
+        raise ValueError("sampling must give at least one individual, got none")
     expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
     for one in pop:
         found = tuple(np.size(values) for values in (one.F, one.G, one.H))
@@ -42,6 +45,7 @@ def check_evaluated(pop: Population, problem: Problem) -> None:
             raise ValueError(
                 f"sampling must hold individuals of this problem, with {expected} values in F, G and H, got {found}"
             )
+    return in_type_of_problem(pop, problem)
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
@@ -89,16 +93,22 @@ def least_infeasible(so_far: Population, X: NDArray[Any], F: Matrix, G: Matrix) 
     return evaluated(X[least], F[least], G[least])
 
 
+def one_of_each(front: Population) -> Population:
+    """A front in its order, of points with equal values the first."""
+    _, first = np.unique(front.get("F"), axis=0, return_index=True)
+    return in_order(front[np.sort(first)])
+
+
 def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:
     """Add the size of the archive, distinct points, and the best of each objective, where a problem has them."""
-    output.columns.append(Column("archive", width=7, func=_Size(archive)))
+    output.columns.append(Column("archive", width=7, func=partial(_size, archive)))
     problem = algorithm.problem
     if isinstance(problem, AnonymizationProblem):
         output.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
     if has_own_columns(problem):
         for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
             heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
-            output.columns.append(Column(heading, width=max(12, len(heading)), func=_Best(archive, index)))
+            output.columns.append(Column(heading, width=max(12, len(heading)), func=partial(_best, archive, index)))
 
 
 def has_own_columns(problem: Problem) -> bool:
@@ -106,31 +116,19 @@ def has_own_columns(problem: Problem) -> bool:
     return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
 
 
-class _Size:
+def _size(archive: str, algorithm: Algorithm) -> int:
     """The number of members of an archive."""
-
-    def __init__(self, archive: str) -> None:
-        self.archive = archive
-
-    def __call__(self, algorithm: Algorithm) -> int:
-        members: Any = getattr(algorithm, self.archive)
-        return len(members)
+    return len(getattr(algorithm, archive))
 
 
-class _Best:
+def _best(archive: str, index: int, algorithm: Algorithm) -> str:
     """The best value of one objective in the archive, as a person writes it."""
-
-    def __init__(self, archive: str, index: int) -> None:
-        self.archive = archive
-        self.index = index
-
-    def __call__(self, algorithm: Algorithm) -> str:
-        problem, members = algorithm.problem, getattr(algorithm, self.archive)
-        if not len(members):
-            return "-"
-        best = members.F[:, self.index].min()
-        value = problem.natural(np.where(np.arange(problem.n_obj) == self.index, best, 0.0))[self.index]
-        return f"{value:,.0f}" if problem.objectives[self.index].whole else f"{value:,.2f}"
+    problem, members = algorithm.problem, getattr(algorithm, archive)
+    if not len(members):
+        return "-"
+    best = members.F[:, index].min()
+    value = problem.natural(np.where(np.arange(problem.n_obj) == index, best, 0.0))[index]
+    return f"{value:,.0f}" if problem.objectives[index].whole else f"{value:,.2f}"
 
 
 class FrontOutput(Output):  # type: ignore[misc]

@@ -10,9 +10,9 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.util.display.output import Output
+from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments
-from pymoo_anon.fronts.archive import in_order
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, one_of_each
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Nodes = NDArray[np.int64]
@@ -73,11 +73,7 @@ class _Heuristic(Algorithm):  # type: ignore[misc]
 
     def _set_optimum(self) -> None:
         if self._found is not None:
-            everything, self.pop = self.pop, self._found
-            super()._set_optimum()
-            self.pop = everything
-            _, first = np.unique(self.opt.get("F"), axis=0, return_index=True)
-            self.opt = in_order(self.opt[np.sort(first)])
+            self.opt = one_of_each(filter_optimum(self._found))
         elif self.opt is None or not len(self.opt) or self.opt[0].cv > self.pop.get("cv").min():
             # What breaks constraints least stands in where nothing is feasible.
             super()._set_optimum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import gcd
+from math import gcd, prod
 from operator import attrgetter
 from typing import Any
 
@@ -31,7 +31,7 @@ from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import (
     add_columns,
     check_arguments,
-    check_evaluated,
+    checked_first,
     has_own_columns,
     in_type_of_problem,
 )
@@ -183,10 +183,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
     def _initialize_infill(self) -> Population:
         n_corners = 2 * self.problem.n_var + 2
         pop = self.initialization.do(self.problem, n_corners, algorithm=self, random_state=self.random_state)
-        if not len(pop):
-            raise ValueError("sampling must give at least one individual, got none")
-        check_evaluated(pop, self.problem)
-        pop = in_type_of_problem(pop, self.problem)
+        pop = checked_first(pop, self.problem)
         return Population(list({one.X.tobytes(): one for one in pop}.values()))
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
@@ -335,9 +332,7 @@ class LatticeWalk:
 
     def __init__(self, lowest: Nodes, lengths: Nodes, random_state: np.random.Generator) -> None:
         self._lowest, self._lengths = lowest, lengths
-        self._n_nodes = 1
-        for length in lengths.tolist():
-            self._n_nodes *= length + 1
+        self._n_nodes: int = prod(length + 1 for length in lengths.tolist())
         self.is_whole = self._n_nodes <= _MOST_NODES
         self._length = min(self._n_nodes, _MOST_NODES)
         # In a whole walk nodes before this place are settled; in any other so many in a row were.
@@ -377,10 +372,7 @@ class LatticeWalk:
     def _nodes(self, place: int, size: int) -> Nodes:
         """(size, n_var) int64 array: the nodes from a place on."""
         numbers = (self._first + (place + np.arange(size)) * self._step) % self._n_nodes
-        X = np.empty((size, len(self._lengths)), dtype=np.int64)
-        for j in reversed(range(len(self._lengths))):
-            numbers, X[:, j] = np.divmod(numbers, self._lengths[j] + 1)
-        return X + self._lowest
+        return np.column_stack(np.unravel_index(numbers, tuple(self._lengths + 1))) + self._lowest
 
     def _drawn(self, size: int, random_state: np.random.Generator) -> Nodes:
         """(m, n_var) int64 array: up to so many random nodes, each once."""

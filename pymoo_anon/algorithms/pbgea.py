@@ -20,13 +20,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import (
-    add_columns,
-    check_arguments,
-    check_evaluated,
-    has_own_columns,
-    in_type_of_problem,
-)
+from pymoo_anon.algorithms.common import add_columns, check_arguments, checked_first, has_own_columns
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -114,11 +108,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
 
     def _initialize_infill(self) -> Population:
         # Step 2: the first population.
-        pop = super()._initialize_infill()
-        if not len(pop):
-            raise ValueError("sampling must give at least one individual, got none")
-        check_evaluated(pop, self.problem)
-        return in_type_of_problem(pop, self.problem)
+        return checked_first(super()._initialize_infill(), self.problem)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self._replace(infills)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -103,19 +104,14 @@ class PreferenceOutput(Output):  # type: ignore[misc]
         self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
         self.columns.append(Column("feasible", width=8, func=_n_feasible))
         for number in range(algorithm.problem.n_obj - 1):
-            self.columns.append(Column(f"lowest f{number + 1}", width=13, func=_Lowest(number)))
+            self.columns.append(Column(f"lowest f{number + 1}", width=13, func=partial(_lowest, number)))
 
 
-class _Lowest:
+def _lowest(number: int, algorithm: Algorithm) -> float | None:
     """The lowest achievement of one preferred point among the feasible members of the front."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __call__(self, algorithm: Algorithm) -> float | None:
-        F = algorithm.opt.get("F")
-        feasible = F[F[:, -1] <= 0, self.number]
-        return float(feasible.min()) if len(feasible) else None
+    F = algorithm.opt.get("F")
+    feasible = F[F[:, -1] <= 0, number]
+    return float(feasible.min()) if len(feasible) else None
 
 
 def _n_feasible(algorithm: Algorithm) -> int:

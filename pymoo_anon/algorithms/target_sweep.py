@@ -15,8 +15,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments
-from pymoo_anon.fronts.archive import in_order
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, one_of_each
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
@@ -110,9 +109,7 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
     def _set_optimum(self) -> None:
         super()._set_optimum()
         # Two targets may have one recoding: of equal values the first is kept.
-        found: Population = self.opt
-        _, first = np.unique(found.get("F"), axis=0, return_index=True)
-        self.opt = in_order(found[np.sort(first)])
+        self.opt = one_of_each(self.opt)
 
 
 def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]:

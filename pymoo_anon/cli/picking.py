@@ -37,7 +37,7 @@ def pick_and_write(wish: Wish) -> None:
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
             choice = wished(front, wish, asked, refusals)
-            explanation = explain(front.problem, front, choice)
+            explanation = explain(front.problem, front, choice, suppressed=project.suppressed)
         path = write_choice(project, front, choice)
         tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
         left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]

@@ -132,17 +132,24 @@ class Project:
         return next(iter(self.with_role("person")), None)
 
     @property
+    def kept_hierarchies(self) -> dict[str, Path]:
+        """The file with the hierarchy of every column that is kept at a level of one."""
+        return {name: file for name in self.with_role("keep") if (file := self.columns[name].hierarchy) is not None}
+
+    @property
+    def files(self) -> list[Path]:
+        """The project file and all that it names to be read."""
+        return [self.path, *self.inputs.paths, *self.kept_hierarchies.values()]
+
+    @property
     def kept(self) -> dict[str, Kept]:
         """How columns are kept, and why."""
         from pymoo_anon.publishing.keeping import Kept
         from pymoo_anon.table.hierarchy import Hierarchy
 
-        kept = {}
-        for name in self.with_role("keep"):
-            own = self.columns[name]
-            hierarchy = None if own.hierarchy is None else Hierarchy.from_csv(own.hierarchy)
-            kept[name] = Kept(reason=own.reason, hierarchy=hierarchy, **own.coarse)
-        return kept
+        trees = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}
+        kept = {name: self.columns[name] for name in self.with_role("keep")}
+        return {name: Kept(reason=own.reason, hierarchy=trees.get(name), **own.coarse) for name, own in kept.items()}
 
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
@@ -360,12 +367,12 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     for key in read:
         if _OF_ROLE.get(key, role) != role:
             raise ValueError(f"{path}: {where} {key} is of the role {_OF_ROLE[key]!r}, got the role {role!r}")
-    if role != "quasi-identifier":
-        coarse = {key: read[key] for key in _COARSE if key in read}
-        file = path.parent / hierarchy if hierarchy and "level" in read else None
-        return ColumnDecision(role, file, read.get("reason"), coarse=MappingProxyType(coarse))
-    file = path.parent / hierarchy if hierarchy else None
-    return ColumnDecision(role, file, levels=read.get("levels"), weight=read.get("weight"))
+    if role == "keep" and hierarchy and "level" not in read:
+        raise ValueError(f"{path}: {where} must say at which level of its hierarchy it is kept, level = 1, got none")
+    file = path.parent / hierarchy if hierarchy and role in ("quasi-identifier", "keep") else None
+    coarse = {key: read[key] for key in _COARSE if key in read}
+    reason, levels, weight = (read.get(key) for key in ("reason", "levels", "weight"))
+    return ColumnDecision(role, file, reason, levels, weight, MappingProxyType(coarse))
 
 
 def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:

@@ -69,7 +69,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
         with said_warnings():
             front, record = read_front(project)
             choice = _choice(project, front, request)
-        read = [project.path, *project.inputs.paths, *(project.output / name for name in FILES)]
+        read = [*project.files, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, [path.name for path in paths], read) as temporary:
                 new = temporary / target.name
@@ -191,7 +191,7 @@ def _checksums(
     known = record["project"]
     return {
         "input": {Path(str(project.data)).name: known["data"]},
-        "hierarchies": dict(known["hierarchies"]),
+        "hierarchies": known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()},
         "output": {name: output},
     }
 

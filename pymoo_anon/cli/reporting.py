@@ -32,7 +32,7 @@ def run(project: Project, request: ReportRequest) -> None:
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
             evidence = _evidence(project, front, released, choice)
-        read = [project.path, released, beside(released, EVIDENCE), *project.inputs.paths]
+        read = [released, beside(released, EVIDENCE), *project.files]
         read += [project.output / name for name in FILES]
         with tried(target.parent, [target.name], read) as temporary:
             write_report(

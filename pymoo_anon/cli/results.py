@@ -160,7 +160,7 @@ def write_choice(project: Project, front: Front, choice: Choice) -> Path:
         "front": {"rows": len(front), "sha256": checksum(project.output / FILES[0])},
     }
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    with tried(project.output, [CHOICE], [project.path, *project.inputs.paths]) as temporary:
+    with tried(project.output, [CHOICE], project.files) as temporary:
         (temporary / CHOICE).write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
         (path,) = put_in_place(temporary, project.output, [CHOICE])
     return path

@@ -217,7 +217,7 @@ def search_and_write(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
     with clear_errors(), standard_output() as console:
         inputs = find_inputs(settings)
-        read = [*inputs.paths, *([] if settings.project is None else [settings.project.path])]
+        read = inputs.paths if settings.project is None else settings.project.files
         with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.

@@ -134,7 +134,8 @@ class BoxArchive(ParetoArchive):
         super().__init__()
 
     def _kept(self, F: Matrix) -> NDArray[np.int64]:
-        return update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
+        kept: NDArray[np.int64] = update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
+        return kept
 
     def __repr__(self) -> str:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"

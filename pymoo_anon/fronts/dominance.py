@@ -7,27 +7,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
 
-Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
-
-
-def update_boxes(F: Matrix, boxes: Matrix, n_members: int) -> Ints:
-    """Offer candidates to an archive of boxes, one after the other (Dewri et al. 2010, Algorithm 1).
-
-    Returns:
-        Indices of the rows that are members afterwards, in the order in which they came.
-    """
-    kept: Ints = _update_boxes(F, boxes, n_members)
-    return kept
-
-
-def dominance_fitness(F: Matrix) -> Ints:
-    """(n,) int64 array: for every point the sum, over the points that dominate it, of how many points those dominate.
-
-    Lower is better; non-dominated points have 0 (Dewri et al. 2010, section 6, after SPEA2).
-    """
-    fitness: Ints = _dominance_fitness(F)
-    return fitness
 
 
 def boxes_of(F: Matrix, sides: Matrix, maximised: NDArray[np.bool_]) -> Matrix:
@@ -84,8 +64,12 @@ def _equal(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
-    """Algorithm 1 for one candidate after the other; the steps are numbered as the paper prints them."""
+def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
+    """Offer candidates to an archive of boxes, one after the other; its first rows are the members so far.
+
+    This is Algorithm 1 of Dewri et al. 2010; the steps are numbered as the paper prints them. Returned are the numbers
+    of the rows that are members afterwards, in the order in which they came.
+    """
     members = np.empty(len(F), dtype=np.int64)
     for m in range(n_members):
         members[m] = m
@@ -117,8 +101,12 @@ def _update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _dominance_fitness(F):  # type: ignore[no-untyped-def]
-    """Step 5 of Algorithm 2: dom_P for every P, and then the sum of dom_P' over the P' that dominate P."""
+def dominance_fitness(F):  # type: ignore[no-untyped-def]
+    """(n,) int64 array: for every point the sum, over the points that dominate it, of how many points those dominate.
+
+    Lower is better; non-dominated points have 0 (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2): dom_P of every
+    P, and then the sum of dom_P' over the P' that dominate P.
+    """
     n = len(F)
     dominates = np.zeros((n, n), dtype=np.bool_)
     # n_dominated[a] is dom_a: how many of the points b so far a dominates.

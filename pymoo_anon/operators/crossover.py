@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.operators.sampling import check_levels, check_strings
 
 Bits = NDArray[np.bool_]
+Levels = NDArray[np.int64]
 
 
 class LevelCrossover(Crossover):  # type: ignore[misc]
@@ -40,20 +42,13 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
     def __init__(self, prob: float = 0.8, **kwargs: Any) -> None:
         super().__init__(2, 2, prob=prob, **kwargs)
 
-    def _do(
-        self,
-        problem: Problem,
-        X: NDArray[np.int64],
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> NDArray[np.int64]:
+    def _do(self, problem: Problem, X: Levels, *args: Any, random_state: Generator, **kwargs: Any) -> Levels:
         check_levels(problem)
         _, n_matings, n_var = X.shape
         if n_var == 1:
             return X.copy()
         points = random_state.integers(1, n_var, size=(n_matings, 1))
-        children: NDArray[np.int64] = np.where(np.arange(n_var) >= points, X[::-1], X)
+        children: Levels = np.where(np.arange(n_var) >= points, X[::-1], X)
         return children
 
 
@@ -76,26 +71,18 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:
-        if not isinstance(n_points, Integral) or n_points < 1:
-            raise ValueError(f"n_points must be a positive whole number, got {n_points!r}")
+        self.n_points: int = positive_whole("n_points", n_points)
         super().__init__(2, 2, prob=prob, **kwargs)
-        self.n_points: int = int(n_points)
         self.boundaries: bool = boundaries
 
-    def _do(
-        self,
-        problem: Problem,
-        X: NDArray[np.bool_],
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> NDArray[np.bool_]:
+    def _do(self, problem: Problem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
         check_strings(problem)
         # An attribute of one value has no bits, and the places before and after it are one.
         offsets = np.unique(problem.bit_offsets)
         between = offsets[1:-1] if self.boundaries else offsets[:0]
         draws = random_state.random(X.shape[1:])
-        return cross_at_shared_ones(X, between, self.n_points, draws)
+        children: Bits = cross_at_shared_ones(X, between, self.n_points, draws)
+        return children
 
 
 class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
@@ -112,14 +99,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     def __init__(self, prob: float = 1.0, **kwargs: Any) -> None:
         super().__init__(2, 2, prob=prob, **kwargs)
 
-    def _do(
-        self,
-        problem: Problem,
-        X: NDArray[np.bool_],
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> NDArray[np.bool_]:
+    def _do(self, problem: Problem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
         differ = X[0] != X[1]
         n_differ = differ.sum(axis=1)
         # Two different points, each before one of the differences: the second is drawn from those that are left and
@@ -134,18 +114,9 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
         return np.where(swapped & (n_differ >= 2)[:, np.newaxis], X[::-1], X)
 
 
-def cross_at_shared_ones(parents: Bits, between: NDArray[np.int64], n_points: int, draws: NDArray[np.float64]) -> Bits:
-    """Cross pairs of bit strings where both hold a 1, after a stretch of agreement and then one of disagreement.
-
-    Returns:
-        (2, n, n_bits) Boolean array.
-    """
-    children: Bits = _cross_at_shared_ones(parents, between, n_points, draws)
-    return children
-
-
 @njit(cache=True, nogil=True)
-def _cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
+def cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
+    """Cross pairs of bit strings, (2, n, n_bits), at shared ones: after agreement, and then a stretch without it."""
     _, n, n_bits = parents.shape
     children = parents.copy()
     places = np.empty(n_bits + len(between), dtype=np.int64)

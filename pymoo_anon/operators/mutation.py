@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
 from pymoo.core.variable import get
 
-from pymoo_anon.operators.crossover import PartitionCrossover
+from pymoo_anon.operators.crossover import Bits, Levels, PartitionCrossover
 from pymoo_anon.operators.sampling import check_levels, check_strings
 from pymoo_anon.problems.bitstrings import BitStringProblem
 
@@ -30,14 +30,7 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
         super().__init__(prob_var=prob_var, **kwargs)
 
-    def _do(
-        self,
-        problem: Problem,
-        X: NDArray[np.int64],
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> NDArray[np.int64]:
+    def _do(self, problem: Problem, X: Levels, *args: Any, random_state: Generator, **kwargs: Any) -> Levels:
         check_levels(problem)
         prob_var = 1 / problem.n_var if self.prob_var is None else get(self.prob_var)
         mutates = random_state.random(X.shape) < prob_var
@@ -62,21 +55,14 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
         super().__init__(prob_var=prob_var, **kwargs)
 
-    def _do(
-        self,
-        problem: BitStringProblem,
-        X: NDArray[np.bool_],
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> NDArray[np.bool_]:
+    def _do(self, problem: BitStringProblem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
         check_strings(problem)
         if self.prob_var is None:
             lengths = np.diff(problem.bit_offsets)
             rate = np.repeat(1 / np.maximum(lengths, 1), lengths)
         else:
             rate = get(self.prob_var)
-        flipped: NDArray[np.bool_] = X ^ (random_state.random(X.shape) < rate)
+        flipped: Bits = X ^ (random_state.random(X.shape) < rate)
         return flipped
 
 
@@ -97,18 +83,11 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
         super().__init__(prob=prob, **kwargs)
         self.crossover = PartitionCrossover() if crossover is None else crossover
 
-    def _do(
-        self,
-        problem: BitStringProblem,
-        X: NDArray[np.bool_],
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> NDArray[np.bool_]:
+    def _do(self, problem: BitStringProblem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
         check_strings(problem)
         immigrants = problem.sample(len(X), random_state)
         children = self.crossover._do(problem, np.stack([X, immigrants]), random_state=random_state)
-        first: NDArray[np.bool_] = children[0]
+        first: Bits = children[0]
         return first
 
 
@@ -122,12 +101,7 @@ class ClosestValidRepair(Repair):  # type: ignore[misc]
     """
 
     def _do(
-        self,
-        problem: BitStringProblem,
-        X: NDArray[np.bool_],
-        *args: Any,
-        random_state: np.random.Generator | None = None,
-        **kwargs: Any,
-    ) -> NDArray[np.bool_]:
+        self, problem: BitStringProblem, X: Bits, *args: Any, random_state: Generator | None = None, **kwargs: Any
+    ) -> Bits:
         check_strings(problem)
         return problem.closest(X, random_state)

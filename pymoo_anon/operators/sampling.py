@@ -16,8 +16,9 @@ def check_levels(problem: Problem) -> None:
     """Refuse problems whose variables are no levels; one that does not say what they are is taken at its bounds."""
     if problem.vtype is not None and not np.issubdtype(problem.vtype, np.integer):
         raise TypeError(
-            f"problem must have whole numbers as variables, as the levels of a LatticeProblem, got {_name(problem)}; "
-            "for a BitStringProblem there are BitStringSampling, PartitionCrossover and RandomImmigrantMutation"
+            "problem must have whole numbers as variables, as the levels of a LatticeProblem, got "
+            f"{type(problem).__name__}; for a BitStringProblem there are BitStringSampling, PartitionCrossover and "
+            "RandomImmigrantMutation"
         )
 
 
@@ -25,13 +26,9 @@ def check_strings(problem: Problem) -> None:
     """Refuse problems whose variables are no bit strings that partition domains."""
     if not isinstance(problem, BitStringProblem):
         raise TypeError(
-            f"problem must be a BitStringProblem, got {_name(problem)}; for a LatticeProblem there are "
+            f"problem must be a BitStringProblem, got {type(problem).__name__}; for a LatticeProblem there are "
             "LatticeSampling, LevelCrossover and SingleStepMutation"
         )
-
-
-def _name(problem: Problem) -> str:
-    return type(problem).__name__
 
 
 class LatticeSampling(Sampling):  # type: ignore[misc]
@@ -94,12 +91,7 @@ class BitStringSampling(Sampling):  # type: ignore[misc]
     """
 
     def _do(
-        self,
-        problem: BitStringProblem,
-        n_samples: int,
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
+        self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
     ) -> NDArray[np.bool_]:
         check_strings(problem)
         X = problem.sample(n_samples, random_state)

@@ -117,16 +117,17 @@ def choose(
     return problem.front(res).choose(require=require, risk=risk, best=best, row=row, knee=knee, weights=weights)
 
 
-def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanation:
+def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppressed: str = "mark") -> Explanation:
     """Say what a choice means.
 
     Args:
         problem: The problem.
         res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from, or a Front.
         choice: What `choose` returned.
+        suppressed: What becomes of suppressed rows, "mark" or "drop", as `release` takes it.
 
     Raises:
-        ValueError: The choice is none of the points.
+        ValueError: The choice is none of the points, or `suppressed` is neither.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -142,7 +143,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice) -> Explanat
     return Explanation(
         tuple(_levels(problem, choice)),
         share(choice.n_suppressed, problem.table.n_rows, _rows(problem.table)),
-        tuple(_utility(problem, front, choice, steps)),
+        tuple(_utility(front, choice, steps, suppressed)),
         tuple(steps),
         tuple(_people(problem, front, choice, steps)),
         tuple(_beside(problem, choice)),
@@ -220,11 +221,14 @@ def _beside(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     return [str(beside(problem, x, problem.equivalence_classes(x))), *advice(problem, choice.requirements)]
 
 
-def _utility(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
-    """How far off counts in the release are, suppressed rows being marked, and in the next better ones."""
+def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: str) -> list[str]:
+    """How far off counts in the release are, and in the next better ones."""
+    problem = front.problem
     queries = CountQueries(problem.table)
     rows = dict.fromkeys([choice.row, *(step.row for step in steps)])
-    found = queries.summary({row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows})
+    found = queries.summary(
+        {row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows}, suppressed
+    )
     asked = f"Of {queries.n:,} random counts, such as that of {_rows(problem.table)} with {queries.words(0)},"
     lines = []
     for row, errors in zip(rows, found.to_numpy().tolist(), strict=True):

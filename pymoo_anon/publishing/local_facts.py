@@ -28,7 +28,7 @@ from pymoo_anon.problems.local_bound import LowerBound
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
-from pymoo_anon.table.suppression import AtMost, Suppression
+from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 
 # What levels of whole columns may suppress beside a local recoding, which suppresses nothing; and so many nodes are
 # evaluated for the best of them at most, which proves it on lattices of a few columns.
@@ -136,9 +136,12 @@ def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceC
         return Way(how, int(k), risk, lost / most, found)
 
     own = way("this release, each class with levels of its own", classes)
-    lattice = isinstance(problem, LatticeProblem)
-    rule: Suppression = problem.suppression if lattice else AtMost(_SUPPRESSED)
     required = [KAnonymity() >= own.k, *problem.constraints]
+    rule: Suppression = AtMost(_SUPPRESSED)
+    if isinstance(problem, LatticeProblem):
+        rule = problem.suppression
+    elif any(one.depends_on_kept for one in required):
+        rule = Violating(_SUPPRESSED)
     whole = LatticeProblem(problem.table, [loss], rule, required)
     try:
         res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)

@@ -129,6 +129,8 @@ class BoxProof(LatticeProof):
     The front only gets better, so what is settled once stays settled and is forgotten.
     """
 
+    n_pruned = 0
+
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
@@ -140,7 +142,7 @@ class BoxProof(LatticeProof):
         self._heap: list[tuple[float, int, Box]] = []
         self._stack: list[tuple[float, int, Box]] = []
         self._hand: dict[int, Box] = {}
-        self._number = self._n_bytes = self._n_pruned = 0
+        self._number = self._n_bytes = 0
         self._begun = False
 
     @property
@@ -152,11 +154,6 @@ class BoxProof(LatticeProof):
     def n_undecided(self) -> int:
         """Number of open boxes."""
         return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
-
-    @property
-    def n_pruned(self) -> int:
-        """Number of boxes that bounds settled."""
-        return self._n_pruned
 
     def advance(self) -> None:
         """Halve boxes until enough tuples are grouped."""
@@ -218,7 +215,7 @@ class BoxProof(LatticeProof):
         lower, upper = [], []
         for box in self._hand.values():
             if len(self._open_bounds([box])) == 0:
-                self._n_pruned += 1
+                self.n_pruned += 1
                 continue
             below, above = self._halves(box)
             # The lowest node was evaluated where its classes say something.
@@ -266,7 +263,7 @@ class BoxProof(LatticeProof):
         """Put a box into the heap, or on the stack where the heap is full; pass over what is settled."""
         bounds = self._open_bounds([box])
         if len(bounds) == 0:
-            self._n_pruned += 1
+            self.n_pruned += 1
             return
         entry = -share_off(self.F, bounds), self._number, box
         self._number += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import IntEnum
 from math import lcm
 from typing import Any
 
@@ -25,7 +25,7 @@ Values = NDArray[np.float64]
 _SMALL = 1 << 12
 
 
-class Kind(Enum):
+class Kind(IntEnum):
     """How a proof puts together what several evaluated generalizations say of a node.
 
     Attributes:
@@ -35,10 +35,10 @@ class Kind(Enum):
         SQUARES: A sum of squares over classes, of which the suppressed tuples are one.
     """
 
-    FIXED = "fixed"
-    ADDITIVE = "additive"
-    THRESHOLD = "threshold"
-    SQUARES = "squares"
+    FIXED = 0
+    ADDITIVE = 1
+    THRESHOLD = 2
+    SQUARES = 3
 
 
 @dataclass(frozen=True, eq=False)

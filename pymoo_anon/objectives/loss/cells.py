@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import lcm
+from math import lcm, prod
 from operator import mul
 from typing import Any
 
@@ -26,8 +26,11 @@ from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
 
 
-class _CellObjective(Objective):
-    """A sum over the cells of the table, each with the weight of its quasi-identifier."""
+class _WeightedLoss(Objective):
+    """The losses of all cells of the table, each with the weight of its quasi-identifier, as a sum or as a mean."""
+
+    maximize = False
+    bounding = AdditiveLoss
 
     def __init__(self, weights: Sequence[float] | Values | Mapping[Any, float] | None = None) -> None:
         try:
@@ -64,12 +67,67 @@ class _CellObjective(Objective):
             return self.weights
         return np.array([(self.weights or {}).get(name, 1.0) for name in names])
 
+    def _parts(self, n_rows: int, n_columns: int) -> tuple[int, int]:
+        """What the sum is divided by: for the rows, and for the columns."""
+        return 1, 1
+
+    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
+        parts = prod(self._parts(tuples.n_rows, len(tuples.names)))
+        return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), parts)
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the loss of each of n generalizations."""
+        # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
+        return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
+
+    def spacing(self, tuples: DistinctTuples) -> float:
+        """1 over the common denominator."""
+        return 1 / self._factors(tuples)[1]
+
+    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """The loss of each attribute if nothing is suppressed, which only adds to it."""
+        rows, columns = self._parts(tuples.n_rows, len(tuples.names))
+        losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
+        terms: Values = losses * (self.weights_of(tuples.names) / columns) / rows
+        return terms
+
+    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+        """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
+        rows, columns = self._parts(tuples.n_rows, len(tuples.names))
+        kept = 1 - group_extents(maps, tuples.offsets) / np.repeat(_divisors(tuples), tuples.domain_sizes)
+        left: Values = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
+        return left
+
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+        """What a kept tuple saves.
+
+        A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so
+        that a kept cell saves (d - v) / (d - 1). A domain of one value costs nothing until it is suppressed.
+        """
+        weights, divisors = self.weights_of(tuples.names), _divisors(tuples)
+        parts = prod(self._parts(tuples.n_rows, len(tuples.names)))
+        worths = tuple(
+            weight * (divisor + 1 - np.diff(own, axis=1)[:, 0]) / divisor / parts
+            for weight, divisor, own in zip(weights, divisors, spans, strict=True)
+        )
+        denominator = common_denominator(weights.tolist(), divisors) * parts
+        return ClassGains(float(weights.sum()) * tuples.n_rows / parts, worths, denominator=denominator)
+
+    def _recounted(self, recount: Recount) -> Fraction:
+        """The weighted losses of all cells, counted again."""
+        total = Fraction(0)
+        for weight, name in zip(self.weights_of(recount.names), recount.names, strict=True):
+            labels = recount.labels[name]
+            cost = int((recount.of_labels(name) * (labels.extents - 1)).sum())
+            total += meant(weight) * (Fraction(cost, max(labels.n_values - 1, 1)) + recount.n_suppressed)
+        return total
+
     def __repr__(self) -> str:
         told = self.weights.tolist() if isinstance(self.weights, np.ndarray) else self.weights
         return f"{type(self).__name__}({'' if told is None else told})"
 
 
-class GeneralLossMetric(_CellObjective):
+class GeneralLossMetric(_WeightedLoss):
     """GLM, the general loss metric: the sum over cells of (values in the group - 1) / (values in the domain - 1).
 
     A suppressed cell costs 1 (Iyengar 2002). From 0 to rows times quasi-identifiers, not normalised (Dewri et al. 2010,
@@ -95,32 +153,6 @@ class GeneralLossMetric(_CellObjective):
     name = "GLM"
     short = "GLM"
     words = "general loss"
-    maximize = False
-    bounding = AdditiveLoss
-
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the loss of each of n generalizations."""
-        # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
-        return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
-
-    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
-        return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), 1)
-
-    def spacing(self, tuples: DistinctTuples) -> float:
-        """1 over the common denominator."""
-        return 1 / self._factors(tuples)[1]
-
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-        """The loss of each attribute if nothing is suppressed, which only adds to it."""
-        return unsuppressed_losses(tuples, maps) * self.weights_of(tuples.names)
-
-    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-        """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
-        return kept_shares(tuples, maps) * np.repeat(self.weights_of(tuples.names), tuples.domain_sizes)
-
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
-        """What a kept tuple saves: in every group the weight of the attribute, less the cost of the group."""
-        return _gains_of_cells(self.weights_of(tuples.names), tuples, spans)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the number of cells or what all of them cost."""
@@ -128,10 +160,10 @@ class GeneralLossMetric(_CellObjective):
 
     def recount(self, recount: Recount) -> Counted:
         """The sum over cells of (values of the label - 1) / (values of the domain - 1); a suppressed cell costs 1."""
-        return _recounted(recount, self.weights_of(recount.names))
+        return self._recounted(recount)
 
 
-class NormalizedWeightedPenalty(_CellObjective):
+class NormalizedWeightedPenalty(_WeightedLoss):
     """NWP: the mean over the tuples of their weighted loss (Dewri et al. 2009, section 3.1).
 
     A cell costs its quasi-identifier's weight times (values in its group - 1) / (values in the domain - 1), a
@@ -151,8 +183,6 @@ class NormalizedWeightedPenalty(_CellObjective):
     name = "NWP"
     short = "NWP"
     words = "weighted loss"
-    maximize = False
-    bounding = AdditiveLoss
     step = 0.001
 
     _kind_of_weights = "non-negative numbers of sum 1"
@@ -161,38 +191,8 @@ class NormalizedWeightedPenalty(_CellObjective):
     def _are_weights(weights: Values) -> bool:
         return weights.ndim == 1 and bool((weights >= 0).all()) and abs(weights.sum() - 1) <= 1e-9
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the penalty of each of n generalizations."""
-        return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
-
-    def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
-        n = tuples.n_rows * (len(tuples.domain_sizes) if self.weights is None else 1)
-        return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), n)
-
-    def spacing(self, tuples: DistinctTuples) -> float:
-        """1 over the common denominator."""
-        return 1 / self._factors(tuples)[1]
-
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-        """The penalty of each attribute if nothing is suppressed, which only adds to it."""
-        return unsuppressed_losses(tuples, maps) * self._shares(tuples) / tuples.n_rows
-
-    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-        """(n, n_codes) float array: what suppression of a tuple with each domain value adds to the penalty."""
-        weights = np.repeat(self._shares(tuples), tuples.domain_sizes)
-        return kept_shares(tuples, maps) * weights / tuples.n_rows
-
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
-        """What a kept tuple saves: as of the general loss, divided by what turns the sum into a mean."""
-        gains = _gains_of_cells(self.weights_of(tuples.names), tuples, spans)
-        parts = tuples.n_rows * (len(spans) if self.weights is None else 1)
-        worths = tuple(own / parts for own in gains.worths)
-        return ClassGains(gains.most / parts, worths, denominator=gains.denominator * parts)
-
-    def _shares(self, tuples: DistinctTuples) -> Values:
-        """(n_attributes,) float array: the weights, of sum 1."""
-        weights = self.weights_of(tuples.names)
-        return weights / len(weights) if self.weights is None else weights
+    def _parts(self, n_rows: int, n_columns: int) -> tuple[int, int]:
+        return n_rows, n_columns if self.weights is None else 1
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -200,8 +200,7 @@ class NormalizedWeightedPenalty(_CellObjective):
 
     def recount(self, recount: Recount) -> Counted:
         """The mean over rows of their weighted loss."""
-        n = len(recount.names) if self.weights is None else 1
-        return _recounted(recount, self.weights_of(recount.names)) / (recount.n_rows * n)
+        return self._recounted(recount) / prod(self._parts(recount.n_rows, len(recount.names)))
 
 
 class NonUniformEntropy(Objective):
@@ -354,16 +353,6 @@ class Precision(Objective):
         return 1 - cost / (recount.n_rows * len(recount.names))
 
 
-def _recounted(recount: Recount, weights: Values) -> Fraction:
-    """The weighted loss of all cells, counted again."""
-    total = Fraction(0)
-    for weight, name in zip(weights, recount.names, strict=True):
-        labels = recount.labels[name]
-        cost = int((recount.of_labels(name) * (labels.extents - 1)).sum())
-        total += meant(weight) * (Fraction(cost, max(labels.n_values - 1, 1)) + recount.n_suppressed)
-    return total
-
-
 def attribute_losses(classes: EquivalenceClasses) -> Values:
     """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
     losses: Values = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
@@ -433,34 +422,6 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
     parts = [meant(weight) / (divisor * n) for weight, divisor in zip(weights, divisors, strict=True)]
     denominator = lcm(*(part.denominator for part in parts))
     return tuple(int(part * denominator) for part in parts), denominator
-
-
-def _gains_of_cells(weights: Values, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
-    """The gains of a weighted general loss.
-
-    A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so that
-    a kept cell saves (d - v) / (d - 1). A domain of one value costs nothing until it is suppressed.
-    """
-    divisors = [max(size - 1, 1) for size in tuples.domain_sizes]
-    worths = tuple(
-        weight * (divisor + 1 - np.diff(own, axis=1)[:, 0]) / divisor
-        for weight, divisor, own in zip(weights, divisors, spans, strict=True)
-    )
-    denominator = common_denominator(weights.tolist(), divisors)
-    return ClassGains(float(weights.sum()) * tuples.n_rows, worths, denominator=denominator)
-
-
-def kept_shares(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-    """(n, n_codes) float array: what share of its information each domain value keeps in n generalizations."""
-    spans = np.maximum(np.asarray(tuples.domain_sizes) - 1, 1)
-    shares: Values = 1 - group_extents(maps, tuples.offsets) / np.repeat(spans, tuples.domain_sizes)
-    return shares
-
-
-def unsuppressed_losses(tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
-    """(n, n_attributes) float array: the general loss of n generalizations by quasi-identifier, without suppression."""
-    losses: Values = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
-    return losses
 
 
 def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:

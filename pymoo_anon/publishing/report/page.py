@@ -28,7 +28,7 @@ from pymoo_anon.publishing.report.decision import (
     verdict,
 )
 from pymoo_anon.publishing.report.people import bias_view, sizes_view
-from pymoo_anon.publishing.report.risks import DEFINITIONS, MEASURES, inference_view
+from pymoo_anon.publishing.report.risks import DEFINITIONS, MEASURES, OF_KNOWN, inference_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.publishing.report.values import (
     before_table,
@@ -176,8 +176,12 @@ def _definitions(subject: Subject) -> dict[str, str]:
     }
     if subject.external:
         return told
-    names = subject.front.names.items()
-    return {one_line(name): MEASURES[type(one)] for one, name in names if type(one) in MEASURES} | told
+    found = {
+        one_line(name): MEASURES[type(one)] + ("" if one.known is None else OF_KNOWN)
+        for one, name in subject.front.names.items()
+        if type(one) in MEASURES
+    }
+    return found | told
 
 
 def _followed(subject: Subject) -> dict[str, Any]:

@@ -37,6 +37,11 @@ MEASURES = {
     "all cells; behind it, in percent, of what could be lost.",
 }
 
+#: What is said besides of measures of adversaries who know some columns alone.
+OF_KNOWN = (
+    " Here a class is all rows that agree on what one of the adversaries knows; who knows more finds smaller ones."
+)
+
 #: Whose threshold 0.09 is.
 SOURCE = (
     "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "

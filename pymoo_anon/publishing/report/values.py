@@ -246,7 +246,7 @@ def beside_view(subject: Subject) -> View:
     from pymoo_anon.publishing.local_facts import advice, beside, bound_words
 
     found = beside(subject.problem, subject.front.X[subject.place], subject.own.classes)
-    errors = subject.queries.summary({way.how: way.classes for way in found.ways})["median"]
+    errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
     rows = tuple(
         (way.how, way.k, cell_of(way.mean_risk), cell_of(way.loss), cell_of(errors[way.how])) for way in found.ways
     )

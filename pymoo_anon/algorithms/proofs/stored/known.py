@@ -9,7 +9,7 @@ That takes longer than most of what is done with one node. So what is called for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import reduce
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Tolerance
 from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
-from pymoo_anon.objectives.bounds.base import Kind
+from pymoo_anon.objectives.bounds.base import Kind, Suppressible, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Ints = NDArray[np.int64]
@@ -30,7 +31,7 @@ Matrix = NDArray[np.float64]
 
 #: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor; a threshold of `Members.reaches`; a sum of
 #: squares.
-FIXED, ADDITIVE, THRESHOLD, SQUARES = range(4)
+FIXED, ADDITIVE, THRESHOLD, SQUARES = (int(kind) for kind in Kind)
 
 
 class Rules(NamedTuple):
@@ -128,13 +129,6 @@ def known_groups(arrays: Any) -> Any:
     )
 
 
-_NUMBERS = {
-    Kind.FIXED: FIXED,
-    Kind.ADDITIVE: ADDITIVE,
-    Kind.THRESHOLD: THRESHOLD,
-    Kind.SQUARES: SQUARES,
-}
-
 # Projections are evaluated first where they are no more than this share of the nodes.
 _SHARE_OF_PROJECTIONS = 1 / 16
 
@@ -157,8 +151,6 @@ class Measures:
         listed = [family for family in families if family.kind is Kind.THRESHOLD]
         by_size = [family for family in listed if family.by_size]
         self.thresholds: list[Any] = by_size[:1] + [family for family in listed if not family.by_size]
-        for family in listed:
-            family.n_rows = problem.table.n_rows
         own = [i for i, family in enumerate(families) if family.kind not in (Kind.ADDITIVE, Kind.THRESHOLD)]
         # What all specializations inherit comes first.
         self.columns = sorted(own, key=lambda i: families[i].has_floor)
@@ -168,7 +160,7 @@ class Measures:
         problem, families = self._problem, self.reader.families
         tuples, lengths = problem.table.tuples, problem.lengths
         strides = np.append(np.cumprod(lengths[:0:-1] + 1)[::-1], 1).astype(np.int64)
-        kinds = np.array([_NUMBERS[family.kind] for family in families], dtype=np.int64)
+        kinds = np.array([family.kind for family in families], dtype=np.int64)
         places = np.array([np.count_nonzero(kinds[:i] == kind) for i, kind in enumerate(kinds)], dtype=np.int64)
         columns = np.full(len(families), -1, dtype=np.int64)
         columns[self.columns] = np.arange(len(self.columns))
@@ -204,11 +196,14 @@ class Measures:
         first = np.full(max(len(self.thresholds), 1), -np.inf)
         for family, most in zip(self.reader.families, limits, strict=True):
             if family.kind is Kind.THRESHOLD and np.isfinite(most):
-                place = 0 if family.by_size else self.thresholds.index(family)
-                (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), family.n_rows)
-                first[place] = max(first[place], broken)
+                (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), self._problem.table.n_rows)
+                first[self._place(family)] = max(first[self._place(family)], broken)
         # The last threshold is the number of suppressed rows.
         return np.append(first, -1.0) if has_sums else first
+
+    def _place(self, family: Any) -> int:
+        """The number of a threshold among all of them."""
+        return 0 if family.by_size else self.thresholds.index(family)
 
     def first_tops(self) -> Matrix:
         """(n_values,) float array: what no threshold is above at any node."""
@@ -248,13 +243,53 @@ class Measures:
         rules, bounds = self.rules, self.reader.floors(self.levels(ahead))
         for o, family in enumerate(self.reader.families):
             if family.kind is Kind.THRESHOLD:
-                place = 0 if family.by_size else self.thresholds.index(family)
-                bounds[:, o] = family.at(nodes.tops[ahead, place])
+                bounds[:, o] = family.at(nodes.tops[ahead, self._place(family)])
             elif family.kind is not Kind.ADDITIVE:
                 bounds[:, o] = nodes.bounds[ahead, rules.columns[o]]
                 if family.kind is Kind.SQUARES:
                     bounds[:, o] -= float(rules.limit) ** 2
         return bounds
+
+    def members_of(self, F: Matrix, tolerance: Tolerance) -> Members:
+        """What the members of a front stand for."""
+        # What only constraints bound makes no member worse than another.
+        needs = np.full((len(F), len(self.reader.families)), -np.inf)
+        needs[:, : F.shape[1]] = least_bounds(F, tolerance, self.reader.maximize[: F.shape[1]])
+        reaches = np.full((len(F), max(len(self.thresholds), 1)), np.inf)
+        for column, family in enumerate(self.reader.families):
+            if family.kind is Kind.THRESHOLD:
+                reach, own = family.reach(needs[:, column], self._problem.table.n_rows), reaches[:, self._place(family)]
+                np.minimum(own, reach, out=own)
+        furthest = np.argsort(-reaches[:, 0], kind="stable")
+        return Members(needs[furthest], reaches[furthest])
+
+    def lessons_of(self, classes: EquivalenceClasses) -> Iterable[Matrix]:
+        """What evaluated nodes teach about others: one lesson for each generalization of some classes.
+
+        A lesson is one float array, as a journal holds it: what each threshold cannot be above in any specialization;
+        the lower bounds that hold of all specializations; those that hold of all generalizations.
+        """
+        n, below = len(classes), self.reader.below(classes, by_k=False)
+        # A class of a specialization lies inside of a class, and is worth no more.
+        tops = [fewest_unavoidable(family.values_of(classes), classes, below) for family in self.thresholds]
+        special = [self._of_specializations(column, classes, below) for column in self.columns]
+        general = np.full((n, len(self.columns)), -np.inf)
+        if not self.sweeps:
+            general = self.reader.floors_above(classes)[:, self.columns]
+        found = np.column_stack([*(tops or [np.full(n, np.inf)]), *special, general])
+        # No specialization keeps the limit: every threshold is out of reach.
+        found[below.impossible, : len(tops) or 1] = -np.inf
+        return found
+
+    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
+        """(n,) float array: a lower bound of one measure in all specializations of nodes; -inf where none is known."""
+        family = self.reader.families[column]
+        if family.kind is Kind.SQUARES:
+            most: Matrix = family.most_of_specializations(classes)
+            return -most
+        if family.has_floor:
+            return np.full(len(classes), -np.inf)
+        return self.reader.best_below(column, classes, below)
 
 
 def scratch_for(rules: Rules) -> NodeScratch:
@@ -287,23 +322,6 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
     top = int(lengths @ strides)
     # The most special node, number 0, has the least loss: without it nothing stands for what is little private.
     return np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
-
-
-def members_of(
-    F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_], families: Sequence[Any], thresholds: Sequence[Any]
-) -> Members:
-    """What the members of a front stand for."""
-    # What only constraints bound makes no member worse than another.
-    needs = np.full((len(F), len(families)), -np.inf)
-    needs[:, : F.shape[1]] = least_bounds(F, tolerance, maximize)
-    reaches = np.full((len(F), max(len(thresholds), 1)), np.inf)
-    for column, family in enumerate(families):
-        if family.kind is Kind.THRESHOLD:
-            n_rows = family.n_rows
-            place = 0 if family.by_size else thresholds.index(family)
-            np.minimum(reaches[:, place], family.reach(needs[:, column], n_rows), out=reaches[:, place])
-    furthest = np.argsort(-reaches[:, 0], kind="stable")
-    return Members(needs[furthest], reaches[furthest])
 
 
 def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -> Matrix:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,11 +18,9 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Members,
     Nodes,
     NodeScratch,
-    members_of,
     projections,
     scratch_for,
 )
-from pymoo_anon.algorithms.proofs.stored.teacher import lessons_of
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -213,8 +210,7 @@ class StoredLatticeProof(LatticeProof):
 
     def _front(self) -> Members:
         if self._members is None:
-            own = self._measures
-            self._members = members_of(self.F, self.tolerance, self.maximize, self.reader.families, own.thresholds)
+            self._members = self._measures.members_of(self.F, self.tolerance)
         return self._members
 
     def _arrays(self, nodes: Nodes, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
@@ -288,7 +284,7 @@ class StoredLatticeProof(LatticeProof):
         journal = self.problem.journal
         found: list[Any] = [None if journal is None else journal.lessons.pop(x.tobytes(), None) for x in X]
         new = np.array([i for i, lesson in enumerate(found) if lesson is None], dtype=np.int64)
-        learned = self.problem.study(X[new], partial(lessons_of, self._measures)) if len(new) else []
+        learned = self.problem.study(X[new], self._measures.lessons_of) if len(new) else []
         for i, lesson in zip(new, learned, strict=True):
             found[i] = lesson
             if journal is not None:

@@ -300,6 +300,8 @@ class StringProof(Proof):
     rule of suppression does beyond its bounds are seen there.
     """
 
+    certified = False
+
     def __init__(
         self,
         problem: BitStringProblem,
@@ -325,17 +327,12 @@ class StringProof(Proof):
         # Strings that are still to be improved before the search of the threshold; None where it has not begun.
         self._starts: list[NDArray[np.bool_]] | None = None
         self._search: Search | None = None
-        self._certified = self._k > problem.table.n_rows
+        self.certified = self._k > problem.table.n_rows
 
     @classmethod
     def check(cls, problem: BitStringProblem, max_bytes: int) -> None:
         """Refuse a problem whose objectives cannot be proven over bit strings."""
         StringInstance.of(problem, problem.objectives[goal(problem).loss])
-
-    @property
-    def certified(self) -> bool:
-        """Whether all strings are settled."""
-        return self._certified
 
     @property
     def n_undecided(self) -> int:
@@ -421,11 +418,11 @@ class StringProof(Proof):
         best = self._best()
         if best is None or self._goal.privacy is None:
             # No string is feasible here, and so none beyond; or there are no thresholds.
-            self._certified = True
+            self.certified = True
             return
         self._least = max(self._least, self._settled_from(float(self.F[best, self._goal.loss])))
         k = self._goal.next_k(float(self.F[best, self._goal.privacy]), self._widened)
-        self._certified = k > self.problem.table.n_rows
+        self.certified = k > self.problem.table.n_rows
         # Last, so that an interruption before loses nothing.
         self._k = k
 
