@@ -11,7 +11,7 @@ from hypothesis import given
 from releases import releases
 from strategies import one_class_each
 
-from pymoo_anon.comparison import boxes, marginals, means, total_variation
+from pymoo_anon.comparison import boxes, means, total_variation, utility
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -69,7 +69,7 @@ def test_large_tables_of_two_columns_are_made_in_parts(monkeypatch):
     classes = problem.equivalence_classes([2, 1, 1, 1, 1, 0, 1, 1])
     whole = total_variation(problem.table, classes)
     for cells in (1, 50, 200):
-        monkeypatch.setattr(marginals, "_CELLS", cells)
+        monkeypatch.setattr(utility, "_CELLS", cells)
         pd.testing.assert_frame_equal(total_variation(problem.table, classes), whole)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import tomlkit
 from rich.console import Console
 
@@ -127,19 +128,13 @@ def _is_padded(path: Path, names: Sequence[str] | None) -> bool:
 
 def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
     """The profiles of all columns, and the texts that mean that there is no value."""
-    names: list[str] = []
-
-    def choose(found: list[str]) -> list[str]:
-        names.extend(found)
-        return found
-
-    frame = open_frame(reading, choose)
+    frame = open_frame(reading, list)
+    names = nw.from_native(frame).collect_schema().names()
     profiles = profiles_of(frame, names)
     unknown = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
     if not unknown:
         return profiles, []
-    frame = open_frame(reading._replace(empty=tuple(unknown)), lambda found: found)
-    return profiles_of(frame, names), unknown
+    return profiles_of(open_frame(reading._replace(empty=tuple(unknown)), list), names), unknown
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
