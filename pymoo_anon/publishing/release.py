@@ -23,8 +23,8 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
+from pymoo_anon.publishing.verify import check_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
-from pymoo_anon.publishing.verify import object_frame, shown
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import (
     COUNT,
@@ -333,9 +333,7 @@ class Recoded:
             check_coarse(written, kept_of(self.asked.keep))
             made = self._recoding.generalization
             if isinstance(made, LocalGeneralization):
-                # No other release needs it. Rows that the table lacks are told first: they have no labels.
-                from pymoo_anon.publishing.ancestors import check_rows
-
+                # Rows that the table lacks are told first: they have no labels.
                 check_rows(own, self.problem.table, made, self.asked.suppressed)
             for name in self.problem.table.quasi_identifiers:
                 own.of_labels(name)

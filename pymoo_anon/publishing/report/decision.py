@@ -23,7 +23,7 @@ from pymoo_anon.publishing.report.cells import (
     cell_text,
     one_line,
 )
-from pymoo_anon.publishing.report.risks import risks_view
+from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
 #: What stands in a column of the front that tells the release from the others, and points with details from others.

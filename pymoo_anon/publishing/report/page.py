@@ -27,8 +27,7 @@ from pymoo_anon.publishing.report.decision import (
     point_label,
     verdict,
 )
-from pymoo_anon.publishing.report.people import bias_view, sizes_view
-from pymoo_anon.publishing.report.risks import DEFINITIONS, MEASURES, OF_KNOWN, inference_view
+from pymoo_anon.publishing.report.people import DEFINITIONS, MEASURES, OF_KNOWN, bias_view, inference_view, sizes_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.publishing.report.values import (
     before_table,
