@@ -23,18 +23,9 @@ from rich.text import Text
 
 from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
+from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
 from pymoo_anon.cli.declaring import dashed
-from pymoo_anon.cli.engines import (
-    check_writer,
-    columns_as_text,
-    engine_of,
-    kind_of,
-    line_end_of,
-    open_frame,
-    write_recoded,
-    write_table,
-)
 from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
@@ -92,7 +83,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
                 )
                 write_evidence(beside(new, EVIDENCE), content)
                 how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
-                write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
+                engines.write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
                     write_evidence(beside(new, OUTSIDE), outside)
@@ -108,8 +99,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
 
 def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
     """Refuse a file that cannot be written, before any work."""
-    kind = kind_of(target)
-    check_writer(kind, engine_of(project.reading))
+    kind = engines.kind_of(target)
+    engines.check_writer(kind, engines.engine_of(project.reading))
     if request.like_input and (kind != "csv" or project.data.kind != "csv"):
         raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
 
@@ -126,7 +117,7 @@ def busy() -> Iterator[Callable[[str], None]]:
 
 def read_back(project: Project, path: Path) -> Any:
     """A release that was written, read by the engine of its project."""
-    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.reading)), list)
+    return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
 
 
 def prepared(project: Project, kind: str) -> Any:
@@ -134,7 +125,7 @@ def prepared(project: Project, kind: str) -> Any:
     frame = project.open()
     if kind == "csv" and project.data.kind != "csv":
         known = nw.from_native(frame).collect_schema().names()
-        frame = columns_as_text(frame, [name for name in known if name not in project.quasi_identifiers])
+        frame = engines.columns_as_text(frame, [name for name in known if name not in project.quasi_identifiers])
     return frame
 
 
@@ -153,14 +144,14 @@ def _written(
         project,
         front,
         choice,
-        kind_of(path),
+        engines.kind_of(path),
         suppressed=request.suppressed or project.suppressed,
         recoding="local" if request.local else None,
         k_of_one=request.k_of_one,
         below_requirements=request.below_requirements,
     )
     like = project.data.path if request.like_input else None
-    write_recoded(made, path, None if like is None else line_end_of(like))
+    engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
     say("Counting again")
     return made.counted_again(read_back(project, path))
 
@@ -330,7 +321,7 @@ class Told(NamedTuple):
 
 def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> Told:
     """Count a release again, and hold what its evidence says against it."""
-    again = _recoded_again(project, front, content, beside(path, EVIDENCE), kind_of(path))
+    again = _recoded_again(project, front, content, beside(path, EVIDENCE), engines.kind_of(path))
     written = again.grouped(read_back(project, path))
     claims, unique = again.claims(written), uniqueness_of(written, again.columns)
     names = list(measure_names(front.problem.measured).values())
@@ -407,7 +398,7 @@ def verify_table(request: VerifyRequest) -> None:
 
 
 def _opened(table: str, engine: str) -> Any:
-    return open_frame(Reading(source_of(table, Path()), engine), list)
+    return engines.open_frame(Reading(source_of(table, Path()), engine), list)
 
 
 def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:

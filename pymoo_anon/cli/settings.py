@@ -7,22 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.declaring import (
-    LOCAL,
-    PROJECT,
-    Invocation,
-    check_meant,
-    check_values,
-    numeral,
-    option,
-    parts_of,
-    read_bounds,
-    read_measures,
-    read_recoding,
-    read_seconds,
-    read_sides,
-    read_suppression,
-)
+from pymoo_anon.cli import declaring
+from pymoo_anon.cli.declaring import LOCAL, PROJECT, Invocation, option
 from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
 
 T = TypeVar("T")
@@ -90,14 +76,14 @@ class Settings(Invocation):
         f"Among {', '.join(MEASURES)}. l:NAME reads another column than the sensitive one, CM:NAME than the label.",
         metavar="NAME,NAME,...",
         shown="k,l,GLM or, without a sensitive column, k,GLM",
-        read=read_measures,
+        read=declaring.read_measures,
         **_GOALS,
     )
     require: list[str] = option(
         [],
         'A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
         metavar="NAME>=N|NAME<=N",
-        read=read_bounds,
+        read=declaring.read_bounds,
         **_GOALS,
     )
     local: bool = option(
@@ -105,7 +91,7 @@ class Settings(Invocation):
         "Local recoding: every class of rows has levels of its own, which loses a fraction, and nothing is suppressed. "
         "At equal k the mean risk is greater: ask for l or t, too.",
         key="recoding",
-        read=read_recoding,
+        read=declaring.read_recoding,
         **_GOALS,
     )
     suppression: str = option(
@@ -113,7 +99,7 @@ class Settings(Invocation):
         "At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes of fewer "
         "than K rows; violating:SHARE|N the classes that break a bound of --require, ARX's rule.",
         metavar="SHARE|N|below:K|violating:SHARE|N",
-        read=read_suppression,
+        read=declaring.read_suppression,
         idle=(LOCAL,),
         **_GOALS,
     )
@@ -158,7 +144,7 @@ class Settings(Invocation):
         "pbgea, pls: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
         metavar="SIDE,...",
         shown="pbgea: 1, less for what is between 0 and 1; pls: none",
-        read=read_sides,
+        read=declaring.read_sides,
         idle=("nsga2", "sweep", LOCAL, *_PROOFS),
         **_SEARCH,
     )
@@ -167,7 +153,7 @@ class Settings(Invocation):
         "Stop after so long, with the best found so far.",
         metavar="SECONDS",
         shown="none",
-        read=read_seconds,
+        read=declaring.read_seconds,
         **_SEARCH,
     )
     seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, **_SEARCH)
@@ -185,11 +171,11 @@ class Settings(Invocation):
 
     def check(self) -> None:
         """Refuse what is wrong whatever the table holds."""
-        check_values(self)
-        check_meant(self, self.algorithm, self.algorithm)
+        declaring.check_values(self)
+        declaring.check_meant(self, self.algorithm, self.algorithm)
         levels, _ = levels_of(self.level), weights_of(self.weight)
         if self.local:
-            check_meant(self, LOCAL, "--local")
+            declaring.check_meant(self, LOCAL, "--local")
             if levels:
                 raise ValueError(
                     f"level must not be given with local recodings, where every class has levels of its own, got "
@@ -207,7 +193,7 @@ class Settings(Invocation):
     def _check_data(self) -> None:
         """Refuse a table that is none, and options that mean nothing with it."""
         if self.data in TABLES:
-            check_meant(self, self.data, self.data)
+            declaring.check_meant(self, self.data, self.data)
             return
         try:
             path = source_of(self.data, Path()).path
@@ -218,7 +204,7 @@ class Settings(Invocation):
                 f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
                 f"{self.data!r}, which is no file"
             )
-        check_meant(self, _OWN_TABLE, self.data)
+        declaring.check_meant(self, _OWN_TABLE, self.data)
         folder = self.hierarchies
         if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
             raise ValueError(
@@ -228,7 +214,8 @@ class Settings(Invocation):
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
-        return None if self.epsilon is None else [numeral("epsilon", part) for part in parts_of(self.epsilon)]
+        parts = [] if self.epsilon is None else declaring.parts_of(self.epsilon)
+        return [declaring.numeral("epsilon", part) for part in parts] or None
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
