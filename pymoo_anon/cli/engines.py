@@ -210,11 +210,7 @@ def _parquet_of(module: str) -> Callable[[Path], Any]:
 
 def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
     return import_module("polars").scan_csv(
-        path,
-        separator=dialect.separator,
-        has_header=dialect.has_header,
-        infer_schema=False,
-        new_columns=dialect.names,
+        path, separator=dialect.separator, has_header=dialect.has_header, infer_schema=False, new_columns=dialect.names
     )
 
 

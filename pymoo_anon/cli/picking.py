@@ -75,11 +75,7 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
         known = front.problem.measured
         weights = {objective("weights", name, front.table, known): own for name, own in wish.weighted().items()}
     return offered.choose(
-        require=asked,
-        best=best,
-        row=None if wish.row is None else wish.row - 1,
-        knee=wish.knee,
-        weights=weights,
+        require=asked, best=best, row=None if wish.row is None else wish.row - 1, knee=wish.knee, weights=weights
     )
 
 

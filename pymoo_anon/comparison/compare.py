@@ -157,9 +157,7 @@ def compare(
     return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
 
 
-def _named(
-    generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded],
-) -> dict[Hashable, Decoded]:
+def _named(generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded]) -> dict[Hashable, Decoded]:
     """The generalizations by name; those of a sequence are numbered from 0."""
     if isinstance(generalizations, Decoded):
         raise TypeError(

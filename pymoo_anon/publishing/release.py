@@ -384,10 +384,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
 
 
 def _exceptions(
-    problem: AnonymizationProblem,
-    classes: EquivalenceClasses,
-    requirements: Sequence[Constraint],
-    asked: Asked,
+    problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint], asked: Asked
 ) -> tuple[str, ...]:
     """What is refused unasked and was asked for, in words."""
     unmet = _unmet(problem, classes, requirements)

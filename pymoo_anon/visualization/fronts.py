@@ -140,10 +140,7 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Ma
 
 
 def plot_front(
-    problem: AnonymizationProblem,
-    res: Any,
-    path: str | os.PathLike[str] | None = None,
-    axes: Sequence[Objective] = (),
+    problem: AnonymizationProblem, res: Any, path: str | os.PathLike[str] | None = None, axes: Sequence[Objective] = ()
 ) -> Figure:
     """Draw the front that a search found, and where it is not proven, what may still be better.
 

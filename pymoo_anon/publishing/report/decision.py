@@ -12,17 +12,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import bound, reaches_of
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
-from pymoo_anon.publishing.report.cells import (
-    NOTHING,
-    Cell,
-    Heading,
-    Row,
-    Table,
-    View,
-    cell_of,
-    cell_text,
-    one_line,
-)
+from pymoo_anon.publishing.report.cells import NOTHING, Cell, Heading, Row, Table, View, cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
