@@ -95,9 +95,7 @@ def _values(frame: Any, name: str) -> tuple[list[Any], list[int]]:
     """The distinct values of a column, None where there is none, and how many rows hold each."""
     found = combinations_of(frame, [name])
     column = found.columns[name].astype(object)
-    return [
-        None if gone else value for value, gone in zip(column.tolist(), column.isna(), strict=True)
-    ], found.weights.tolist()
+    return column.where(column.notna(), None).tolist(), found.weights.tolist()
 
 
 def _draft(name: str, values: Sequence[Any], counts: Sequence[int], kind: str) -> Draft:

@@ -154,14 +154,11 @@ class Project:
     def settings(self, asked: Settings) -> Settings:
         """The settings of a search: what was given on the command line wins over the file."""
         declaring.check_meant(asked, declaring.PROJECT, f"{self.path}, which says what the table is")
-        taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in asked.given}
-        if "local" in asked.given:
-            idle = declaring.idle_with(Settings, declaring.LOCAL)
-            taken = {name: value for name, value in taken.items() if name not in idle}
-        if "algorithm" in asked.given:
-            # The file speaks to another algorithm.
-            idle = declaring.idle_with(Settings, asked.algorithm)
-            taken = {name: value for name, value in taken.items() if name not in idle}
+        # The file speaks to another algorithm, or of whole columns.
+        choices = {"local": declaring.LOCAL, "algorithm": asked.algorithm}
+        idle = [declaring.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
+        passed = {*asked.given} | {name for names in idle for name in names}
+        taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         if "output" not in asked.given:
             taken["output"] = self.output
         if "require" in asked.given:

@@ -150,15 +150,15 @@ class Subject:
     about: Mapping[str, Any] = field(default_factory=dict)  # Whose data, for whom, why, and the size of the population
     most: int = MOST_DETAILED  # At most so many points have details in the file
     known: dict[int, Member] = field(default_factory=dict)  # By place the members that were made
-    raw: Member = field(init=False)  # The table as it is, as if it were released
 
-    def __post_init__(self) -> None:
-        own = self.table.quasi_identifiers
-        values = {name: hierarchy.labels[0] for name, hierarchy in own.items()}
-        groups = {name: hierarchy.groups[0] for name, hierarchy in own.items()}
-        same = Generalization(groups, values)
+    @cached_property
+    def raw(self) -> Member:
+        """The table as it is, as if it were released."""
+        own = self.table.quasi_identifiers.items()
+        groups, labels = {name: one.groups[0] for name, one in own}, {name: one.labels[0] for name, one in own}
+        same = Generalization(groups, labels)
         classes = self.table.equivalence_classes(same)
-        vars(self).update(raw=Member(self.place, self.table, same, classes, False, self.table.person))
+        return Member(self.place, self.table, same, classes, False, self.table.person)
 
     @property
     def problem(self) -> AnonymizationProblem:
