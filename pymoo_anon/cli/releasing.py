@@ -39,6 +39,7 @@ from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
+from pymoo_anon.table.frames import as_text
 
 #: What stands beside a release: its evidence, its codebook, and evidence for outsiders.
 EVIDENCE, CODEBOOK, OUTSIDE = "evidence.json", "codebook.csv", "external.json"
@@ -124,8 +125,9 @@ def prepared(project: Project, kind: str) -> Any:
     """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
     frame = project.open()
     if kind == "csv" and project.data.kind != "csv":
-        known = nw.from_native(frame).collect_schema().names()
-        frame = engines.columns_as_text(frame, [name for name in known if name not in project.quasi_identifiers])
+        table = nw.from_native(frame)
+        others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
+        return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
     return frame
 
 

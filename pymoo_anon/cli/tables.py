@@ -89,19 +89,14 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
 
     def choose(found: list[str]) -> Sequence[str]:
         if inputs.columns is None:
-            _check_named(name, found, inputs, wanted)
+            known = [column for column in found if column]
+            check_known(name, inputs.hierarchies, known)
+            _check_there(name, known, wanted)
         else:
             _check_same(name, found, inputs.columns)
         return wanted
 
     return open_frame(inputs.reading, choose)
-
-
-def _check_named(name: str, found: list[str], inputs: Inputs, wanted: Sequence[str]) -> None:
-    """Refuse roles for what is no column of the table."""
-    known = [column for column in found if column]
-    check_known(name, inputs.hierarchies, known)
-    _check_there(name, known, wanted)
 
 
 def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
