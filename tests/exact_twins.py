@@ -17,32 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    ClassificationMetric,
-    DeltaDisclosure,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Precision,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 DIGITS = 60

@@ -10,33 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 from strategies import populations, tables
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    ClassificationMetric,
-    DeltaDisclosure,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Objective,
-    Precision,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 

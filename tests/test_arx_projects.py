@@ -197,6 +197,15 @@ def test_a_column_without_a_hierarchy_is_kept_or_suppressed(folder):
     assert (own.search["suppression"], own.columns["zip"].weight) == ("violating:0.0", None)
 
 
+def test_a_hierarchy_that_is_missing_is_said(folder):
+    content = project()
+    content["input/definition.xml"] = content["input/definition.xml"].replace("hierarchies/zip.csv", "../../zip.csv")
+    write("my.deid", content)
+    said = "zip: the hierarchy, as the file holds no input/../../zip.csv; the column is not generalized"
+    assert said in run("init", "my.deid")
+    assert said in Path("my.toml").read_text(encoding="utf-8")
+
+
 # --- nine attributes ----------------------------------------------------------------------------------------------
 
 LIMIT = 0.01

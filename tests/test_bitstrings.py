@@ -7,6 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from plain import PlainTable
@@ -316,12 +317,6 @@ def test_an_attribute_of_one_value_has_no_bits():
     with pytest.raises(ValueError) as caught:
         BitStringProblem(Microdata.from_frame(frame, {"same": Hierarchy.flat("a")}), OBJECTIVES)
     assert str(caught.value) == "table must have a quasi-identifier with at least two values, got none"
-
-
-def refused(error, action):
-    with pytest.raises(error) as caught:
-        action()
-    return str(caught.value)
 
 
 def test_strings_that_are_no_cuts_are_refused():

@@ -9,28 +9,7 @@ from tasks import Task, found
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.engine import DistinctTuples, Grouper
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedWeightedPenalty,
-    Precision,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import suppressible
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 

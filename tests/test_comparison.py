@@ -10,25 +10,7 @@ from hypothesis import strategies as st
 from strategies import nodes, tables
 
 from benchmarks.papers import dewri2009_tables as paper
-from pymoo_anon.comparison import (
-    ClassSize,
-    Comparison,
-    Coverage,
-    DistinctValues,
-    Goal,
-    Hypervolume,
-    Minimum,
-    NonDominance,
-    Rank,
-    SensitiveCount,
-    Spread,
-    StrongDominance,
-    Tournament,
-    TupleLoss,
-    TupleUtility,
-    Weighted,
-    compare,
-)
+from pymoo_anon.comparison import *
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
 from pymoo_anon.table import AtMost, Below, Violating
 

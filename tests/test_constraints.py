@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
@@ -195,12 +196,6 @@ def test_infinite_values_disturb_no_search(algorithm):
 # What is refused
 
 
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
-
-
 def test_what_is_no_constraint_is_refused():
     k = KAnonymity()
     assert refused(TypeError, lambda: k < 5) == "a constraint must be written with >= or <=, got KAnonymity() < 5"
@@ -213,10 +208,13 @@ def test_what_is_no_constraint_is_refused():
         assert refused(TypeError, lambda bound=bound: k >= bound) == (
             f"the bound of KAnonymity() must be a number, got {bound!r}"
         )
-    for bound in (float("nan"), float("inf")):
+    for bound in (float("nan"), float("inf"), 10**400):
         assert refused(ValueError, lambda bound=bound: k <= bound) == (
             f"the bound of KAnonymity() must be finite, got {bound!r}"
         )
+    # Whole numbers that no int64 holds are bounds, too.
+    assert not (k >= 10**26).keeps(np.array([5.0]))[0]
+    assert (k <= 10**26).violation(np.array([5.0]))[0] < 0
     for bad in (k, 5, None):
         assert refused(TypeError, lambda bad=bad: small_problem(bad)) == (
             f"constraints must be such as KAnonymity() >= 5, got {bad!r}"

@@ -14,34 +14,7 @@ import pymoo_anon.testing
 from pymoo_anon import objectives
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    ClassificationMetric,
-    ColumnObjective,
-    DeltaDisclosure,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Objective,
-    Precision,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective, small_problems

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from errors import refused
 from pymoo.core.callback import Callback
 from pymoo.core.crossover import Crossover
 from pymoo.core.evaluator import Evaluator
@@ -369,12 +370,6 @@ def test_crossover_and_mutation_happen_with_their_probabilities():
     algorithm = GENITOR(100, eliminate_duplicates=False, mutation=mutation, crossover=PartitionCrossover(prob=0.0))
     minimize(problem(), algorithm, ("n_eval", 4100), seed=1, copy_algorithm=False)
     assert mutation.n == pytest.approx(1000, abs=120)
-
-
-def refused(error, action):
-    with pytest.raises(error) as caught:
-        action()
-    return str(caught.value)
 
 
 def test_bad_arguments_are_refused():

@@ -13,24 +13,7 @@ from hypothesis import strategies as st
 from persons import FRAMES, QUASI, persons, rows_of
 from strategies import fewer, nodes, policies, promised, rule_of, tables
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    Discernibility,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedWeightedPenalty,
-    Precision,
-    ProsecutorRisk,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import RecountError, codebook, release, verify
 from pymoo_anon.publishing.release import Asked, recode

@@ -4,7 +4,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
-import pytest
+from errors import refused
 from strategies import one_class_each
 
 from pymoo_anon.objectives import (
@@ -19,12 +19,6 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.table import Hierarchy, Microdata
-
-
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
 
 
 def test_bad_arguments_are_refused():

@@ -25,25 +25,7 @@ from strategies import (
 )
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    DeltaDisclosure,
-    Discernibility,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    Precision,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata
 

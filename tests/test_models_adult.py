@@ -13,24 +13,7 @@ from strategies import times
 import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    DeltaDisclosure,
-    Discernibility,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    Precision,
-    ProsecutorRisk,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 

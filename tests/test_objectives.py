@@ -16,34 +16,7 @@ from hypothesis import strategies as st
 from strategies import COLUMNS, drawn_classes, fewer, tables
 
 from pymoo_anon.engine import EquivalenceClasses
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    ClassificationMetric,
-    ColumnObjective,
-    DeltaDisclosure,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Objective,
-    Precision,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.table import Hierarchy, Microdata
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -20,8 +21,7 @@ from pymoo_anon.algorithms.preference import prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.operators import BitStringSampling, PartitionCrossover, PerAttributeBitMutation
-from pymoo_anon.problems import Achievement, BitStringProblem, PreferenceProblem
-from pymoo_anon.problems.preference import preference_deviation
+from pymoo_anon.problems import Achievement, BitStringProblem, PreferenceProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
 CENSUS = make_census(300, seed=5)
@@ -31,12 +31,6 @@ TABLE = Microdata.from_frame(
 )
 shares = st.floats(0, 1)
 points = st.tuples(shares, shares)
-
-
-def refused(error, action):
-    with pytest.raises(error) as caught:
-        action()
-    return str(caught.value)
 
 
 def test_loss_and_dispersion_reach_their_bounds():
@@ -88,7 +82,7 @@ def test_achievement_is_the_papers(F, preferences, eps):
     np.testing.assert_allclose(achievement(X[:n], P[:n], _type="one_to_one"), np.diag(expected[:n, :n]), **near)
     for i, preference in enumerate(preferences):
         np.testing.assert_allclose(
-            preference_deviation(X, preference), [sum(f) - sum(preference) for f in F], atol=1e-12
+            PreferredPoint(preference).deviation(X), [sum(f) - sum(preference) for f in F], atol=1e-12
         )
         assert np.array_equal(achievement.do(X, P[i], _type="many_to_one"), achievement(X, P[i], _type="many_to_one"))
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.population import Population
 from pymoo.core.repair import Repair
@@ -30,12 +31,6 @@ def problem(preferences=POINTS, **kwargs):
 def strings(own, n=40):
     rng = np.random.default_rng(0)
     return rng.random((n, own.n_var)) < np.linspace(0, 0.3, n)[:, np.newaxis]
-
-
-def refused(error, action):
-    with pytest.raises(error) as caught:
-        action()
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("preferences", [POINTS[0], POINTS, [*POINTS, (0, 0), (1, 1)]], ids=len)

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.core.result import Result
@@ -34,12 +35,6 @@ def problem(names="abc", **kwargs):
 
 def nsga2(**kwargs):
     return NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation(), **kwargs)
-
-
-def refused(error, action):
-    with pytest.raises(error) as caught:
-        action()
-    return str(caught.value)
 
 
 def result_of(X):

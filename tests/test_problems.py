@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -256,12 +257,6 @@ def test_an_objective_of_ones_own_is_plain_python():
     own = LatticeProblem(small_table(), [KAnonymity(), LargestClass()])
     assert own.natural(own.evaluate(np.array([3, 1, 2]))).tolist() == [60, 60]
     assert own.natural(own.evaluate(np.array([3, 0, 2])))[1] < 60
-
-
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
 
 
 def test_bad_problems_are_refused():

@@ -11,32 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import fewer, nodes, policies, populations, rule_of, tables
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    ClassificationMetric,
-    DeltaDisclosure,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    KMap,
-    MarketerRisk,
-    NonUniformEntropy,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    Objective,
-    Precision,
-    ProsecutorRisk,
-    RecursiveCLDiversity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cuts, every_string, grown, trees
@@ -276,12 +277,6 @@ def test_copies_are_the_same(copied):
         np.testing.assert_array_equal(
             *(one.closest(strings, rng) for one, rng in zip((twin, original), rngs, strict=True))
         )
-
-
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
 
 
 def test_instances_do_not_change():

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from errors import refused
 from strategies import cuts, renamed
 
 from pymoo_anon.table import Hierarchy, Taxonomy
@@ -18,12 +19,6 @@ PAIRS = {
     "name": "root",
     "children": [{"name": f"pair{i}", "children": [{"name": "x"}, {"name": "y"}]} for i in range(6)],
 }
-
-
-def refused(error, make):
-    with pytest.raises(error) as caught:
-        make()
-    return str(caught.value)
 
 
 def test_files_and_mappings_give_the_same(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.problems.tradeoffs import first_of, next_better, shortfalls, steadiness
+from pymoo_anon.problems.tradeoffs import first_of, minimised, next_better, shortfalls, steadiness
 
 
 def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():
@@ -28,7 +28,7 @@ def test_steadiness_is_the_least_loss_for_a_gain_over_all_steps(rows, maximize):
     short = shortfalls(values, maximize)
     for row, found in enumerate(steadiness(values, maximize)):
         expected = np.inf
-        for other in next_better(values, maximize, row).values():
+        for other in next_better(minimised(values, maximize), shortfalls(values, maximize), row).values():
             gain = sum(max(short[row, j] - short[other, j], 0) for j in range(3))
             loss = sum(max(short[other, j] - short[row, j], 0) for j in range(3))
             expected = min(expected, loss / gain)
@@ -73,4 +73,4 @@ def test_the_next_better_points(rows, data):
                 better,
                 key=lambda r: (-sign * values[r, j], short[r][others].sum(), *costs[r], r),
             )
-    assert next_better(values, maximize, row) == expected
+    assert next_better(minimised(values, maximize), shortfalls(values, maximize), row) == expected

@@ -82,9 +82,8 @@ class LearnedBounds:
     def lesson(self, classes: EquivalenceClasses) -> tuple[Matrix, Matrix]:
         """What the classes of a node say about its specializations and generalizations.
 
-        Returns:
-            (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
-            floors. (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
+        (n_ranges, n_measures + 1) float array, bounds of specializations of each k, or what comes on top of their
+        floors; and (n_measures + 1,) float array, floors of generalizations, -inf where there is none.
         """
         reader, below = self.reader, self.reader.below(classes, self.by_k)
         above = np.append(reader.floors_above(classes)[0], -np.inf)
@@ -184,9 +183,8 @@ class _Lessons(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _settled(X, members, *arrays):  # type: ignore[no-untyped-def]
-    lessons = _Lessons(
-        arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6], arrays[7]
-    )  # named here: as an argument a named tuple costs more than the loop
+    # Named here: as an argument a named tuple costs more than the loop.
+    lessons = _Lessons(*arrays)
     settled = np.zeros(len(X), dtype=np.bool_)
     n_ranges, n_measures = lessons.below.shape[1:]
     below, own, bound = np.empty((n_ranges, n_measures)), np.empty(n_measures), np.empty(n_measures)

@@ -350,11 +350,7 @@ class LatticeWalk:
         return self._place >= self._length
 
     def find(self, is_open: Callable[[Nodes], Flags], n: int, random_state: np.random.Generator) -> Nodes:
-        """Go on until so many open nodes have come, or for a slice.
-
-        Returns:
-            (m, n_var) int64 array, at most n open nodes.
-        """
+        """(m, n_var) int64 array: the next open nodes, at most n; it goes on until they have come, or for a slice."""
         found = np.empty((0, len(self._lengths)), dtype=np.int64)
         # Not beyond the first open node: it is open until somebody has evaluated it.
         place, done, size, stays = self._place, 0, _NODES_A_STEP, self._place

@@ -119,13 +119,10 @@ def _n_feasible(algorithm: Algorithm) -> int:
 
 
 def prefer_feasible(pop: Population, P: NDArray[np.int64], **kwargs: Any) -> NDArray[np.int64]:
-    """Winners of binary tournaments: feasible before infeasible, then as the paper's four rules say.
+    """(n, 1) array, winners of binary tournaments: feasible before infeasible, then as the paper's four rules say.
 
     Two feasible ones are decided by rank and then by crowding distance; two infeasible ones by f2 = k_pref - k, then by
     f1, then by crowding distance. What is equal in all is decided by the draw that put one of them first.
-
-    Returns:
-        (n, 1) integer array of winners.
     """
     F, rank, crowding = pop.get("F", "rank", "crowding")
     infeasible = F[:, -1] > 0

@@ -165,7 +165,9 @@ class _Reader:
                 left.append(f"{name}: the hierarchy, as it is no quasi-identifier")
             return
         entry = f"input/{hierarchy}"
-        rows = self._rows(entry) if hierarchy is not None and entry in self._names else [[value] for value in values]
+        if hierarchy is not None and entry not in self._names:
+            left.append(f"{name}: the hierarchy, as the file holds no {entry}; the column is not generalized")
+        rows = self._rows(entry) if entry in self._names else [[value] for value in values]
         rows = [["" if row[0] == _NULL else row[0], *row[1:]] for row in rows]
         self._taken.files[file] = _csv(rows, ";")
         own["hierarchy"] = file

@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
+from pymoo_anon.engine.numbering import SPREAD, row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
 Ints = NDArray[np.int64]
 
 _U = np.uint64
-
-# 2^64 divided by the golden ratio: multiplication by it spreads neighbouring numbers over the upper bits (Knuth).
-_SPREAD = _U(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +46,7 @@ class Forest:
         return extents
 
     def held(self, offsets: Ints, marginals: Ints) -> Ints:
-        """(n_nodes,) int64 array: how many rows hold a value of each node.
-
-        Args:
-            offsets: (n_attributes + 1,) int64 array, where each attribute's domain values begin.
-            marginals: (n_codes,) int64 array, how many rows hold each domain value.
-        """
+        """(n_nodes,) int64 array: how many rows hold a value of each node, of all that hold each domain value."""
         held = np.empty(len(self.first), dtype=np.int64)
         for j, offset in enumerate(offsets[:-1]):
             own, nodes = slice(offset, offsets[j + 1]), slice(self.starts[j], self.starts[j + 1])
@@ -141,14 +133,10 @@ class EquivalenceClasses:
         The value counts of a part, `classes[i]`, may begin in the middle of the arrays of the whole. The copy's begin
         at 0.
         """
+        parts = {name: counts.trimmed() for name, counts in self.columns.items()}
         columns = {
-            name: ValueCounts(
-                counts.starts - counts.starts[0],
-                counts.values[counts.starts[0] : counts.starts[-1]].copy(),
-                counts.counts[counts.starts[0] : counts.starts[-1]].copy(),
-                counts.n_values,
-            )
-            for name, counts in self.columns.items()
+            name: ValueCounts(own.starts, own.values.copy(), own.counts.copy(), own.n_values)
+            for name, own in parts.items()
         }
         return EquivalenceClasses(
             self.tuples,
@@ -197,7 +185,7 @@ class EquivalenceClasses:
         return self.forest, self.forest.starts[:-1] + self.nodes
 
     def totals(self, of_classes: Ints) -> Ints:
-        """(n, m) int64 array: sums over the classes of each generalization, of an (n_classes, m) int64 array."""
+        """(n,) or (n, m) int64 array: sums over the classes of each generalization, of such an array of classes."""
         sums: Ints = np.add.reduceat(of_classes, self.starts[:-1], axis=0)
         return sums
 
@@ -211,13 +199,7 @@ class EquivalenceClasses:
     @property
     def n_released(self) -> Ints:
         """(n,) int64 array: the number of classes of each released table, all suppressed tuples being one."""
-        return self._sums(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
-
-    def _sums(self, of_classes: Ints) -> Ints:
-        """(n,) int64 array: sums over the classes of each generalization."""
-        totals = np.zeros(len(of_classes) + 1, dtype=np.int64)
-        np.cumsum(of_classes, out=totals[1:])
-        return totals[self.starts[1:]] - totals[self.starts[:-1]]
+        return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
 
 
 @njit(cache=True, nogil=True, allocates=False)
@@ -232,15 +214,7 @@ def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def
 
 
 def group_extents(maps: Ints, offsets: Ints) -> Ints:
-    """How many other domain values share the group of each domain value, the numerator of most losses.
-
-    Args:
-        maps: (n, n_codes) int64 array, the group of every domain value, attribute after attribute.
-        offsets: (n_attributes + 1,) int64 array, where each attribute's values begin.
-
-    Returns:
-        (n, n_codes) int64 array, the size of each value's group less one.
-    """
+    """(n, n_codes) int64 array: the size of each domain value's group less one, the numerator of most losses."""
     extents = np.empty(maps.shape, dtype=np.int64)
     _write_extents(np.require(maps, requirements=["C", "W"]), offsets, np.empty(maps.shape[1], dtype=np.int64), extents)
     return extents
@@ -278,12 +252,7 @@ class Grouping:
 
 
 def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Grouping:
-    """Distinct tuples with equal cells as one class.
-
-    Args:
-        cells: (n_distinct, n_attributes) integer array, the node of each distinct tuple's cell.
-        n_nodes: How many nodes each attribute has.
-    """
+    """Distinct tuples with equal cells, (n_distinct, n_attributes) nodes of which there are so many, as one class."""
     ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
     order = np.argsort(first)
     numbers = np.empty(len(order), dtype=np.int64)
@@ -294,17 +263,7 @@ def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Groupi
 def classes_of(
     tuples: DistinctTuples, forest: Forest, grouping: Grouping, columns: tuple[Hashable, ...] = ()
 ) -> EquivalenceClasses:
-    """The equivalence classes of one local recoding, none suppressed.
-
-    Args:
-        tuples: The distinct tuples.
-        forest: The hierarchies that the cells are nodes of.
-        grouping: The distinct tuples by their cells.
-        columns: The columns whose values are to be counted in every class.
-
-    Raises:
-        KeyError: The table does not count the values of a column.
-    """
+    """The equivalence classes of one local recoding, none suppressed, with the value counts of some columns."""
     class_of, n = grouping.class_of, len(grouping.nodes)
     sizes = np.zeros(n, dtype=np.int64)
     np.add.at(sizes, class_of, tuples.counts)
@@ -324,12 +283,8 @@ def classes_of(
 
 def _merged(column: ValueCounts, class_of: Ints, n_classes: int) -> ValueCounts:
     """The value counts of classes, of those of the distinct tuples."""
-    keys = np.repeat(class_of, np.diff(column.starts)) * column.n_values + column.values
-    found, members = np.unique(keys, return_inverse=True)
-    counts = np.zeros(len(found), dtype=np.int64)
-    np.add.at(counts, members, column.counts)
-    starts = np.searchsorted(found, np.arange(n_classes + 1) * column.n_values)
-    return ValueCounts(starts.astype(np.int64), found % column.n_values, counts, column.n_values)
+    rows = np.repeat(class_of, np.diff(column.starts))
+    return ValueCounts.added(rows, column.values, column.counts, n_classes, column.n_values)
 
 
 def agreeing(
@@ -337,15 +292,8 @@ def agreeing(
 ) -> Iterator[tuple[EquivalenceClasses, Ints]]:
     """Merge classes that agree on some attributes, for several sets of these. Suppressed ones agree with none kept.
 
-    A class is read once and its rows never: the work is that of the classes, whatever the number of tuples.
-
-    Args:
-        classes: The classes of one or several generalizations.
-        sets: The attributes of each set, by number.
-        column: The column whose values are counted in the merged classes, or None.
-
-    Returns:
-        For each set the merged classes, and (n_classes,) int64 array, in which of them each class is.
+    A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
+    each set come the merged classes, with the values of a column, and (n_classes,) int64 array, in which each class is.
     """
     cells, longest = _cells(classes), int(np.diff(classes.starts).max(initial=0))
     # At most half of the slots are ever taken.
@@ -390,15 +338,8 @@ def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type:
 def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
     """Number classes of one generalization alike where they agree on some attributes, and are kept alike.
 
-    Args:
-        cells: (n_classes, n_attributes) int64.
-        attributes: (m,) int64.
-        kept: (n_classes,) Boolean.
-        class_starts: (n + 1,) int64, where the classes of each generalization begin.
-        slots: int64, a power of 2 of them; none has a number that is given here.
-        ids: (n_classes,) int64, written: the number of each class; they rise from generalization to generalization.
-        firsts: (n_classes,) int64, written: the first class of each number.
-        starts: (n + 1,) int64, written: where the numbers of each generalization begin.
+    Written are the number of each class, which rise from generalization to generalization, the first class of each
+    number, and where the numbers of each generalization begin. There are a power of 2 of slots.
     """
     mask = len(slots) - 1
     slots[:] = -1
@@ -408,7 +349,7 @@ def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts): 
         for c in range(class_starts[i], class_starts[i + 1]):
             key = _U(kept[c])
             for j in attributes:
-                key = (key ^ _U(cells[c, j])) * _SPREAD
+                key = (key ^ _U(cells[c, j])) * SPREAD
                 key ^= key >> _U(32)
             slot = np.int64(key >> _U(32)) & mask
             # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot

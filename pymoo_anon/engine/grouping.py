@@ -31,13 +31,10 @@ def nearest_layer(i, request):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
-    """Keep classes a to b - 1 of the output as a layer, where there is room for it.
+    """Keep classes a to b - 1 of the output as a layer; returns its number, or 0 where there is no room.
 
     Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches
     that are finished, and the layers that are still needed are a stack.
-
-    Returns:
-        The number of the layer, or 0 where there is no room.
     """
     first = layers.starts[layer]
     last = first + b - a

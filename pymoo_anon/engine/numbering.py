@@ -17,11 +17,7 @@ _SAMPLE = 10_000
 
 
 def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """Number the distinct rows of a code matrix in lexicographic order.
-
-    Returns:
-        (n,) int64 array with the number of every row, and (n_distinct,) int64 array with one row of every number.
-    """
+    """The number of every row of a code matrix, counted in lexicographic order, and one row of every number."""
     keys, space = np.zeros(len(codes), dtype=np.int64), 1
     # Invariant: the keys are in 0..space - 1 and order the rows by their columns before j.
     for j, size in enumerate(sizes):
@@ -108,8 +104,8 @@ _U = np.uint64
 
 _LARGEST_MARK = np.iinfo(np.uint32).max
 
-# 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
-_SPREAD = _U(0x9E3779B97F4A7C15)
+#: 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
+SPREAD = _U(0x9E3779B97F4A7C15)
 
 
 class Pairs(NamedTuple):
@@ -158,19 +154,8 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
 def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
     """Number the rows of every changed join, and always those of the root, which are the rows of a layer.
 
-    Children come before their join, so their numbers are up to date when it reads them.
-
-    Args:
-        layer: Number of the layer.
-        firsts: int64, written: the first row of every number of the root.
-        tree: `Tree`.
-        layers: `Layers`.
-        numbers: `Numbers`.
-        slots: `Slots`.
-        members: int64, scratch.
-
-    Returns:
-        How many numbers the root has.
+    Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
+    root has, and writes the first row of each to `firsts`; `members` is scratch.
     """
     n_joins = len(tree.children)
     n_attributes = len(numbers.n_ids) - n_joins
@@ -198,7 +183,7 @@ def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
-    """Give equal pairs of numbers one number, counted from 0 by first appearance.
+    """Give equal pairs of numbers one number, counted from 0 by first appearance; returns how many there are.
 
     A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
 
@@ -206,14 +191,8 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     marks of earlier calls are below base, and what is below base counts as empty. Marks have 32 bits: where the numbers
     of this call might not fit above base, everything is cleared once and base begins again at 1.
 
-    Args:
-        pairs: `Pairs`.
-        slots: `Slots`.
-        ids: (n,) uint32, written: the number of every pair.
-        firsts: At least one longer than there are numbers, written: the first pair of every number.
-
-    Returns:
-        How many numbers there are.
+    Written are `ids`, the number of every pair, and `firsts`, the first pair of every number: it has to be at least one
+    longer than there are numbers.
     """
     if slots.base[0] > _LARGEST_MARK - len(pairs.left):
         for slot in range(len(slots.marks)):
@@ -259,7 +238,7 @@ def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     # Invariant: as above; no empty slot stands between the hash of a key and its slot.
     for p in range(_U(len(left))):
         key = left_ids[left[p]] * n_right + right_ids[right[p]]
-        slot = ((_U(key) * _SPREAD) >> _U(32)) & mask
+        slot = ((_U(key) * SPREAD) >> _U(32)) & mask
         number = np.int64(marks[slot]) - base
         while number >= 0 and keys[slot] != key:
             slot = (slot + _U(1)) & mask

@@ -83,11 +83,7 @@ def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
-    """Write the greatest common specialization of some rows of X to `lowest`.
-
-    Returns:
-        The first place in `rows` whose row of X is itself this node, or -1.
-    """
+    """Write the greatest common specialization of some rows to `lowest`; returns the first that is it, or -1."""
     for j in range(len(lowest)):
         lowest[j] = X[rows[0], j]
         for i in range(1, len(rows)):

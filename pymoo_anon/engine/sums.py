@@ -21,16 +21,7 @@ _HALVES = 134217729.0
 
 @njit(cache=True, nogil=True, inline="always")
 def add(high, low, term):  # type: ignore[no-untyped-def]
-    """Add a term to a sum of two floats (Knuth's two-sum).
-
-    Args:
-        high: Leading part of the sum so far, 0.0 at first.
-        low: The rest of it, 0.0 at first.
-        term: A float.
-
-    Returns:
-        The two parts of the new sum. Once all terms are in, `high + low` is their sum.
-    """
+    """Add a term to a sum of two floats, both 0.0 at first (Knuth's two-sum)."""
     total = high + term
     # `part` is what of the term arrived in the total, `total - part` what of `high` did. The differences are exact.
     part = total - high
@@ -39,16 +30,9 @@ def add(high, low, term):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inline="always")
 def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
-    """Add a term so many times to a sum of two floats: the same sum as of rows that repeat.
+    """Add a term so many times, a whole number as a float: the same sum as of rows that repeat.
 
-    Args:
-        high: Leading part of the sum so far, 0.0 at first.
-        low: The rest of it, 0.0 at first.
-        term: A float.
-        times: A whole number as a float. Up to 2^26 nothing of the product is lost.
-
-    Returns:
-        The two parts of the new sum.
+    Up to 2^26 times nothing of the product is lost.
     """
     product = term * times
     # Dekker's product: the term in two halves, the exact product of each with the count, less the rounded product.
@@ -61,15 +45,7 @@ def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def total(values, counts):  # type: ignore[no-untyped-def]
-    """Sum of values, each as often as its count says.
-
-    Args:
-        values: (m,) float array.
-        counts: (m,) float array of whole numbers.
-
-    Returns:
-        A float, the same for equal rows in any order and however they are counted, but for ties of a rounding.
-    """
+    """Sum of values, each as often as its count says, a float; the same in any order, but for ties of a rounding."""
     high, low = 0.0, 0.0
     # Invariant: high + low is the sum of the first t values.
     for t in range(len(values)):

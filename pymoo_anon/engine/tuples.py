@@ -36,12 +36,30 @@ class ValueCounts:
 
     def histogram(self) -> Ints:
         """(n, n_values) int64 array: how often each row holds each value."""
-        n = len(self.starts) - 1
+        n, own = len(self.starts) - 1, self.trimmed()
         dense = np.zeros((n, self.n_values), dtype=np.int64)
-        rows = np.repeat(np.arange(n), np.diff(self.starts))
-        first, last = self.starts[0], self.starts[-1]
-        dense[rows, self.values[first:last]] = self.counts[first:last]
+        dense[np.repeat(np.arange(n), np.diff(own.starts)), own.values] = own.counts
         return dense
+
+    def trimmed(self) -> ValueCounts:
+        """The same without what stands before the first row and behind the last: those of a part of some classes."""
+        first, last = self.starts[0], self.starts[-1]
+        return ValueCounts(self.starts - first, self.values[first:last], self.counts[first:last], self.n_values)
+
+    def most_frequent(self) -> Ints:
+        """(n,) int64 array: how often each row holds its most frequent value."""
+        own = self.trimmed()
+        most: Ints = np.maximum.reduceat(own.counts, own.starts[:-1])
+        return most
+
+    @classmethod
+    def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
+        """The value counts of n rows, of entries that each say a row, a value and a count; they may repeat."""
+        cells, members = np.unique(rows * n_values + values, return_inverse=True)
+        totals = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(totals, members, counts)
+        starts = np.searchsorted(cells, np.arange(n + 1) * n_values)
+        return cls(starts.astype(np.int64), cells % n_values, totals, n_values)
 
 
 class DistinctTuples:

@@ -8,16 +8,6 @@ from pymoo_anon.fronts.archive import BoxArchive, ParetoArchive
 if TYPE_CHECKING:
     from pymoo_anon.fronts.indicators import ConvergenceMetric, RepresentationRatio
 
-__all__ = [
-    "BoxArchive",
-    "ConvergenceMetric",
-    "ParetoArchive",
-    "RepresentationRatio",
-]
+__all__ = ["BoxArchive", "ConvergenceMetric", "ParetoArchive", "RepresentationRatio"]
 
-__getattr__ = later(
-    __name__,
-    {
-        "indicators": ("ConvergenceMetric", "RepresentationRatio"),
-    },
-)
+__getattr__ = later(__name__, {"indicators": ("ConvergenceMetric", "RepresentationRatio")})

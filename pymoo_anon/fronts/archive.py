@@ -232,9 +232,6 @@ def front_order(F: Matrix) -> NDArray[np.int64]:
 
     >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
     array([1, 2, 0])
-
-    Returns:
-        (n,) int64 array, the rows of F in this order.
     """
     order: NDArray[np.int64] = np.lexsort(np.asarray(F).T[::-1])
     return order
@@ -246,11 +243,7 @@ def in_order(pop: Population) -> Population:
 
 
 def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
-    """The non-dominated points of a front and of further points; of equal ones the first.
-
-    Returns:
-        X and F of the new front.
-    """
+    """X and F of the non-dominated points of a front and of further points; of equal ones the first."""
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
     best = first_non_dominated(F)
     return X[best], F[best]

@@ -19,11 +19,7 @@ class _AgainstTruth(Indicator):  # type: ignore[misc]
     """An indicator of a front beside the true one: checks both."""
 
     def __init__(
-        self,
-        pf: ArrayLike,
-        zero_to_one: bool = False,
-        ideal: ArrayLike | None = None,
-        nadir: ArrayLike | None = None,
+        self, pf: ArrayLike, zero_to_one: bool = False, ideal: ArrayLike | None = None, nadir: ArrayLike | None = None
     ) -> None:
         truth = np.array(pf, dtype=float)
         if truth.ndim != 2 or truth.size == 0 or not np.isfinite(truth).all():
@@ -131,10 +127,7 @@ class RepresentationRatio(_AgainstTruth):
     """
 
     def __init__(
-        self,
-        pf: ArrayLike,
-        epsilon: float | Sequence[float] = 1.0,
-        maximize: bool | Sequence[bool] | None = None,
+        self, pf: ArrayLike, epsilon: float | Sequence[float] = 1.0, maximize: bool | Sequence[bool] | None = None
     ) -> None:
         super().__init__(pf)
         self.epsilon = checked_epsilon(epsilon)

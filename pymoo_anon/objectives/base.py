@@ -282,10 +282,9 @@ def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
     """The suppressed tuples of one generalization as one class, as they are where a release marks them."""
     totals, hidden = {}, classes.suppressed
     for name, own in classes.columns.items():
-        of_hidden = np.repeat(hidden, np.diff(own.starts))
-        values = own.values[own.starts[0] : own.starts[-1]][of_hidden]
-        counts = own.counts[own.starts[0] : own.starts[-1]][of_hidden]
-        totals[name] = np.bincount(values, counts, own.n_values).astype(np.int64)
+        part, of_hidden = own.trimmed(), np.repeat(hidden, np.diff(own.starts))
+        held = np.bincount(part.values[of_hidden], part.counts[of_hidden], own.n_values)
+        totals[name] = held.astype(np.int64)
     return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
 
 
@@ -305,6 +304,22 @@ def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, NDArr
         kept=np.ones(1, dtype=bool),
         columns=counts,
     )
+
+
+@njit(cache=True, nogil=True)
+def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
+    """(n,) float array: the squares of kept sizes; suppressed tuples cost so much each or, for 0, are one class."""
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(sums)):
+        total = np.int64(0)
+        suppressed = np.int64(0)
+        for c in range(starts[i], starts[i + 1]):
+            if kept[c]:
+                total += sizes[c] * sizes[c]
+            else:
+                suppressed += sizes[c]
+        sums[i] = total + suppressed * (cost if cost > 0 else suppressed)
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -380,11 +395,7 @@ def known_of(given: Any) -> Known:
 
 
 def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
-    """What adversaries know, as places among the quasi-identifiers of a table.
-
-    Raises:
-        ValueError: One is no quasi-identifier, or there are too many sets.
-    """
+    """What adversaries know, as places among the quasi-identifiers of a table."""
     if known is None:
         return [tuple(range(len(names)))]
     if isinstance(known, any_of):

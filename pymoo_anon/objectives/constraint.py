@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -13,6 +14,9 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import is_number, is_whole
 
 Values = NDArray[np.float64]
+
+# The greatest float: whole numbers beyond it compare with no value.
+_MOST = sys.float_info.max
 
 
 def keeps(values: Values, bound: float, at_least: bool) -> NDArray[np.bool_]:
@@ -63,7 +67,7 @@ class Constraint:
     def __post_init__(self) -> None:
         if not is_number(self.bound):
             raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
-        if not np.isfinite(self.bound):
+        if not abs(self.bound) <= _MOST:
             raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 

@@ -79,11 +79,7 @@ class Labels:
         return pd.Series([int(by_value[places].sum()) for places in self.places], index=self.index)
 
     def members(self, labels: Sequence[Any]) -> NDArray[np.bool_]:
-        """(n, n_values) Boolean array: which values of the domain each of some labels stands for.
-
-        Raises:
-            ValueError: A label is not known.
-        """
+        """(n, n_values) Boolean array: which values of the domain each of some labels stands for."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
         unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]
         if unknown:
@@ -102,11 +98,7 @@ def labels_of_groups(name: Name, generalization: Generalization) -> Labels:
 
 
 def labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
-    """The labels of a column whose cells may be of any level; the level of each is the lowest that has it.
-
-    Raises:
-        ValueError: A label stands for two sets of values.
-    """
+    """The labels of a column whose cells may be of any level; the level of each is the lowest that has it."""
     known: dict[str | None, tuple[NDArray[np.int64], int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         for label, places in zip(labels, _by_group(groups), strict=True):
@@ -345,6 +337,11 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     table = pd.DataFrame({**columns, "n": found.weights})
     counts: pd.DataFrame = table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
     return counts
+
+
+def logarithm(ratio: Fraction) -> Decimal:
+    """The natural logarithm of a ratio to 28 digits."""
+    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
 
 
 def logarithms(counts: pd.Series[int]) -> pd.Series:

@@ -41,15 +41,7 @@ from pymoo_anon.problems.arguments import (
     measure_names,
     texts_of,
 )
-from pymoo_anon.problems.tradeoffs import (
-    Step,
-    first_of,
-    knee_of,
-    logarithmic,
-    next_steps,
-    shortfalls,
-    with_share,
-)
+from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, logarithmic, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 

@@ -244,16 +244,12 @@ class LatticeProblem(AnonymizationProblem):
             if most is None:
                 most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples))
             if self.n_nodes <= most:
-                self._front = self._visit_all()
+                X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
+                for batch in self.batches(_VISITED_AT_ONCE):
+                    X, F = merge_front(X, F, *self.compute_feasible(batch))
+                order = front_order(F)
+                self._front = X[order], F[order]
         return self._front
-
-    def _visit_all(self) -> tuple[Nodes, NDArray[np.float64]]:
-        """The exact front from all nodes."""
-        X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
-        for batch in self.batches(_VISITED_AT_ONCE):
-            X, F = merge_front(X, F, *self.compute_feasible(batch))
-        order = front_order(F)
-        return X[order], F[order]
 
     def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
         """Evaluate points, and warn where an algorithm's crossover cuts levels down."""

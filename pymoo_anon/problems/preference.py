@@ -105,10 +105,13 @@ class PreferredPoint(Objective):
     def deviation(self, points: Matrix) -> Matrix:
         """(n,) float array: the preference deviation of points, which decides between equal achievements.
 
+        It is the sum of NWP and NECD less that of the preferred ones (Dewri et al. 2009, section 4).
+
         Args:
             points: (n, 2) float array of NWP and NECD.
         """
-        return preference_deviation(points, self.preference)
+        deviation: Matrix = points.sum(axis=-1) - self.preference.sum()
+        return deviation
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The achievements of the best and of the worst point."""
@@ -128,12 +131,6 @@ def preferred_points(preferences: ArrayLike) -> Matrix:
     if points.ndim != 2 or points.shape[1] != 2 or not points.size or not ((points >= 0) & (points <= 1)).all():
         raise ValueError(f"preferences must be points (NWP, NECD) between 0 and 1, got {preferences!r}")
     return points
-
-
-def preference_deviation(F: ArrayLike, preference: ArrayLike) -> Matrix:
-    """(n,) float array: sum of the objectives less that of the preferred ones (Dewri et al. 2009, section 4)."""
-    deviation: Matrix = np.asarray(F, dtype=float).sum(axis=-1) - np.sum(preference)
-    return deviation
 
 
 class PreferenceProblem(BitStringProblem):
@@ -213,7 +210,7 @@ class PreferenceProblem(BitStringProblem):
             TypeError: X is not Boolean.
             ValueError: X has another shape, or is no cut where there is a taxonomy.
         """
-        return self._memory.recall(self.checked(X), self._measure)[:, :-1]
+        return self.measure(self.checked(X))[:, :-1]
 
     def natural(self, F: ArrayLike) -> Matrix:
         """Achievements and k, from achievements and k_pref - k.

@@ -110,15 +110,6 @@ def first_of(*keys: ArrayLike) -> int:
     return int(np.lexsort(columns[::-1])[0])
 
 
-def next_better(values: ArrayLike, maximize: Sequence[bool], row: int) -> dict[int, int]:
-    """By objective the next point that is better in it by least; of several, what falls short by least in the others.
-
-    >>> next_better([[5, 10], [7, 30], [9, 20], [2, 4]], [True, False], 0)
-    {0: 1, 1: 3}
-    """
-    return _next(_minimised(values, maximize), shortfalls(values, maximize), row)
-
-
 def next_steps(
     names: Sequence[str],
     values: ArrayLike,
@@ -132,9 +123,9 @@ def next_steps(
     >>> str(step), dict(step.gains)
     ('k = 7 costs 20 of GLM', {'k': 2.0, 'GLM': -20.0})
     """
-    given, costs = np.asarray(values, dtype=float), _minimised(values, maximize)
+    given, costs = np.asarray(values, dtype=float), minimised(values, maximize)
     steps = []
-    for j, other in next_better(values, maximize, row).items():
+    for j, other in next_better(costs, shortfalls(given, maximize), row).items():
         # Two infinities are alike.
         pairs = zip(costs[row].tolist(), costs[other].tolist(), strict=True)
         gains = [0.0 if mine == theirs else mine - theirs for mine, theirs in pairs]
@@ -152,10 +143,10 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
     [0.3333333333333333, 3.0, 0.3333333333333333]
     """
-    costs, short = _minimised(values, maximize), shortfalls(values, maximize)
+    costs, short = minimised(values, maximize), shortfalls(values, maximize)
     found = np.full(len(costs), np.inf)
     for row in range(len(costs)):
-        for other in _next(costs, short, row).values():
+        for other in next_better(costs, short, row).values():
             step = short[other] - short[row]
             gain = -np.minimum(step, 0).sum()
             if gain > 0:
@@ -173,17 +164,23 @@ def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
     inner = np.flatnonzero((shortfalls(values, maximize) < 1).all(axis=1))
     if len(inner) == 0:
         return None
-    return int(inner[first_of(-steadiness(values, maximize)[inner], _minimised(values, maximize)[inner])])
+    return int(inner[first_of(-steadiness(values, maximize)[inner], minimised(values, maximize)[inner])])
 
 
-def _minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
+def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     """(n, n_obj) float array: lower is better throughout."""
     costs: Matrix = np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
     return costs
 
 
-def _next(costs: Matrix, short: Matrix, row: int) -> dict[int, int]:
-    """What `next_better` finds, of minimised values and shortfalls."""
+def next_better(costs: Matrix, short: Matrix, row: int) -> dict[int, int]:
+    """By objective the next point that is better in it by least; of several, what falls short by least in the others.
+
+    Costs are minimised values, and `short` is what `shortfalls` makes of all points.
+
+    >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2)), 0)
+    {0: 1, 1: 3}
+    """
     found = {}
     for j in range(costs.shape[1]):
         better = np.flatnonzero(costs[:, j] < costs[row, j])

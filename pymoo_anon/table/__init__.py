@@ -34,10 +34,4 @@ __all__ = [
     "guesses_of",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "drafts": ("draft_hierarchy",),
-        "findings": ("Finding", "check_hierarchy"),
-    },
-)
+__getattr__ = later(__name__, {"drafts": ("draft_hierarchy",), "findings": ("Finding", "check_hierarchy")})

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -298,7 +299,8 @@ class LocalGeneralization:
         return hash((tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (dict(self.quasi_identifiers), self.cells, not self.kept.all())
+        made = partial(LocalGeneralization, suppressed=not self.kept.all())
+        return made, (dict(self.quasi_identifiers), self.cells)
 
     def __repr__(self) -> str:
         columns = zip(self.quasi_identifiers, self.n_groups, strict=True)
@@ -306,21 +308,12 @@ class LocalGeneralization:
         return f"LocalGeneralization({len(self.nodes):,} class{'es' if len(self.nodes) > 1 else ''}{shown})"
 
 
-def _remade(quasi_identifiers: Mapping[Name, Hierarchy], cells: Ints, suppressed: bool) -> LocalGeneralization:
-    """A local recoding out of a pickle."""
-    return LocalGeneralization(quasi_identifiers, cells, suppressed=suppressed)
-
-
 #: What a point of any search space decodes to.
 Decoded: TypeAlias = Generalization | LocalGeneralization
 
 
 def of_columns(decoded: Decoded) -> Generalization:
-    """A generalization that has a group for every value of a column; a local recoding is refused.
-
-    Raises:
-        TypeError: It is a local recoding.
-    """
+    """A generalization that has a group for every value of a column; a local recoding is refused."""
     if isinstance(decoded, LocalGeneralization):
         raise TypeError(
             "problem must give every value of a column one group, as a LatticeProblem or a BitStringProblem does, got "
@@ -330,11 +323,7 @@ def of_columns(decoded: Decoded) -> Generalization:
 
 
 def checked_nodes(hierarchies: Mapping[Name, Hierarchy]) -> Mapping[Name, Hierarchy]:
-    """The same hierarchies, each of which is one tree of nodes.
-
-    Raises:
-        ValueError: One is not; the column is named.
-    """
+    """The same hierarchies, each of which is one tree of nodes; the column of one that is none is named."""
     for name, hierarchy in hierarchies.items():
         _check_nodes(name, hierarchy)
     return hierarchies

@@ -197,14 +197,10 @@ class Microdata:
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
         counts = np.zeros(len(first), dtype=np.int64)
         np.add.at(counts, ids, weights)
-        sparse = {}
-        for name, column in columns.items():
-            n_values = len(domains[name])
-            cells, members = np.unique(ids * n_values + column, return_inverse=True)
-            totals = np.zeros(len(cells), dtype=np.int64)
-            np.add.at(totals, members, weights)
-            starts = np.searchsorted(cells, np.arange(len(first) + 1) * n_values)
-            sparse[name] = ValueCounts(starts, cells % n_values, totals, n_values)
+        sparse = {
+            name: ValueCounts.added(ids, column, weights, len(first), len(domains[name]))
+            for name, column in columns.items()
+        }
         return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
@@ -262,10 +258,7 @@ class Microdata:
         return self.tuples.domains[column]
 
     def equivalence_classes(
-        self,
-        generalization: Decoded,
-        suppression: float | Suppression = 0,
-        constraints: Sequence[ClassConstraint] = (),
+        self, generalization: Decoded, suppression: float | Suppression = 0, constraints: Sequence[ClassConstraint] = ()
     ) -> EquivalenceClasses:
         """Group the table by one generalization.
 

@@ -65,15 +65,7 @@ class Nodes:
 
 
 def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
-    """The nodes of a hierarchy.
-
-    Args:
-        groups: (length + 1, n_values) int64 array, at each level the group of every value.
-        labels: Per level, the label of every group.
-
-    Raises:
-        ValueError: The top level is not one group, or a label names two different sets of values.
-    """
+    """The nodes of a hierarchy, of its groups and labels level by level."""
     if groups[-1].max() > 0:
         raise ValueError(
             f"the hierarchy of {examples(labels[0])} must end in one group, so that every two values have one in common"

@@ -203,12 +203,8 @@ def kept_by(
     """(n_classes,) Boolean array: the classes that are left where those that break a constraint are suppressed.
 
     What is left keeps all constraints by itself. Of constraints whose classes get no better by what others lose, such
-    as k and distinct l, it is the largest such set, whatever the order: the union of two such sets is one, too.
-
-    Args:
-        constraints: Constraints that speak of single classes.
-        classes: The classes; whether they are kept does not count.
-        among: (n_classes,) Boolean array, the classes that may be left; None for all.
+    as k and distinct l, it is the largest such set, whatever the order: the union of two such sets is one, too. No
+    others than those of `among` are left; whether classes are kept so far does not count.
     """
     kept = np.ones(len(classes.sizes), dtype=bool) if among is None else among.copy()
     for constraint in constraints:

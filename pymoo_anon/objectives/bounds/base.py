@@ -216,17 +216,7 @@ def _one(value: int) -> Ints:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: ignore[no-untyped-def]
-    """Write what `fewest_unavoidable` gives for n nodes in one case.
-
-    Args:
-        numbers: (n_classes,) float.
-        starts: (n + 1,) int64, where the classes of each node begin.
-        sizes: (n_classes,) int64.
-        gone: (n_classes,) int64, how many tuples of each class every specialization suppresses.
-        limit: Number of tuples that may be suppressed.
-        tally: int64, scratch; whole numbers below its length are counted one by one.
-        fewest: (n,) float, written.
-    """
+    """Write what `fewest_unavoidable` gives for n nodes in one case; so many tuples of each class are surely gone."""
     for i in range(len(fewest)):
         fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
 

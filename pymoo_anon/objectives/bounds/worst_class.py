@@ -213,15 +213,7 @@ class WorstDiversity(Bounding):
 def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
     """Lower the worst value of n nodes to what it is with the best `limit` tuples removed, or to a little less.
 
-    It stays infinite where there is no such value.
-
-    Args:
-        worst: (n,) float, lowered in place: nothing has to be removed for it.
-        of_classes: (n_classes,) float.
-        class_starts: (n + 1,) int64.
-        sizes: (n_classes,) int64.
-        limit: Number of tuples.
-        shares: The arrays of a `Shares`.
+    It stays infinite where there is no such value. `shares` are the arrays of a `Shares`.
     """
     starts, offsets, slopes, caps = shares[1], shares[2], shares[3], shares[4]
     for i in range(len(worst)):

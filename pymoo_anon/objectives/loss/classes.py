@@ -27,9 +27,9 @@ from pymoo_anon.engine.sums import (
     own_logs,
 )
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Objective, Values
+from pymoo_anon.objectives.base import ColumnObjective, Objective, Values, sums_of_squares
 from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
-from pymoo_anon.objectives.recount import Counted, Labels, Recount
+from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
 
 class ClassificationMetric(ColumnObjective):
@@ -61,10 +61,7 @@ class ClassificationMetric(ColumnObjective):
 
     def majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
-        counts = self._counts(classes)
-        first, last = counts.starts[0], counts.starts[-1]
-        largest: NDArray[np.int64] = np.maximum.reduceat(counts.counts[first:last], counts.starts[:-1] - first)
-        return largest
+        return self._counts(classes).most_frequent()
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
         """What a kept class saves: the tuples of its majority are not penalised."""
@@ -134,7 +131,7 @@ class Discernibility(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the discernibility of each of n generalizations."""
-        total: Values = _discernibility(classes.starts, classes.sizes, classes.kept, classes.n_rows)
+        total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
@@ -223,7 +220,7 @@ class KLDivergence(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
-        total = sum((_log(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
+        total = sum((logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
 
@@ -261,10 +258,6 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
     return cells
 
 
-def _log(ratio: Fraction) -> Decimal:
-    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
-
-
 @njit(cache=True, nogil=True)
 def _dispersion(starts, sizes, kept):  # type: ignore[no-untyped-def]
     """(n,) float array: largest kept class less the smallest, of each generalization; 0 where none is kept."""
@@ -297,18 +290,6 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
             total += own[c] - (majority if stays[c] else 0)
         penalised[i] = total
     return penalised
-
-
-@njit(cache=True, nogil=True)
-def _discernibility(starts, sizes, kept, n_rows):  # type: ignore[no-untyped-def]
-    """(n,) float array: each kept class adds its square, each suppressed one its size times the rows."""
-    sums = np.empty(len(starts) - 1, dtype=np.float64)
-    for i in range(len(sums)):
-        total = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            total += sizes[c] * (sizes[c] if kept[c] else n_rows)
-        sums[i] = total
-    return sums
 
 
 @njit(cache=True, nogil=True)

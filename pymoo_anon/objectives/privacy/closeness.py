@@ -20,7 +20,7 @@ from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, 
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Values, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -211,14 +211,12 @@ class BasicBetaLikeness(WorstClassObjective):
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """A value of share q in the table is to have a share of at most q + q beta."""
-        counts, tuples = self._counts(classes), classes.tuples
-        first, last = counts.starts[0], counts.starts[-1]
-        shares = tuples.totals(self.column)[counts.values[first:last]] / tuples.n_rows
+        own, tuples = self._counts(classes).trimmed(), classes.tuples
+        shares = tuples.totals(self.column)[own.values] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
-        held = counts.counts[first:last].astype(float)
         # Where only some values are left, they have to share what the others have in the table.
-        present = np.add.reduceat(shares, counts.starts[:-1] - first)
-        return Shares(held, counts.starts - first, shares, shares, caps, 1 / present - 1)
+        present = np.add.reduceat(shares, own.starts[:-1])
+        return Shares(own.counts.astype(float), own.starts, shares, shares, caps, 1 / present - 1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0, and the gain of a class of the rarest value alone."""
@@ -311,7 +309,7 @@ class DeltaDisclosure(WorstClassObjective):
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
             return np.inf
         ratio = _ratio(shares, pd.Series(np.log(shares.p / shares.q)).abs().argmax())
-        return abs(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()) / Decimal(2).ln()
+        return abs(logarithm(ratio)) / Decimal(2).ln()
 
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"
@@ -419,11 +417,9 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
-    """What the values that are too frequent in each class hold together, and what they hold in the table.
+    """Of the values that are too frequent in each class, their tuples, and their share in the table.
 
-    Returns:
-        (n_classes,) float arrays: the tuples of these values, their share in the table, and the share in the table of
-        all values of the class.
+    These are (n_classes,) float arrays; a third is the share in the table of all values of the class.
     """
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):

@@ -115,20 +115,14 @@ class SquaredValueCounts(ColumnObjective):
         """(n,) float array, S_l of each of n generalizations."""
         counts = self._counts(classes)
         total: Values = _sum_of_squared_counts(
-            classes.starts,
-            classes.kept,
-            counts.starts,
-            counts.values,
-            counts.counts,
-            counts.n_values,
+            classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
         )
         return total
 
     def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """(n_classes,) int64 array: what each class adds."""
-        counts = self._counts(classes)
-        first, last = counts.starts[0], counts.starts[-1]
-        squares: NDArray[np.int64] = np.add.reduceat(counts.counts[first:last] ** 2, counts.starts[:-1] - first)
+        own = self._counts(classes).trimmed()
+        squares: NDArray[np.int64] = np.add.reduceat(own.counts**2, own.starts[:-1])
         return squares
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -286,14 +280,12 @@ class AlphaDeassociation(_KnowingColumn):
         """(n_classes,) float array: the share of the most frequent value in each class."""
         if self.known is not None:
             return self.of_known(classes)
-        counts = self._counts(classes)
-        share: Values = _most_frequent(counts.starts, counts.counts) / classes.sizes
+        share: Values = self._counts(classes).most_frequent() / classes.sizes
         return share
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """The share of the most frequent value is to be no larger than alpha."""
-        counts, ones = self._counts(classes), np.ones(len(classes.sizes))
-        most = _most_frequent(counts.starts, counts.counts).astype(float)
+        most, ones = self._counts(classes).most_frequent().astype(float), np.ones(len(classes.sizes))
         return Shares(most, np.arange(len(most) + 1), 0 * ones, ones, ones, 0 * ones)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -427,12 +419,3 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
                 largest[c] = n - i
                 break
     return largest
-
-
-@njit(cache=True, nogil=True)
-def _most_frequent(value_starts, counts):  # type: ignore[no-untyped-def]
-    """(n_classes,) int64 array: how often the most frequent value of each class occurs in it."""
-    most = np.empty(len(value_starts) - 1, dtype=np.int64)
-    for c in range(len(most)):
-        most[c] = counts[value_starts[c] : value_starts[c + 1]].max()
-    return most

@@ -16,7 +16,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Knowing, Objective, Values, known_of, worst_kept
+from pymoo_anon.objectives.base import Knowing, Objective, Values, known_of, sums_of_squares, worst_kept
 from pymoo_anon.objectives.bounds.base import Bounding, FewestClasses, RowsOfSmallClasses, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
@@ -136,7 +136,7 @@ class SquaredClassSizes(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, S_k of each of n generalizations."""
-        total: Values = _sum_of_squared_sizes(classes.starts, classes.sizes, classes.kept)
+        total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
         return total
 
     def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
@@ -450,19 +450,3 @@ def _write_smallest(starts, sizes, kept, n_rows, k):  # type: ignore[no-untyped-
         for c in range(len(own)):
             smallest = min(smallest, own[c] if stays[c] else n_rows)
         k[i] = smallest
-
-
-@njit(cache=True, nogil=True)
-def _sum_of_squared_sizes(starts, sizes, kept):  # type: ignore[no-untyped-def]
-    """(n,) float array: the sum of the squared class sizes, all suppressed tuples being one class."""
-    sums = np.empty(len(starts) - 1, dtype=np.float64)
-    for i in range(len(sums)):
-        total = np.int64(0)
-        suppressed = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            if kept[c]:
-                total += sizes[c] * sizes[c]
-            else:
-                suppressed += sizes[c]
-        sums[i] = total + suppressed * suppressed
-    return sums

@@ -34,17 +34,12 @@ def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """Whether the members stand for all that a node can be, or it breaks a constraint.
+    """Whether the members stand for all that a node can be, or it breaks a constraint; `prepare` comes before.
+
+    Where they do not, `thresholds[0]` tells what is open.
 
     With several thresholds the first one rises while the others are held above r. What was proven then ends, in each of
     the others, at the least reach of the members that were used; from there on it is done again.
-
-    Args:
-        node: Its number; `scratch` holds its levels and its floors.
-        rules: `Rules`.
-        nodes: `Nodes`.
-        members: `Members`.
-        scratch: `NodeScratch`; `thresholds[0]` tells what is open where the answer is no.
     """
     above, ends = scratch.thresholds[0], scratch.thresholds[1]
     for d in range(len(above)):
@@ -163,13 +158,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """The member that stands for all that a node can be at once, or -1; -2 where it breaks a constraint.
 
-    Args:
-        node: Its number; `scratch` holds its levels and its floors.
-        hint: The member to try first.
-        rules: `Rules`.
-        nodes: `Nodes`.
-        members: `Members`.
-        scratch: `NodeScratch`.
+    `hint` is the member to try first; `scratch` holds the levels and the floors of the node.
     """
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
@@ -212,15 +201,9 @@ def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-u
 def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to nodes of one level sum, and find those that no member plainly stands for.
 
-    Args:
-        total: The level sum; the nodes of the sum above have their bounds.
-        lowest: The least level of the first attribute.
-        highest: Its greatest level; with each level between the two there are such nodes.
-        found: (n,) int64, written: the nodes that are left, in the order of their numbers.
-        arrays: The arrays of all groups, as `known_groups` takes them.
-
-    Returns:
-        How many nodes are left.
+    The nodes of the sum above have their bounds. The first attribute is at levels from `lowest` to `highest`, with each
+    of which there are such nodes. Written to `found` are the nodes that are left, in the order of their numbers;
+    returned is how many.
     """
     rules, known, members, scratch = known_groups(arrays)
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
@@ -289,11 +272,7 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _next(x, lengths):  # type: ignore[no-untyped-def]
-    """Make x the next node of its level sum, with the same first level.
-
-    Returns:
-        The first attribute that changed, or -1 after the last node.
-    """
+    """Make x the next node of its level sum and first level; returns the first attribute that changed, -1 for none."""
     behind = 0
     # Invariant: the levels behind j have the sum `behind`, and are as high as they get from the first of them on.
     for j in range(len(x) - 1, 0, -1):
@@ -307,18 +286,7 @@ def _next(x, lengths):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
-    """Look at nodes until some are open, one after the other.
-
-    Args:
-        nodes: (n,) int64, numbers of nodes.
-        start: Where to begin in `nodes`.
-        end: Where to end.
-        found: (m,) int64, written: the open nodes; so many are enough.
-        arrays: The arrays of all groups, as `known_groups` takes them.
-
-    Returns:
-        Where to go on, and how many nodes are open.
-    """
+    """Look at nodes, given by number, until `found` is full of open ones; where to go on, and how many are open."""
     rules, known, members, scratch = known_groups(arrays)
     n_open = 0
     for position in range(start, end):
@@ -338,11 +306,8 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
 def spread(X, lessons, *arrays):  # type: ignore[no-untyped-def]
     """Note what evaluated nodes say of all their specializations, and raise the floors of all their generalizations.
 
-    Args:
-        X: (n, n_var) int64, the nodes, in levels above the least ones.
-        lessons: (n, n_values + 2 n_columns) float, what each says: tops and bounds of specializations, then bounds of
-            generalizations.
-        arrays: The arrays of all groups, as `known_groups` takes them.
+    X are nodes in levels above the least ones. A lesson is (n_values + 2 n_columns,) float: tops and bounds of
+    specializations, then bounds of generalizations.
     """
     rules, known, _, scratch = known_groups(arrays)
     n_values, n_columns, x = known.tops.shape[1], known.bounds.shape[1], scratch.x

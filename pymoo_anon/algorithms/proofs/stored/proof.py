@@ -13,14 +13,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
 from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
-from pymoo_anon.algorithms.proofs.stored.known import (
-    Measures,
-    Members,
-    Nodes,
-    NodeScratch,
-    projections,
-    scratch_for,
-)
+from pymoo_anon.algorithms.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -73,11 +66,7 @@ class StoredLatticeProof(LatticeProof):
     shows_gap = False
 
     def __init__(
-        self,
-        problem: LatticeProblem,
-        tolerance: Tolerance,
-        max_bytes: int,
-        random_state: np.random.Generator,
+        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         self._measures = own = Measures(problem, self.reader)

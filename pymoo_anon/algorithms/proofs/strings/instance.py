@@ -85,7 +85,8 @@ class StringInstance:
         """The strings of a problem and one of its losses."""
         tuples = problem.table.tuples
         spans = tuple(
-            _spans_of_taxonomy(problem.taxonomies[name].spans)
+            # Those of the nodes of a taxonomy, in order.
+            np.unique(problem.taxonomies[name].spans[:, :2], axis=0)
             if name in problem.taxonomies
             else _all_intervals(hierarchy.n_values)
             for name, hierarchy in problem.table.quasi_identifiers.items()
@@ -152,11 +153,6 @@ def _all_intervals(n: int) -> Ints:
     """(n (n + 1) / 2, 2) int64 array: all intervals of n values, in order."""
     first, last = np.triu_indices(n)
     return np.column_stack([first, last + 1]).astype(np.int64)
-
-
-def _spans_of_taxonomy(spans: Ints) -> Ints:
-    """(n_groups, 2) int64 array: the spans of the nodes of a taxonomy, in order."""
-    return np.unique(spans[:, :2], axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -301,9 +301,7 @@ def _improve_under(space: StringSpace, cuts: Cuts, k: int, limit: int, random_st
 
 
 def _improve_pairs(
-    now: _Assignment,
-    better: Callable[[tuple[int, int]], tuple[Ints, Ints] | None],
-    random_state: np.random.Generator,
+    now: _Assignment, better: Callable[[tuple[int, int]], tuple[Ints, Ints] | None], random_state: np.random.Generator
 ) -> None:
     """Give pairs of attributes better cuts, in random order, until each was looked at since the last change."""
     pairs = now.pairs

@@ -303,11 +303,7 @@ class StringProof(Proof):
     certified = False
 
     def __init__(
-        self,
-        problem: BitStringProblem,
-        tolerance: Tolerance,
-        max_bytes: int,
-        random_state: np.random.Generator,
+        self, problem: BitStringProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         self._goal = goal(problem)

@@ -154,13 +154,7 @@ class StringSpace:
         return self._limited(table, rows, filled, tabled, free, asked.limit)
 
     def _limited(
-        self,
-        table: Values,
-        rows: Values,
-        filled: NDArray[np.bool_],
-        tabled: Sequence[int],
-        free: set[int],
-        limit: int,
+        self, table: Values, rows: Values, filled: NDArray[np.bool_], tabled: Sequence[int], free: set[int], limit: int
     ) -> Walk:
         """A walk under a limit: over all four attributes only where the first is none.
 
@@ -214,16 +208,11 @@ class StringSpace:
         """The class of every distinct tuple or -1, what a row saves in each class, and the rows of those below k."""
         ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
-            groups, worths = self._groups_of(attribute, cut)
-            ids, base, dropped = refine(ids, base, groups, worths, self._counts, k)
+            spans = self.spans[attribute][cut]
+            groups = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])[self._codes[attribute]]
+            ids, base, dropped = refine(ids, base, groups, self.worths[attribute][cut], self._counts, k)
             gone += dropped
         return ids, base, gone
-
-    def _groups_of(self, attribute: int, cut: Ints) -> tuple[Ints, Values]:
-        """(n_distinct,) int64 array, the group of every distinct tuple in a cut, and what a row saves in each."""
-        spans = self.spans[attribute][cut]
-        of_value = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])
-        return of_value[self._codes[attribute]], self.worths[attribute][cut]
 
     def table(
         self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], asked: Asked

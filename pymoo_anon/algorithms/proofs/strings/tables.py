@@ -60,14 +60,7 @@ def longest_path(gains: Any, spans: Any, n: int) -> float:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
-    """The greatest sum of gains on a path x -> n, for every x.
-
-    Args:
-        gains: (n_groups,) float array.
-        spans: (n_groups, 2) int64 array, in order.
-        n: Number of values.
-        best: (n + 1,) float array that is filled.
-    """
+    """Fill `best`, (n + 1,), with the greatest sum of gains on a path x -> n, for every x."""
     best[:] = _NOWHERE
     best[n] = 0.0
     # Backwards: every edge that begins at the last place of this one has been read.
@@ -109,13 +102,9 @@ def _is_zero(block: Any) -> bool:
 
 @njit(cache=True, nogil=True)
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
-    """The nested bound of a block of a table: the attributes that come after a stage are free.
+    """The nested bound of a block of a table, flat: the attributes after a stage, 0 for a to 3 for q, are free.
 
-    Args:
-        block: Float array, flat: the table of the attributes after `stage`.
-        stage: 0 to 3: a, e, p or q are fixed.
-        shape: (2, 4) int64 array: values and groups of a, e, p, q.
-        spans: (n_groups, 2) int64 array, the groups of a, e, p and q, one after the other.
+    `shape` and `spans` are as of `fill_table`.
     """
     if stage == 3:
         return block[0]  # type: ignore[no-any-return]
@@ -310,15 +299,7 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
 
 @njit(cache=True, nogil=True, allocates=False)
 def add_price(table: Any, rows: Any, filled: Any, price: float, out: Any) -> None:
-    """A table with another price of rows, in place of what `out` held.
-
-    Args:
-        table: Float array of four axes.
-        rows: The rows that every box keeps, of the same shape.
-        filled: (n_groups of a,) Boolean array: the parts of the table that are not zero.
-        price: What a kept row gains on top.
-        out: Float array of the same shape, zero where the table is.
-    """
+    """A table where a kept row gains so much more, in place of what `out` held; parts that are not filled are 0."""
     for g in range(len(filled)):
         if filled[g]:
             own, kept, total = table[g].reshape(-1), rows[g].reshape(-1), out[g].reshape(-1)
@@ -365,11 +346,7 @@ class Walk:
         self._rows, self._fewest = rows.reshape(-1), float(fewest)
 
     def go(self, need: float, budget: int) -> int:
-        """Go on until a path is complete, nothing is left, or the budget is spent.
-
-        Returns:
-            `FOUND`, `DONE` or `SPENT`.
-        """
+        """Go on until a path is complete, nothing is left, or the budget is spent: `FOUND`, `DONE` or `SPENT`."""
         arrays = (self._slices, self._rests, self._firsts, self._place, self._path, self._gained, self._sums)
         rows = (self._rows, self._fewest)
         found: int = _walk(self.table.reshape(-1), self.shape, self.spans, arrays, rows, self.last, need, budget)
