@@ -11,7 +11,7 @@ from hypothesis import given
 from releases import releases
 from strategies import one_class_each
 
-from pymoo_anon.comparison import boxes, means, total_variation, utility
+from pymoo_anon.comparison import means, total_variation, utility
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -99,8 +99,8 @@ def test_what_has_numbers():
     assert found.loc["year"].tolist() == [(3 + 18) / 2, (5.5 + 15.5) / 2]
     assert found.loc["bin"].tolist() == pytest.approx([(0.25 + 0.75 + 0.75) / 3] * 2)
     assert found.loc["text"].tolist() == pytest.approx([(3 + 10 + 10) / 3, (3.5 + 10 + 10) / 3])
-    assert boxes.numbers_of(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
-    assert boxes.numbers_of(Hierarchy.flat([None])) is None
+    assert utility.numbers_of(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
+    assert utility.numbers_of(Hierarchy.flat([None])) is None
     none = Generalization({"q": [0, 0]}, {"q": ["*"]})
     words = one_class_each([[1], [2]])
     assert means(words, words.equivalence_classes(none)).index.tolist() == ["q"]

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
-from pymoo_anon.comparison.boxes import numbers_of
 from pymoo_anon.comparison.properties import TupleLoss
-from pymoo_anon.comparison.utility import means, total_variation
+from pymoo_anon.comparison.utility import means, numbers_of, total_variation
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
