@@ -77,8 +77,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
                     front,
                     choice,
                     made,
-                    checksums=_checksums(project, record, target.name, sha256),
-                    search=_search(record, _commands(project.path, choice, request), _bound(front, choice, request)),
+                    checksums=_checksums(project, record, {target.name: sha256}),
+                    search=_search(record, front, choice, request),
                     earlier=[{key: one[key] for key in _TOLD} for one in earlier],
                     made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 )
@@ -170,44 +170,36 @@ def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
 
 
-def _bound(front: Front, choice: Choice, request: ReleaseRequest) -> Any:
-    """How far a local recoding is from the best one, where somebody asked."""
-    if request.lower_bound is None:
-        return None
-    return front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
-
-
-def _checksums(
-    project: Project, record: Mapping[str, Any], name: str, output: str
-) -> Mapping[str, Mapping[str, str | None]]:
+def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str, str]) -> dict[str, Any]:
     """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
     known = record["project"]
-    return {
-        "input": {Path(str(project.data)).name: known["data"]},
-        "hierarchies": known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()},
-        "output": {name: output},
-    }
+    data = {Path(str(project.data)).name: known["data"]}
+    return {"input": data, "hierarchies": dict(known["hierarchies"]), "output": output}
 
 
-def _search(record: Mapping[str, Any], commands: list[str], bound: Any) -> dict[str, Any]:
-    told = {key: record[key] for key in ("certified", "n_undecided", "stopped")}
+def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: ReleaseRequest) -> dict[str, Any]:
+    """What is told of the search, and how far a local recoding is from the best one, where somebody asked."""
+    bound = None
+    if request.lower_bound is not None:
+        bound = front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
     return {
         "algorithm": record["algorithm"]["name"],
         "seed": record["options"]["seed"],
-        **told,
-        "commands": commands,
+        **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+        "commands": _commands(choice, request),
         "bound": bound,
     }
 
 
-def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
+def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
     """What is typed to make the same release again."""
-    commands, row = [["pymoo-anon", "search", str(file)]], ["--row", str(choice.row + 1)]
-    again = ["pymoo-anon", "release", str(file)]
+    file = str(request.file)
+    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
+    again = ["pymoo-anon", "release", file]
     if choice.requirements:
         # What was asked for is promised, too.
         asked = [part for one in choice.requirements for part in ("--require", text_of(one))]
-        commands.append(["pymoo-anon", "pick", str(file), *row, *asked])
+        commands.append(["pymoo-anon", "pick", file, *row, *asked])
     else:
         again += row
     for name in ("suppressed", "output", "lower_bound"):

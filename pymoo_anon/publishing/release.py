@@ -181,23 +181,14 @@ class Recoded:
     @property
     def distinct(self) -> Any:
         """The distinct rows of the table in order, of the kind of frame that was given."""
-        return self._source.native(self._rows, self._released)
+        return self._recoding.source.native(self._rows, self._released)
 
     @property
     def frame(self) -> Any:
         """The table, as `Release` has it."""
         if self._are_few:
-            return self._source.native(unrolled(self._rows), self._released)
-        return self._source.native(self._rows, self._released, in_order=True)
-
-    @property
-    def classes(self) -> EquivalenceClasses:
-        """The equivalence classes of the point."""
-        return self._recoding.classes
-
-    @property
-    def _source(self) -> Renamed:
-        return self._recoding.source
+            return self._recoding.source.native(unrolled(self._rows), self._released)
+        return self._recoding.source.native(self._rows, self._released, in_order=True)
 
     @property
     def _released(self) -> list[Name]:
@@ -212,7 +203,7 @@ class Recoded:
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are suppressed."""
-        return int(self.classes.n_suppressed[0])
+        return int(self._recoding.classes.n_suppressed[0])
 
     def counted_again(self, written: Any) -> Release:
         """The release, where a recount of the table as it was written holds what was promised."""
@@ -261,7 +252,7 @@ class Recoded:
         if outside:
             # Columns that are not released are counted beside the release.
             rows = self._recoding.applied(self._complete.frame, [*names, *outside])
-            beside = Recount(self._source.native(rows, [*names, *outside]), names, outside, **self._about)
+            beside = Recount(self._recoding.source.native(rows, [*names, *outside]), names, outside, **self._about)
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
@@ -275,7 +266,7 @@ class Recoded:
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
-        values = [float(measure.evaluate(self.classes)[0]) for measure in self.problem.measured]
+        values = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
         measured = [
             _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
             for measure, value in zip(self.problem.measured, values, strict=True)
@@ -286,11 +277,11 @@ class Recoded:
     @cached_property
     def _about(self) -> dict[str, Any]:
         """What a recount of the release is told besides."""
-        roles = {name for name in self.problem.table.tuples.domains if name in self._source.names}
+        roles = {name for name in self.problem.table.tuples.domains if name in self._recoding.source.names}
         # All that is asked of the original may stand among the distinct rows that were released.
         inside = self._are_few and roles <= {*self._released}
         return {
-            "original": replace(self._source, frame=self._recoding.values) if inside else self._complete,
+            "original": replace(self._recoding.source, frame=self._recoding.values) if inside else self._complete,
             "hierarchies": self.problem.table.quasi_identifiers,
             "generalization": self._recoding.generalization,
         }
