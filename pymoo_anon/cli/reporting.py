@@ -34,6 +34,10 @@ def run(project: Project, request: ReportRequest) -> None:
             evidence = _evidence(project, front, released, choice)
         read = [released, beside(released, EVIDENCE), *project.files]
         read += [project.output / name for name in FILES]
+        about = {**project.report, "data": Path(str(project.data)).name, "release": released.name}
+        if request.population_size is not None:
+            # What was asked for wins over the file.
+            about["population_size"] = request.population_size
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
                 temporary / target.name,
@@ -44,18 +48,12 @@ def run(project: Project, request: ReportRequest) -> None:
                 threshold=request.threshold,
                 population=population,
                 external=request.external,
-                **_about(project, released, request),
+                **about,
             )
             paths = put_in_place(temporary, target.parent, [target.name])
         if evidence is None:
             console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
         console.print(plain(f"Written: {paths[0]}"))
-
-
-def _about(project: Project, released: Path, request: ReportRequest) -> dict[str, Any]:
-    """What stands at the head of the report, and the size of the population; what was asked for wins over the file."""
-    told = {**project.report, "data": Path(str(project.data)).name, "release": released.name}
-    return told if request.population_size is None else {**told, "population_size": request.population_size}
 
 
 def _target(released: Path, request: ReportRequest) -> Path:

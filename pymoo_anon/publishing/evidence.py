@@ -492,11 +492,9 @@ def check_content(content: Any, name: str, external: bool = False) -> None:
     made = EXTERNAL_FORMAT if external else FORMAT
     if isinstance(content, Mapping) and content.get("format") == made and content.get("version") != VERSION:
         raise ValueError(f"{name} must be evidence of version {VERSION}, got version {content.get('version')!r:.80}")
-    if external:
-        _check_shape(content, _EXTERNAL_SHAPE, name, "")
-        return
-    _check_shape(content, _SHAPE, name, "")
-    _check_whole(content, name)
+    _check_shape(content, _EXTERNAL_SHAPE if external else _SHAPE, name, "")
+    if not external:
+        _check_whole(content, name)
 
 
 def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:

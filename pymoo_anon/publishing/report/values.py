@@ -217,8 +217,8 @@ def left_view(subject: Subject) -> View:
     for name in subject.names:
         numbers = [cell_of(one) for one in mean.loc[name]] if name in mean.index else [None, None]
         rows.append((one_line(name), cell_of(apart.loc[name, name]), *numbers))
-    distance = Heading("distance of the distributions", "share")
-    columns = (Heading("attribute"), distance, *headings(mean_before="number", mean_after="number"))
+    shares = {"distance_of_the_distributions": "share", "mean_before": "number", "mean_after": "number"}
+    columns = headings("attribute", **shares)
     title = "What the release leaves of each attribute, rows being spread evenly over what their labels stand for."
     return View((), (Table("left", title, columns, tuple(rows)), _queries(subject)))
 
