@@ -25,7 +25,7 @@ from benchmarks.suite import make as make_suite
 from benchmarks.suite.features import support
 from benchmarks.suite.package import in_whole_numbers, of_package
 from pymoo_anon import suite
-from pymoo_anon.suite.instance import LARGER_IS_BETTER
+from pymoo_anon.suite.measures import LARGER_IS_BETTER
 from pymoo_anon.suite.verify import Space, main
 
 ROOM = Path(suite.__file__).parent

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pymoo_anon import suite
-from pymoo_anon.suite.instance import LARGER_IS_BETTER
+from pymoo_anon.suite.measures import LARGER_IS_BETTER
 from pymoo_anon.suite.verify import Space
 
 

@@ -90,7 +90,8 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
         tell(console, f"  {line}")
     project = request.output / f"{stem}.toml"
     console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
-    console.print(plain(f"Read it. Then type:\n  pymoo-anon search {project}"))
+    console.print("Read it. Then type:")
+    console.print(plain(f"  pymoo-anon search {project}"))
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
