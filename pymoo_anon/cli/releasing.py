@@ -174,7 +174,8 @@ def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str,
     """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
     known = record["project"]
     data = {Path(str(project.data)).name: known["data"]}
-    return {"input": data, "hierarchies": dict(known["hierarchies"]), "output": output}
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    return {"input": data, "hierarchies": trees, "output": output}
 
 
 def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: ReleaseRequest) -> dict[str, Any]:
