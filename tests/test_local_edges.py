@@ -45,8 +45,8 @@ BAD = {
     "k above n": (lambda: problem_of().x_of(7), "k must be from 0 to 6, got 7"),
     "a negative k": (lambda: problem_of().x_of(-1), "k must be from 0 to 6, got -1"),
     "a k that is no number": (lambda: problem_of().x_of(NAN), "k must be from 0 to 6, got nan"),
-    "a price that is no number": (lambda: problem_of().x_of(2, NAN), "price must be from 0 to 2.0, got nan"),
-    "a negative price": (lambda: problem_of().x_of(2, -0.5), "price must be from 0 to 2.0, got -0.5"),
+    "a price that is no number": (lambda: problem_of().x_of(2, NAN), "price must be from 0 to 6.0, got nan"),
+    "a negative price": (lambda: problem_of().x_of(2, -0.5), "price must be from 0 to 6.0, got -0.5"),
     "a point that is no number": (
         lambda: problem_of().decode([NAN, 0, 0, 0]),
         "X must hold whole numbers, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep them whole "

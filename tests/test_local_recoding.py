@@ -65,10 +65,11 @@ def test_targets_are_all_numbers_of_two_digits_from_the_least_k_to_the_rows(cens
 
 def test_a_point_asks_for_k_a_price_and_weights(census):
     problem = LocalRecodingProblem(census, GOALS)
-    assert problem.prices[:4] == (0, 1, 2, 4)
-    x = problem.x_of(10, price=3)
+    assert problem.prices[:10] == (0, 1, 2, 3, 4, 6, 8, 11, 16, 23)
+    assert census.n_rows / 2 < problem.prices[-1] <= census.n_rows
+    x = problem.x_of(10, price=9)
     target = problem.target(x)
-    assert (target.k, target.price, target.weights) == (10, 4, (1.0,) * 8)
+    assert (target.k, target.price, target.weights) == (10, 11, (1.0,) * 8)
     # Only ratios of weights count.
     x[2:] = 7
     assert problem.target(x) == target

@@ -140,7 +140,7 @@ def points(draw):
         table.microdata,
         measures_of(table.microdata),
         draw(st.sampled_from([(), (KAnonymity() >= 2,), (DistinctLDiversity("s0") >= 2,)])),
-        method=draw(st.sampled_from(["bottom-up", "top-down"])),
+        method=draw(st.sampled_from(["bottom-up", "top-down", "mondrian", "mondrian-relaxed"])),
     )
     return table, problem, [draw(st.integers(0, int(most))) for most in problem.xu]
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pymoo_anon
-from pymoo_anon import suite, visualization
-from pymoo_anon.objectives import Constraint
+from pymoo_anon import algorithms, operators, problems, suite, visualization
+from pymoo_anon.objectives import Constraint, GeneralLossMetric
 from pymoo_anon.problems import LatticeProblem
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +23,9 @@ TOUR = SITE / "tour.ipynb"
 # The site is built with Python 3.11 or newer.
 pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
 sys.path.insert(0, str(SITE))
-words, pictures, examples_of, pages = map(import_module, ("words", "pictures", "examples_of", "pages"))
+words, pictures, in_use, examples_of, pages = map(
+    import_module, ("words", "pictures", "in_use", "examples_of", "pages")
+)
 sys.path.remove(str(SITE))
 
 
@@ -47,13 +49,53 @@ def test_a_measure_has_a_worked_example(own, tmp_path, monkeypatch):
     classes = LatticeProblem(examples_of.TABLE, [measure]).equivalence_classes(examples_of.NODE)
     assert found == examples_of.number(measure.evaluate(classes)[0])
     ((shown, partner, table, path),) = drawn
-    assert (type(shown), table, path) == (own, examples_of.census(), tmp_path / f"{own.__name__}.png")
+    assert (type(shown), table, path) == (own, in_use.table(), tmp_path / f"{own.__name__}.png")
     assert f"/generated/pictures/{path.name}" in page
     assert partner != shown
 
 
+SHOWN = {own.__name__: own for own in in_use.shown()}
+
+
+def test_what_searches_and_is_searched_has_a_worked_example():
+    """All that the rooms list: what is called an algorithm, a problem or an operator is one by its base, too."""
+    assert in_use.RUNS.keys() | in_use.SHOWN_BY.keys() | in_use.CALLS.keys() == SHOWN.keys()
+    of_problems = {name for name in problems.__all__ if name.endswith("Problem")}
+    listed = {*algorithms.__all__, *operators.__all__, *of_problems}
+    assert listed - {"AnonymizationProblem", "Neighborhood"} == SHOWN.keys()
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN))
+def test_a_worked_example_says_its_source_and_runs(name, tmp_path):
+    assert re.search(r"\b(19|20)\d\d\b|[Tt]his package's own", inspect.getdoc(SHOWN[name])), "the source"
+    page = in_use.example_page(SHOWN[name], tmp_path)
+    code, printed = (
+        inspect.cleandoc(text) for text in re.findall(r"code-block:: \w+\n\n(.*?)\n\n(?=\.\. )", page, re.DOTALL)
+    )
+    assert len(printed.splitlines()) >= 2
+    assert f"/generated/pictures/{name}.png" in page
+    assert (tmp_path / f"{name}.png").is_file()
+    assert f"import {name}" in code or f", {name}" in code
+
+
+def test_a_picture_of_an_operator_frames_what_became_other():
+    points = {"before": np.array([[0, 1], [2, 0]]), "after": np.array([[0, 1], [2, 1]])}
+    before, after = pictures.plot_points(points, ["a", "b"], [0, 1]).axes
+    assert [text.get_text() for text in before.texts] == ["0", "1", "2", "0"]
+    assert [patch.get_xy() for patch in after.patches] == [(0.5, 0.5)]
+
+
+def test_a_picture_of_a_search_shows_what_it_found():
+    problem = LatticeProblem(in_use.table(), [GeneralLossMetric()])
+    figure = pictures.plot_found(in_use.table(), [problem.equivalence_classes([6, 3, 1, 1])])
+    levels, found = figure.axes[0].collections
+    assert len(levels.get_offsets()) == problem.n_nodes
+    assert found.get_offsets().tolist() == [[100, 2000]]
+
+
 def test_every_measure_and_every_public_name_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(examples_of, "measure_page", lambda own, folder: f"measured {own.__name__}")
+    monkeypatch.setattr(in_use, "example_page", lambda own, folder: f"run {own.__name__}")
     made = tmp_path / "reference"
     made.mkdir()
     pages.write_reference(tmp_path)
@@ -69,6 +111,9 @@ def test_every_measure_and_every_public_name_has_a_page(tmp_path, monkeypatch):
             assert f":: {name}\n" in text
     text = (made / "objectives" / "KMap.rst").read_text(encoding="utf-8")
     assert "measured KMap" in text
+    for room in ("algorithms", "operators", "problems"):
+        for own in (made / room).glob("*.rst"):
+            assert (f"run {own.stem}" in own.read_text(encoding="utf-8")) == (own.stem in SHOWN)
     assert "automethod:: KMap.evaluate" in text
 
 
@@ -76,12 +121,15 @@ def test_every_instance_of_the_suite_has_a_page(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(pictures, "front_of_instance", lambda problem, path: drawn.append(path.stem))
     (tmp_path / "instances").mkdir()
+    (tmp_path / "suite.md").write_text("# The suite\n")
     pages.write_instances(tmp_path)
     assert tuple(drawn) == suite.names()
-    listed = (tmp_path / "instances.md").read_text(encoding="utf-8")
+    assert "instances/*" in (tmp_path / "suite.md").read_text(encoding="utf-8")
+    path = ROOT / "pymoo_anon/suite/README.md"
+    linked = pages.with_links(path.read_text(encoding="utf-8"), path, tmp_path)
     for name in suite.names():
         text = (tmp_path / "instances" / f"{name}.md").read_text(encoding="utf-8")
-        assert f"instances/{name}\n" in listed
+        assert f"| [{name}](/generated/instances/{name}.md) |" in linked
         assert f"| front | {len(suite.load(name).pareto_front()):,} points" in text
         assert "None" not in text
 
@@ -89,8 +137,10 @@ def test_every_instance_of_the_suite_has_a_page(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", sorted(pages.included()))
 def test_links_of_a_page_lead_to_pages_of_the_site(name, tmp_path):
     (tmp_path / "images").mkdir()
-    text = re.sub(r"^```.*?^```", "", pages.with_links(ROOT / name, tmp_path), flags=re.DOTALL | re.M)
-    made = set(pages.places().values())
+    path = ROOT / name
+    text = pages.with_links(path.read_text(encoding="utf-8"), path, tmp_path)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.M)
+    made = {*pages.places().values(), *(f"/generated/instances/{own}.md" for own in suite.names())}
     assert re.search("^# ", text, re.M)
     for image, link in re.findall(r"(!?)\[[^\]]+\]\(([^)\s]+)\)", text):
         if link.startswith("/generated/images/"):
@@ -157,7 +207,10 @@ def test_pictures_of_instances_and_bars_are_drawn():
         figure = pictures.plot_instance(problem, problem.pareto_front()[:2])
         dots, found = figure.axes[0].collections
         assert len(dots.get_offsets()) == len(problem.pareto_front())
-        natural = problem.pareto_front() * problem.instance.signs
+        own = problem.instance
+        natural = problem.pareto_front() / [
+            sign * (own.unit if label == "GLM" else 1) for sign, label in zip(own.signs, own.labels, strict=True)
+        ]
         labels = [figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()]
         assert labels[1] == "k"
         assert np.array_equal(dots.get_offsets(), natural[:, [problem.instance.labels.index(one) for one in labels]])

@@ -53,6 +53,7 @@ def test_prices_are_swept_where_the_number_of_classes_counts(census, objective):
     problem = top_down(census, [*GOALS, objective])
     points = sweep_of(problem, 58)
     assert (points[:, 1] > 0).sum() > 20
+    assert set(points[:, 1]) == set(range(len(problem.prices)))
     assert len(np.unique(points, axis=0)) == len(points)
     assert (sweep_of(top_down(census), 58)[:, 1] == 0).all()
 

@@ -2,43 +2,40 @@
 
     python -m benchmarks.local.fronts
 
-The front of k, loss and mean risk: of all nodes of the lattice, exact; of bit strings, by PBG-EA; of local recodings,
-Mondrian's among them, by a sweep of targets and prices. Datafly and Samarati's search make one node each. Then ARX's
-benchmark, Adult with nine columns and ARX's hierarchies, beside the figures that its group has published. Each way is a
-process of its own. Three minutes on two cores; needs Adult.
+The front of k and loss, and from a k of 5 on that of k, loss and mean risk: of all nodes of the lattice, exact; of bit
+strings, by PBG-EA; of local recodings, Mondrian's among them, by a sweep of targets and prices. Datafly and Samarati's
+search make one node each. What releases are good for comes from the results of `benchmarks.local.utility`. Then ARX's
+benchmark, Adult with nine columns and ARX's hierarchies, beside what its group has published. Each way is a process of
+its own. Three minutes on two cores; needs Adult.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from pymoo.core.algorithm import Algorithm
 from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
 
 from benchmarks import record
+from benchmarks.local import utility
+from benchmarks.local.ways import FULL, LEAST, LOCAL, SEED, STRINGS, WAYS, searched
 from benchmarks.papers.arx_optima import hierarchies
-from pymoo_anon.algorithms import PBGEA, Datafly, ExhaustiveSearch, SamaratiSearch, TargetSweep
+from pymoo_anon.algorithms import Datafly, ExhaustiveSearch, SamaratiSearch
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
-from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, LocalRecodingProblem
+from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata, Violating
 from pymoo_anon.visualization.canvas import COLOURS, STYLES, new_figure, saved
 
-SEED = 1
 TARGETS = 2, 5, 10, 25, 50, 100, 500
 RISKS = 0.06, 0.027, 0.01, 0.005, 0.002
 HEURISTICS = {"Datafly": Datafly, "Samarati": SamaratiSearch}
-FULL = "levels of whole columns, at most 1 % suppressed"
-STRINGS = "bit strings, at most 1 % suppressed, PBG-EA"
-METHODS = "mondrian", "mondrian-relaxed", "top-down", "bottom-up"
-DRAWN = FULL, "local, top-down", "local, bottom-up"
-WAYS = FULL, STRINGS, *(f"local, {method}" for method in METHODS)
-N_GEN = 200
+DRAWN = FULL, STRINGS, "local, mondrian-relaxed", "local, bottom-up"
 
 #: What ARX's group published of the nine columns: the repository arx-deidentifier/clustering-benchmark, loss of a cell.
 ARX_K = 5, 10, 25, 50
@@ -47,32 +44,22 @@ ARX = {
     "ARX, clustering, published": (0.0620, 0.0980, 0.1614, 0.2214),
 }
 #: By k how many neighbourhoods are tried: they take longer where classes are large.
-NEIGHBOURHOODS = dict(zip(ARX_K, (4000, 2000, 800, 300), strict=True))
+NEIGHBOURHOODS = dict(zip(ARX_K, (4000, 2000, 800, 600), strict=True))
 
 
-def objectives() -> list[Any]:
-    return [KAnonymity(), GeneralLossMetric(), MarketerRisk()]
+def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
+    """k, the loss of a cell and, where it was an objective, the mean risk of each point of a front."""
+    own = {"k": -F[:, 0], "loss": F[:, 1] / cells(table)}
+    if F.shape[1] > 2:
+        own["risk"] = F[:, 2]
+    return {name: column.tolist() for name, column in own.items()}
 
 
-def front_of(way: str) -> dict[str, Any]:
-    """The front of one way: k, the loss of a cell, the mean risk, and seconds of a processor."""
-    table, termination = fetch_adult(), None
-    problem: AnonymizationProblem
-    algorithm: Algorithm
-    if way == FULL:
-        problem, algorithm = LatticeProblem(table, objectives(), 0.01), ExhaustiveSearch()
-    elif way == STRINGS:
-        problem, algorithm = BitStringProblem(table, objectives(), 0.01), PBGEA()
-        termination = ("n_gen", N_GEN)
-    else:
-        method = way.removeprefix("local, ")
-        problem, algorithm = LocalRecodingProblem(table, objectives(), method=method), TargetSweep()
-        # Loops are compiled before anything is timed.
-        problem.fresh_copy().compute(problem.x_of(1000)[np.newaxis])
-    began = time.process_time()
-    F = minimize(problem, algorithm, termination, seed=SEED).F
-    seconds = time.process_time() - began
-    return {"k": (-F[:, 0]).tolist(), "loss": (F[:, 1] / cells(table)).tolist(), "risk": F[:, 2].tolist(), "s": seconds}
+def front_of(way: str, by: str) -> dict[str, Any]:
+    """The front of one way, as `searched` takes it, and seconds of a processor."""
+    table = fetch_adult()
+    _, res, seconds = searched(table, way, by)
+    return {**columns_of(res.F, table), "s": seconds}
 
 
 def heuristic(name: str, k: int) -> float | None:
@@ -90,12 +77,12 @@ def table_of_arx() -> Microdata:
 def full_of_arx() -> dict[str, Any]:
     """The front of all nodes with ARX's hierarchies."""
     table = table_of_arx()
-    problem = LatticeProblem(table, objectives(), 0.01)
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), MarketerRisk()], 0.01)
     began = time.process_time()
     F = minimize(problem, ExhaustiveSearch(), seed=SEED).F
     seconds = time.process_time() - began
-    front = {"k": (-F[:, 0]).tolist(), "loss": (F[:, 1] / cells(table)).tolist(), "risk": F[:, 2].tolist()}
-    return {"loss": [least(front, k=k) for k in ARX_K], "front": front, "s": seconds}
+    front = columns_of(F, table)
+    return {"loss": [least(front, "k", k) for k in ARX_K], "front": front, "s": seconds}
 
 
 def local_of_arx(method: str, improved: bool) -> dict[str, Any]:
@@ -104,14 +91,14 @@ def local_of_arx(method: str, improved: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"loss": [], "risk": [], "s": 0.0}
     for k in (1000, *ARX_K):
         n = NEIGHBOURHOODS.get(k, 10) if improved else 0
-        problem = LocalRecodingProblem(table, objectives(), method=method, n_improvements=n)
+        problem = LocalRecodingProblem(table, [GeneralLossMetric(), MarketerRisk()], method=method, n_improvements=n)
         began = time.process_time()
         (F,) = problem.compute(problem.x_of(k)[np.newaxis])
         # The first one is there so that loops are compiled.
         if k in ARX_K:
             found["s"] += time.process_time() - began
-            found["loss"].append(float(F[1] / cells(table)))
-            found["risk"].append(float(F[2]))
+            found["loss"].append(float(F[0] / cells(table)))
+            found["risk"].append(float(F[1]))
     return found
 
 
@@ -124,7 +111,7 @@ def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> lis
     # At the mean risk of each local recoding the best node that has no greater one.
     risks = [[way, *(f"{risk:.2%}" for risk in own["risk"])] for way, own in local.items()]
     risks += [
-        [f"{FULL}, at the risk of {way}", *(f"{least(full['front'], risk=risk):.4f}" for risk in own["risk"])]
+        [f"{FULL}, at the risk of {way}", *(f"{least(full['front'], 'risk', risk):.4f}" for risk in own["risk"])]
         for way, own in list(local.items())[-1:]
     ]
     return [
@@ -142,10 +129,10 @@ def cells(table: Microdata) -> int:
     return table.n_rows * len(table.quasi_identifiers)
 
 
-def least(front: dict[str, Any], k: float = 1, risk: float = 1.0) -> float:
-    """The least loss of a cell from a k on and up to a mean risk."""
-    held = (np.array(front["k"]) >= k) & (np.array(front["risk"]) <= risk)
-    return float(np.array(front["loss"])[held].min())
+def least(front: dict[str, Any], by: str, value: float) -> float:
+    """The least loss of a cell from a k on, or up to a mean risk."""
+    own = np.array(front[by])
+    return float(np.array(front["loss"])[own >= value if by == "k" else own <= value].min())
 
 
 def hypervolume(front: dict[str, Any], n_rows: int) -> float:
@@ -154,19 +141,35 @@ def hypervolume(front: dict[str, Any], n_rows: int) -> float:
     return float(HV(ref_point=np.array([0.0, 1.0]))(points))
 
 
-def draw(fronts: dict[str, dict[str, Any]]) -> None:
+def draw(fronts: dict[tuple[str, str], dict[str, Any]]) -> None:
     """Loss from k on, and loss up to a mean risk."""
     figure = new_figure(10, 4)
-    left, right = figure.subplots(1, 2, sharey=True)
-    for way, colour, style in zip(DRAWN, COLOURS[:3], STYLES[:3], strict=True):
-        front = fronts[way]
-        ks, risks = np.unique(front["k"]), np.unique(front["risk"])
-        left.step(ks, [least(front, k=k) for k in ks], where="pre", color=colour, linestyle=style, label=way)
-        right.step(risks, [least(front, risk=r) for r in risks], where="post", color=colour, linestyle=style)
-    left.set(xscale="log", xlabel="k, the fewest rows that look alike", ylabel="loss of a cell", title="at equal k")
-    right.set(xscale="log", xlabel="mean risk: classes over rows", title="at equal mean risk")
-    left.legend(frameon=False)
+    panels = dict(zip(("k", "risk"), figure.subplots(1, 2, sharey=True), strict=True))
+    for (by, axes), where in zip(panels.items(), ("pre", "post"), strict=True):
+        for way, colour, style in zip(DRAWN, COLOURS[:4], STYLES, strict=True):
+            front = fronts[way, by]
+            values = np.unique(front[by])
+            losses = [least(front, by, value) for value in values]
+            axes.step(values, losses, where=where, color=colour, linestyle=style, label=way)
+        axes.set(xscale="log", title={"k": "at equal k", "risk": "at equal mean risk"}[by])
+    panels["k"].set(xlabel="k, the fewest rows that look alike", ylabel="loss of a cell")
+    panels["risk"].set(xlabel=f"mean risk: classes over rows; k of {LEAST} or more")
+    panels["k"].legend(frameon=False, fontsize="small")
     saved(figure, record.RESULTS / "local_fronts.png")
+
+
+def useful() -> str:
+    """What releases of Adult are good for, as `benchmarks.local.utility` has found it."""
+    known = json.loads((record.RESULTS / "local_utility.json").read_text(encoding="utf-8"))["tables"]["Adult"]
+    rows = [
+        [f"{said}, {way}", *(percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted"))]
+        for said, (by, value) in utility.SHOWN.items()
+        for way in utility.WAYS
+        for one in known[way]["releases"]
+        if (one["by"], one["value"]) == (by, value)
+    ]
+    heads = ["release of least loss", "mean risk", "loss", "median error of a count", "90 % error", "predicted"]
+    return record.markdown(heads, rows)
 
 
 TRIED = """Tried, without effect or for the worse:
@@ -186,38 +189,46 @@ def percent(value: float | None) -> str:
 
 def main() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        waiting = {way: pool.submit(front_of, way) for way in reversed(WAYS)}
+        waiting = {(way, by): pool.submit(front_of, way, by) for way in reversed(WAYS) for by in ("risk", "k")}
         asked = {(name, k): pool.submit(heuristic, name, k) for name in HEURISTICS for k in TARGETS}
         whole = pool.submit(full_of_arx)
-        local = {f"local, {method}": pool.submit(local_of_arx, method, False) for method in METHODS}
+        local = {way: pool.submit(local_of_arx, method, False) for way, method in LOCAL.items()}
         local["local, bottom-up, neighbourhoods built anew"] = pool.submit(local_of_arx, "bottom-up", True)
         of_arx = {way: one.result() for way, one in local.items()}
         full = whole.result()
-        fronts = {way: waiting[way].result() for way in WAYS}
+        fronts = {key: one.result() for key, one in waiting.items()}
         found = {key: one.result() for key, one in asked.items()}
     n_rows = fetch_adult().n_rows
     at_k = [[name, *(percent(found[name, k]) for k in TARGETS), "", ""] for name in HEURISTICS]
-    at_k += [
-        [way, *(percent(least(own, k=k)) for k in TARGETS), f"{hypervolume(own, n_rows):.4f}", f"{own['s']:.1f}"]
-        for way, own in fronts.items()
+    for way in WAYS:
+        own = fronts[way, "k"]
+        losses = [percent(least(own, "k", k)) for k in TARGETS]
+        at_k.append([way, *losses, f"{hypervolume(own, n_rows):.4f}", f"{own['s']:.1f}"])
+    at_risk = [
+        [way, *(percent(least(own, "risk", risk)) for risk in RISKS), f"{own['s']:.1f}"]
+        for way in WAYS
+        for own in [fronts[way, "risk"]]
     ]
-    at_risk = [[way, *(percent(least(own, k=5, risk=risk)) for risk in RISKS)] for way, own in fronts.items()]
     text = "\n\n".join(
         [
             f"Adult, loss of a cell, seconds of a processor; {record.line(record.machine())}.",
-            "At equal k, the least loss from k on; Datafly and Samarati's search suppress at most 1 %. The hypervolume "
-            "is that of log k / log rows and the loss:",
+            "At equal k, the least loss from k on. Datafly, Samarati's search, levels of whole columns and bit strings "
+            "suppress at most 1 %, local recodings nothing. The hypervolume is that of log k / log rows and the loss:",
             record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
-            "At equal mean risk, classes over rows, and k of 5 or more:",
-            record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS)], at_risk),
+            f"At equal mean risk, classes over rows, and k of {LEAST} or more:",
+            record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
             "![Loss against k, and against the mean risk](local_fronts.png)",
+            "What the release of least loss is good for: errors of counts, and held-out rows whose salary class a "
+            "classifier predicts rightly ([more of it](local_utility.md)):",
+            useful(),
             *tables_of_arx(full, of_arx),
             TRIED,
         ]
     )
     draw(fronts)
     heuristics = {name: {str(k): found[name, k] for k in TARGETS} for name in HEURISTICS}
-    figures = {"machine": record.machine(), "fronts": fronts, "heuristics": heuristics, "arx": {FULL: full, **of_arx}}
+    told = {way: {by: fronts[way, by] for by in ("k", "risk")} for way in WAYS}
+    figures = {"machine": record.machine(), "fronts": told, "heuristics": heuristics, "arx": {FULL: full, **of_arx}}
     record.write("local_fronts", figures, text)
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.local.utility
 
-Of the front of each way, exact for levels of whole columns and a sweep for local recodings, the release of least loss
-is taken that has such a k, or such a mean risk and k of 5. Count queries, and classifiers trained on it. Each way of
-each table is a process of its own. Three minutes of a processor; needs Adult and scikit-learn.
+Of the front of each way, exact for levels of whole columns, by PBG-EA for bit strings and a sweep for local recodings,
+the release of least loss is taken that has such a k, or such a mean risk and k of 5. Count queries, and classifiers
+trained on it. Each way of each table is a process of its own. Five minutes of a processor; needs Adult, scikit-learn.
 """
 
 from __future__ import annotations
@@ -16,23 +16,19 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from pymoo.optimize import minimize
 
 from benchmarks import record
+from benchmarks.local.ways import FULL, SEED, STRINGS, searched
 from benchmarks.suite.tables import Table, patients, trips
-from pymoo_anon.algorithms import ExhaustiveSearch, TargetSweep
 from pymoo_anon.comparison import CountQueries, classification
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
-from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, new_figure, saved
 
-SEED = 1
 KS = 2, 5, 10, 25, 50, 100
 RISKS = 0.05, 0.02, 0.01, 0.005
-FULL = "levels of whole columns"
-WAYS = FULL, "local, top-down", "local, bottom-up"
+WAYS = FULL, STRINGS, "local, mondrian-relaxed", "local, bottom-up"
 
 # What is predicted, and which columns of the invented tables are numbers.
 TARGETS = {"Adult": "salary-class", "patients": "diagnosis", "trips": "purpose"}
@@ -64,31 +60,28 @@ def table_of(name: str) -> Microdata:
 def found_by(name: str, way: str) -> dict[str, Any]:
     """What the releases of one way are good for, and seconds of a processor."""
     began, table = time.process_time(), table_of(name)
-    goals = [KAnonymity(), GeneralLossMetric(), MarketerRisk()]
-    problem: Any
-    if way == FULL:
-        problem, algorithm = LatticeProblem(table, goals, 0.01), ExhaustiveSearch()
-    else:
-        problem, algorithm = LocalRecodingProblem(table, goals, method=way.removeprefix("local, ")), TargetSweep()
-    front = problem.front(minimize(problem, algorithm, seed=SEED))
     asked: dict[str, dict[float, Any]] = {
-        "k": {k: [KAnonymity() >= k] for k in KS},
-        "risk": {risk: [KAnonymity() >= 5, MarketerRisk() <= risk] for risk in RISKS},
+        "k": {k: KAnonymity() >= k for k in KS},
+        "risk": {risk: MarketerRisk() <= risk for risk in RISKS},
     }
-    chosen = {
-        (by, value): front.choose(require=require, best=GeneralLossMetric())
-        for by, own in asked.items()
-        for value, require in own.items()
-    }
-    releases = {choice.row: problem.equivalence_classes(np.array(choice.x)) for choice in chosen.values()}
+    chosen, releases = [], {}
+    for by, own in asked.items():
+        problem, res, _ = searched(table, way, by)
+        front = problem.front(res)
+        for value, require in own.items():
+            choice = front.choose(require=[require], best=GeneralLossMetric())
+            key = f"{by}, row {choice.row}"
+            releases[key] = problem.equivalence_classes(np.array(choice.x))
+            chosen.append((by, value, key))
     errors = CountQueries(table, seed=SEED).summary(releases)
     learned = classification(table, releases, TARGETS[name], seed=SEED)
     cells, found = table.n_rows * len(table.quasi_identifiers), []
-    for (by, value), choice in chosen.items():
-        known = {measure: choice.values[goal] for measure, goal in (("k", "k"), ("risk", "marketer risk"))}
-        known |= {"loss": choice.values["GLM"] / cells, **errors.loc[choice.row].to_dict()}
-        own = learned.loc[choice.row, "release"]
-        found.append({"by": by, "value": value, **known, **own.to_dict(), "predicted": own.max()})
+    goals = {"k": KAnonymity(), "risk": MarketerRisk(), "loss": GeneralLossMetric()}
+    for by, value, key in chosen:
+        known = {goal: float(measure.evaluate(releases[key])[0]) for goal, measure in goals.items()}
+        known |= {"loss": known["loss"] / cells, **errors.loc[key].to_dict()}
+        rates = learned.loc[key, "release"]
+        found.append({"by": by, "value": value, **known, **rates.to_dict(), "predicted": rates.max()})
     baselines = {kind: learned[kind].max() for kind in ("original", "majority")}
     return {"releases": found, **baselines, "seconds": time.process_time() - began}
 
@@ -146,9 +139,9 @@ def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
             "What releases are still good for: Adult (the salary class is predicted), and the suite's invented "
             f"patients (diagnosis) and trips (purpose); {where}.",
             "Of each way the release of least loss with such a k, or with such a mean risk and k of 5 or more. Levels "
-            "of whole columns suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one to three "
-            "columns, which half and nine in ten of them do not exceed; the share of held-out rows that a classifier "
-            "predicts rightly, the better one of boosted trees and logistic regression:",
+            "of whole columns and bit strings suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one "
+            "to three columns, which half and nine in ten of them do not exceed; the share of held-out rows that a "
+            "classifier predicts rightly, the better one of boosted trees and logistic regression:",
             record.markdown(heads, rows),
             "![Errors of counts and what classifiers learn, against k and the mean risk](local_utility.png)",
         ]

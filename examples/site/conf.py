@@ -32,7 +32,8 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["generated/scripts"]
+# The front page includes the readme.
+exclude_patterns = ["generated/scripts", "generated/readme.md"]
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -51,8 +52,9 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {"ArrayLike": "numpy.typing.ArrayLike"}
 python_use_unqualified_type_names = True
+maximum_signature_line_length = 60
 napoleon_google_docstring, napoleon_numpy_docstring = True, False
-napoleon_use_rtype, napoleon_use_ivar = False, True
+napoleon_use_rtype, napoleon_use_ivar, napoleon_attr_annotations = False, True, False
 
 intersphinx_mapping = {
     "python": ("https://docs.python.org/3", None),
@@ -97,6 +99,7 @@ def setup(app):
     pages.write(SITE / "generated")
     app.connect("autodoc-process-docstring", words.as_rst, priority=400)
     app.connect("autodoc-process-signature", words.short_arrays)
+    app.connect("doctree-resolved", words.short_properties)
     app.connect("missing-reference", words.public_reference)
     app.connect("html-page-context", open_branch, priority=400)
     app.connect("build-finished", pictures.check)

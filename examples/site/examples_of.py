@@ -5,16 +5,15 @@ import contextlib
 import inspect
 import io
 import json
-from functools import cache
 from html import escape
 from pathlib import Path
 
+import in_use
 import pandas as pd
 import pictures
 from words import line_as_rst
 
 from pymoo_anon import objectives
-from pymoo_anon.datasets import census_rows, load_hierarchy
 from pymoo_anon.objectives import ColumnObjective, GeneralLossMetric, KAnonymity, Objective
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
@@ -50,14 +49,6 @@ def measures():
     listed = [getattr(objectives, name) for name in objectives.__all__]
     base = (Objective, ColumnObjective)
     return [own for own in listed if inspect.isclass(own) and issubclass(own, Objective) and own not in base]
-
-
-@cache
-def census():
-    """A table of four quasi-identifiers, whose lattice a picture shows."""
-    (rows,) = census_rows(2000)
-    ways = {name: load_hierarchy(name).with_numbers(int) for name in ("age", "workclass", "race", "sex")}
-    return Microdata.from_frame(rows, ways, sensitive="occupation", label="salary-class")
 
 
 def made(own, table):
@@ -102,7 +93,7 @@ def measure_page(own, folder):
         f"age level {a}, zip level {z}": measure.evaluate(problem.equivalence_classes([a, z]))[0]
         for a, z in ([0, 0], NODE, [3, 2])
     }
-    pictures.measure_over_lattice(made(own, census()), partner, census(), folder / f"{own.__name__}.png")
+    pictures.measure_over_lattice(made(own, in_use.table()), partner, in_use.table(), folder / f"{own.__name__}.png")
     claim = released.claims.iloc[0]
     lines = [
         table_of(facts(measure).items(), ("", ""), css="facts"),

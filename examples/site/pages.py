@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import examples_of
+import in_use
 import pictures
 import tomllib
 from words import PUBLIC, ROOMS
@@ -56,15 +57,16 @@ def write_anew(folder):
     for name in ("images", "scripts", "reference", "instances", "results", "pictures"):
         (folder / name).mkdir(parents=True)
     for path, name in included().items():
-        (folder / f"{name}.md").write_text(with_links(ROOT / path, folder), encoding="utf-8")
+        text = with_links((ROOT / path).read_text(encoding="utf-8"), ROOT / path, folder)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
     with open(folder / "results.md", "a", encoding="utf-8") as page:
         page.write("\n```{toctree}\n:hidden:\n:glob:\n\nresults/*\n```\n")
     write_scripts(folder / "scripts")
     write_reference(folder)
     write_instances(folder)
-    (folder / "tour.md").write_text(
-        examples_of.tour_page(ROOT / "examples/site/tour.ipynb", folder / "images"), "utf-8"
-    )
+    tour = ROOT / "examples/site/tour.ipynb"
+    page = with_links(examples_of.tour_page(tour, folder / "images"), tour, folder)
+    (folder / "tour.md").write_text(page, encoding="utf-8")
     (folder / "tested.md").write_text(tested(), encoding="utf-8")
 
 
@@ -88,16 +90,21 @@ def places():
     """By path where a file of the project stands in the site."""
     examples = {f"examples/{path.name}": f"/generated/gallery/{path.stem}.rst" for path in EXAMPLES}
     own = {"examples/site/tour.ipynb": "/generated/tour.md", "examples/site/changelog.md": "/changelog.md"}
-    return {**{path: f"/generated/{name}.md" for path, name in included().items()}, **examples, **own}
+    return {
+        **{path: f"/generated/{name}.md" for path, name in included().items()},
+        "README.md": "/index.md",
+        **examples,
+        **own,
+    }
 
 
-def with_links(path, folder):
-    """A page whose links lead to pages of the site; pictures are copied, and a file that is no page is named."""
+def with_links(text, path, folder):
+    """A text whose links lead to pages of the site; pictures are copied, and a file that is no page is named."""
     known = places()
 
     def linked(match):
         image, text, link = match["image"], match["text"], match["link"]
-        if re.match(r"https?://|mailto:", link):
+        if re.match(r"https?://|mailto:|/generated/", link):
             return match[0]
         file, _, anchor = link.partition("#")
         target = ((path.parent / file).resolve() if file else path).relative_to(ROOT).as_posix()
@@ -106,11 +113,12 @@ def with_links(path, folder):
             return f"{image}[{text}](/generated/images/{Path(target).name})"
         if target in known:
             return f"[{text}]({known[target]}{'#' + anchor if anchor else ''})"
-        return text if text.startswith("`") else f"{text} (`{target}`)" if text != target else f"`{target}`"
+        return text if text.startswith("`") else f"`{target}`" if target.endswith(text) else f"{text} (`{target}`)"
 
     pattern = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]+)\]\((?P<link>[^)\s]+)\)")
-    parts = re.split(r"(^```.*?^```$)", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.M)
     text = "".join(part if part.startswith("```") else pattern.sub(linked, part) for part in parts)
+    text = re.sub(r"^\| `([\w-]+-v\d+)` \|", r"| [\1](/generated/instances/\1.md) |", text, flags=re.M)
     head = "" if re.search("^# ", text, re.M) else f"# {path.stem.replace('_', ' ')}\n\n"
     return head + text
 
@@ -157,6 +165,7 @@ def page_of(folder, module, name, own):
     """The page of one name: what it says of itself, facts and a worked example of a measure, programs that use it."""
     kind = "autoclass" if inspect.isclass(own) else "autofunction" if inspect.isroutine(own) else "autodata"
     lines = [title(name), f".. currentmodule:: {module}\n"]
+    shown = "" if own not in in_use.shown() else in_use.example_page(own, folder / "pictures")
     if own in examples_of.measures():
         lines += [f".. autoclass:: {name}\n", examples_of.measure_page(own, folder / "pictures"), title("Methods", "-")]
         for member, value in vars(own).items():
@@ -164,23 +173,21 @@ def page_of(folder, module, name, own):
                 what = "autoproperty" if isinstance(value, property) else "automethod"
                 lines.append(f".. {what}:: {name}.{member}\n")
     else:
-        lines.append(f".. {kind}:: {name}\n" + ("   :members:\n   :show-inheritance:\n" if kind == "autoclass" else ""))
+        options = "   :show-inheritance:\n" if kind == "autoclass" and own.__bases__ != (object,) else ""
+        lines.append(f".. {kind}:: {name}\n" + ("   :members:\n" if kind == "autoclass" else "") + options)
+        lines.append(shown)
     lines.append(f".. minigallery:: {module}.{name}\n   :add-heading: Programs that use it\n   :heading-level: -\n")
     return "\n".join(lines)
 
 
 def write_instances(folder):
-    """A page for every instance of the suite, and a list of them."""
+    """A page for every instance of the suite, below the suite's own."""
     for name in suite.names():
         problem = suite.load(name)
         pictures.front_of_instance(problem, folder / "pictures" / f"{name}.png")
         (folder / "instances" / f"{name}.md").write_text(instance_page(name, problem), encoding="utf-8")
-    listed = "\n".join(f"instances/{name}" for name in suite.names())
-    (folder / "instances.md").write_text(
-        "# Instances of the suite\n\nFrozen problems whose fronts are proven; [the suite](suite.md) says how they are "
-        f"made and compared.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n",
-        encoding="utf-8",
-    )
+    with open(folder / "suite.md", "a", encoding="utf-8") as page:
+        page.write("\n```{toctree}\n:hidden:\n:glob:\n\ninstances/*\n```\n")
 
 
 def instance_page(name, problem):

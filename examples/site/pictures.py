@@ -3,18 +3,21 @@
 Sphinx is loaded by what needs it alone: tests read the rest without it.
 """
 
+import itertools
 from functools import partial
 from multiprocessing import spawn
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from pymoo_anon import visualization
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.visualization import plot_front
+from pymoo_anon.visualization.canvas import COLOURS, new_figure, tick
 
 #: What is drawn of an example, in its own names; where it has a problem and a result, their front.
 DRAWN = {
@@ -28,6 +31,7 @@ DRAWN = {
     "local_recoding": "plot_front(local, cells)",
     "own_operator": "plot_front(problem, problem.pareto_set(max_nodes=problem.n_nodes))",
     "parallel": "plot_steps(alone, 'GLM', 'k')",
+    "several_adversaries": "plot_bars({who: 100 * row['loss'] for who, row in rows.items()}, 'loss, % of the cells')",
     "stop_and_resume": "plot_front(problem(), straight)",
     "suppression_rules": "plot_bars(losses, 'general loss')",
     "swap_the_algorithm": "plot_fronts(problem, {'its archive': res.archive.F, 'exact': exact})",
@@ -88,21 +92,70 @@ def check(app, error):
             raise SphinxError(f"every page of the gallery must have a picture, these have none: {without}")
 
 
-def new_axes(width=8, height=4.5, place=(0.12, 0.13, 0.84, 0.82)):
-    figure = Figure(figsize=(width, height))
-    return figure, figure.add_axes(place)
+def new_axes():
+    figure = new_figure(8, 4.5)
+    return figure, figure.add_subplot()
 
 
 def plot_bars(values, label):
-    """Bars beside their names, with the numbers at their ends."""
-    figure = Figure(figsize=(8, 1.2 + 0.5 * len(values)), layout="constrained")
+    """Bars below their names, with the numbers at their ends."""
+    figure = new_figure(7, 1.2 + 0.7 * len(values))
     ax = figure.add_subplot()
-    bars = ax.barh(list(values), list(values.values()), color="#3b6ea5")
+    bars = ax.barh(range(len(values)), list(values.values()), height=0.4, color=COLOURS[0])
     ax.bar_label(bars, fmt="{:,.0f}", padding=4)
+    for place, name in enumerate(values):
+        ax.annotate(name, (0, place - 0.25), (0, 1), textcoords="offset points", va="bottom")
     ax.invert_yaxis()
     ax.margins(x=0.15)
-    ax.set_xlabel(label)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(xlabel=label, yticks=[])
+    tick(ax.xaxis, False, True, max(values.values()))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return figure
+
+
+def plot_found(table, classes):
+    """What a search found, in orange, beside all generalizations of a table by levels."""
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
+    levels = [problem.equivalence_classes(x) for x in problem.nodes(0, problem.n_nodes)]
+    figure, ax = new_axes()
+    for name, own, style in (
+        ("all levels of whole columns", levels, {"s": 10, "color": "#9ca3af"}),
+        ("found", classes, {"s": 34, "color": COLOURS[1]}),
+    ):
+        k, loss = np.array([[one.evaluate(each)[0] for each in own] for one in problem.objectives])
+        ax.scatter(100 * loss / (table.n_rows * len(table.quasi_identifiers)), k, label=name, **style)
+    ax.set(
+        xlabel="general loss, % of what could be lost (lower is better)", ylabel="k (higher is better)", yscale="log"
+    )
+    tick(ax.yaxis, True, True, table.n_rows)
+    ax.legend()
+    ax.grid(alpha=0.3)
+    return figure
+
+
+def plot_points(points, attributes, starts):
+    """Points before and after an operator, a row each; what became other is framed."""
+    n_var = len(next(iter(points.values()))[0])
+    figure = new_figure(8, 0.9 + 0.35 * sum(map(len, points.values())) + 0.3 * len(points))
+    panels = figure.subplots(len(points), 1, squeeze=False, height_ratios=list(map(len, points.values())))[:, 0]
+    whole = {len(rows) for rows in points.values()}
+    for ax, (when, rows) in zip(panels, points.items(), strict=True):
+        ax.imshow(rows, aspect="auto", cmap="Blues", vmin=0, vmax=1.6 * max(1, rows.max()))
+        if n_var < 20:
+            for (y, x), value in np.ndenumerate(rows):
+                ax.text(x, y, value, ha="center", va="center")
+        for start in starts[1:]:
+            ax.axvline(start - 0.5, color="black", lw=1)
+        if when == "after" and "before" in points and len(whole) == 1:
+            for y, x in np.argwhere(rows != points["before"]):
+                ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor=COLOURS[1], lw=2, zorder=3))
+        middles = [(low + high - 1) / 2 for low, high in itertools.pairwise([*starts, n_var])]
+        ax.set_yticks([])
+        ax.set_ylabel(when if "before" in points else "")
+        below = ax is panels[-1]
+        # Names of short strings stand close: every other one is a line lower.
+        ax.set_xticks(middles, ["\n" * (place % 2) + name if below else "" for place, name in enumerate(attributes)])
+        ax.tick_params(length=0)
     return figure
 
 
@@ -110,20 +163,25 @@ def plot_steps(F, x, y):
     """A front of k and a loss, as pymoo has it."""
     figure, ax = new_axes()
     k, loss = np.array(sorted(F)).T * [[-1], [1]]
-    ax.step(loss, k, where="post", color="#3b6ea5", marker="o")
+    ax.step(loss, k, where="post", color=COLOURS[0], marker="o")
     ax.set(yscale="log", xlabel=x, ylabel=y)
+    tick(ax.xaxis, False, False, max(loss))
+    tick(ax.yaxis, True, True, max(k))
     return figure
 
 
 def plot_instance(problem, found=None):
     """The proven front of an instance, and what a search found: a loss on x, privacy on y, a third as colour."""
-    own, front = problem.instance, problem.pareto_front() * problem.instance.signs
+    own = problem.instance
     signs = own.signs.tolist()
+    # GLM is counted in whole parts of a cell.
+    parts = [sign * (own.unit if label == "GLM" else 1) for label, sign in zip(own.labels, signs, strict=True)]
+    front = problem.pareto_front() / parts
     x = signs.index(1) if 1 in signs else 1
     y = signs.index(-1)
     others = [column for column in range(problem.n_obj) if column not in (x, y)]
     figure, ax = new_axes()
-    style = {"color": "#3b6ea5"}
+    style = {"color": COLOURS[0]}
     if others:
         third = front[:, others[0]]
         style = {"c": third, "cmap": "viridis", "norm": "log" if logarithmic(third) else "linear"}
@@ -131,12 +189,13 @@ def plot_instance(problem, found=None):
     if others:
         figure.colorbar(dots, label=own.labels[others[0]], pad=0.02)
     if found is not None:
-        mine = np.atleast_2d(found) * own.signs
-        ax.scatter(mine[:, x], mine[:, y], s=60, facecolors="none", edgecolors="#c2410c", label="found")
+        mine = np.atleast_2d(found) / parts
+        ax.scatter(mine[:, x], mine[:, y], s=60, facecolors="none", edgecolors=COLOURS[1], label="found")
         ax.legend()
     ax.set(xlabel=own.labels[x], ylabel=own.labels[y])
-    if logarithmic(front[:, y]):
-        ax.set_yscale("log")
+    ax.set_yscale("log" if logarithmic(front[:, y]) else "linear")
+    for axis, column in ((ax.xaxis, x), (ax.yaxis, y)):
+        tick(axis, axis.get_scale() == "log", column == y, front[:, column].max())
     ax.grid(alpha=0.3)
     return figure
 

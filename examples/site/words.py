@@ -79,6 +79,17 @@ def short_arrays(app, what, name, obj, options, signature, returned):
     return tuple(text and re.sub(written, r"~numpy.typing.NDArray[\1]", text) for text in (signature, returned))
 
 
+def short_properties(app, doctree, page):
+    """The same of the types of properties, which have no signature."""
+    from docutils.nodes import Text
+    from sphinx.addnodes import desc_annotation
+
+    for node in doctree.findall(desc_annotation):
+        short = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", node.astext())
+        if short != node.astext():
+            node[:] = [Text(short)]
+
+
 def lists_apart(lines):
     """A list begins after an empty line."""
     made = []

@@ -19,7 +19,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.algorithms.common import check_arguments, check_kind, ending, front_size
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import StringSpace
@@ -30,6 +30,8 @@ from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
     """Local search of a `BitStringProblem` from several starts: two attributes at a time get their best strings.
+
+    This package's own.
 
     Where one loss is minimised under a smallest class size, two attributes are solved exactly with the others fixed,
     until no pair is better. Losses are those that say what a class saves by being kept, such as GeneralLossMetric;
@@ -86,11 +88,8 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
         Raises:
             TypeError: The problem is no `BitStringProblem`.
         """
-        if not isinstance(problem, BitStringProblem):
-            raise TypeError(f"problem must be a BitStringProblem, got {type(problem).__name__}")
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = NoTermination()
-        super().setup(problem, **kwargs)
+        check_kind(problem, BitStringProblem)
+        super().setup(problem, **ending(self, kwargs, NoTermination()))
         return self
 
     def _setup(self, problem: BitStringProblem, **kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, least_infeasible, show
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, least_infeasible, show
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
@@ -24,6 +24,8 @@ Matrix = NDArray[np.float64]
 
 class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
     """Evaluates every node of a `LatticeProblem`, a batch an iteration, and ends by itself with the exact front.
+
+    This package's own: others are held against it.
 
     A termination is looked at after every batch. Stopped early, the result is the front of the nodes that were visited.
     Ctrl-C is passed on, as by pymoo's algorithms; the search can go on with the batch that was interrupted. Of nodes
@@ -37,8 +39,6 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     Attributes:
         n_visited: Number of nodes that were evaluated.
-        n_undecided: Number of nodes that were not.
-        certified: Whether all were, so that the front is proven to be complete.
 
     Raises:
         ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.
@@ -60,12 +60,10 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
             TypeError: The problem is no `LatticeProblem`.
             ValueError: The lattice has more than a billion nodes.
         """
-        if not isinstance(problem, LatticeProblem):
-            raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+        check_kind(problem, LatticeProblem)
         check_visitable(problem)
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
-        super().setup(problem, **kwargs)
+        turns = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
+        super().setup(problem, **ending(self, kwargs, turns))
         # The front so far: numbers of its nodes in ascending order, their values, and their individuals.
         self._numbers, self._F = np.empty((0, 1), dtype=np.int64), np.empty((0, problem.n_obj))
         self._members: dict[int, Individual] = {}

@@ -96,8 +96,6 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
 
     Attributes:
         front: The archive.
-        certified: Whether every node was evaluated or passed over, so that the front is proven to be complete.
-        n_unexplored: Number of members that may have neighbors left.
 
     Raises:
         TypeError: An argument is not known.

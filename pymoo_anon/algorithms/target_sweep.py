@@ -15,13 +15,13 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, one_of_each
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
 # So many targets have prices. k is only a floor where a price binds: more of them would find the same.
-_PRICED_TARGETS = 8
+_PRICED_TARGETS = 5
 
 # A price that is a smaller share of k than this makes no class larger than k does.
 _BINDING = 0.25
@@ -32,6 +32,8 @@ _BATCH = 4
 
 class TargetSweep(Algorithm):  # type: ignore[misc]
     """Makes the local recoding of every target of k with equal weights, and ends by itself with their front.
+
+    This package's own.
 
     Where all objectives count the loss of all columns alike there is nothing to search: a target has one recoding that
     is good, whatever else the weights find. An objective that tells columns apart wants a search, `NSGA2` for one.
@@ -45,9 +47,6 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
         output: Columns of the verbose output; None is the share of the points that were made, and the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
-
-    Attributes:
-        n_points: Number of points of the whole sweep.
 
     Raises:
         ValueError: `n_targets` is no positive whole number.
@@ -75,12 +74,9 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
         Raises:
             TypeError: The problem is no `LocalRecodingProblem`.
         """
-        if not isinstance(problem, LocalRecodingProblem):
-            raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
+        check_kind(problem, LocalRecodingProblem)
         self._points = sweep_of(problem, self.n_targets)
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = MaximumGenerationTermination(-(-len(self._points) // _BATCH))
-        super().setup(problem, **kwargs)
+        super().setup(problem, **ending(self, kwargs, MaximumGenerationTermination(-(-len(self._points) // _BATCH))))
         self._n_done = 0
         return self
 

@@ -125,9 +125,14 @@ class Project:
         from pymoo_anon.publishing.keeping import Kept
         from pymoo_anon.table.hierarchy import Hierarchy
 
-        trees = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}
-        kept = {name: self.columns[name] for name in self.with_role("keep")}
-        return {name: Kept(reason=own.reason, hierarchy=trees.get(name), **own.coarse) for name, own in kept.items()}
+        trees, kept = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}, {}
+        for name in self.with_role("keep"):
+            own = self.columns[name]
+            try:
+                kept[name] = Kept(reason=own.reason, hierarchy=trees.get(name), **own.coarse)
+            except ValueError as error:
+                raise ValueError(f'{self.path}: [columns."{name}"] {error}') from None
+        return kept
 
     def with_role(self, *roles: str) -> list[str]:
         """Names of the columns with any of these roles, in the order of the file."""
@@ -154,6 +159,9 @@ class Project:
     def settings(self, asked: Settings) -> Settings:
         """The settings of a search: what was given on the command line wins over the file."""
         declaring.check_meant(asked, declaring.PROJECT, f"{self.path}, which says what the table is")
+        if any(own.coarse for own in self.columns.values()):
+            # What no release could keep is said before the search.
+            list(self.kept)
         # The file speaks to another algorithm, or of whole columns.
         choices = {"local": declaring.LOCAL, "algorithm": asked.algorithm}
         idle = [declaring.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]

@@ -89,15 +89,8 @@ class Workspace:
             room = _room_for_values(len(columns), len(self.output.sizes), most)
             self.output = Output(self.output.sizes, self.output.representatives, self.output.kept, *room)
             self._columns = columns
-        self.arrays: tuple[NDArray[Any], ...] = (
-            *self._tree,
-            *self._layers,
-            *self._entries,
-            *self._numbers,
-            *self.slots,
-            *self._scratch,
-            *self.output,
-        )
+        groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
+        self.arrays: tuple[NDArray[Any], ...] = tuple(array for group in groups for array in group)
 
     def _first_layer(self) -> Layers:
         """The distinct tuples as layer 0, and room for other layers."""

@@ -46,6 +46,8 @@ class Neighborhood(Operator):  # type: ignore[misc]
 class LevelNeighborhood(Neighborhood):
     """The nodes of a lattice that are so many steps away; a step is one level up or down in one attribute.
 
+    This package's own.
+
     Args:
         reach: The greatest number of steps. With two there are about 2 n_var^2 neighbors.
 

@@ -55,7 +55,8 @@ class CornerSampling(Sampling):  # type: ignore[misc]
 
     The wholly generalized node, the wholly specialized one, and for each attribute the first with this attribute's
     values as they are, and the second with this attribute wholly generalized. From there a local search has a path
-    along every attribute. Where more nodes are asked for than there are corners, random ones follow.
+    along every attribute. Where more nodes are asked for than there are corners, random ones follow. This is
+    this package's own.
 
     Raises:
         TypeError: When it samples, the variables of the problem are bits or real numbers.
@@ -84,7 +85,7 @@ class BitStringSampling(Sampling):  # type: ignore[misc]
     """Random valid strings of a `BitStringProblem`, always with the wholly generalized and the wholly specialized one.
 
     All valid strings are equally likely. Nearly all of them are so special that k is 1: the two ends span the trade-off
-    from the start, as those of `LatticeSampling` do.
+    from the start, as those of `LatticeSampling` do. This package's own.
 
     Raises:
         TypeError: When it samples, the problem is no `BitStringProblem`.

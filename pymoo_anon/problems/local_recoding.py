@@ -76,8 +76,9 @@ class LocalRecodingProblem(AnonymizationProblem):
             of the time. As baselines "mondrian" and "mondrian-relaxed" are the strict and the relaxed algorithm of
             LeFevre et al. 2006, which split the column whose cells are widest. Where the paper cuts an ordered domain
             at its median, they split a node into its children, of numbers, too: every cell is a node of its hierarchy.
-            Strict, all children that hold a tuple have k rows, or another column is split; relaxed, those that have
-            fewer stay together.
+            Strict, all children that hold a tuple have k rows, or another column is split. Relaxed, those that have
+            fewer stay together, so that classes overlap; but equal tuples stay in one class, where the paper spreads
+            those at the median over both sides.
         structure: What decides which tuples are one class. "sizes": numbers of rows and persons; classes that break
             another constraint are merged afterwards. "direct": all constraints, which may lose less. But then a class
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values

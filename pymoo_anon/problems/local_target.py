@@ -65,8 +65,9 @@ def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
 
 
 def prices_of(table: Microdata) -> tuple[float, ...]:
-    """The prices of a class, ascending: none, then powers of 2, up to a cell for every row."""
-    return 0.0, *(float(2**i) for i in range(max(table.n_rows.bit_length() - 1, 1)))
+    """The prices of a class, ascending: none, then every second is twice as much, up to a cell for every row."""
+    scale = np.unique(np.rint(np.sqrt(2.0 ** np.arange(2 * table.n_rows.bit_length()))))
+    return 0.0, *scale[scale <= table.n_rows].tolist()
 
 
 def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDArray[np.float64]:

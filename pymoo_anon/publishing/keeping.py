@@ -35,6 +35,7 @@ class Kept:
         level: A level of the hierarchy.
 
     Raises:
+        TypeError: `hierarchy` is none.
         ValueError: An argument is out of range, or a hierarchy comes without a level, or with numbers to round or clip.
 
     >>> Kept(round=10, clip=(150, 200)).words
@@ -57,6 +58,8 @@ class Kept:
         if (self.hierarchy is None) != (self.level is None):
             raise ValueError("hierarchy and level must be given together, got one of them")
         if self.hierarchy is not None:
+            if not isinstance(self.hierarchy, Hierarchy):
+                raise TypeError(f"hierarchy must be a Hierarchy, got {self.hierarchy!r:.80}")
             if self.round is not None or self.clip is not None:
                 raise ValueError("a hierarchy must be given without round and clip, got both")
             if type(self.level) is not int or not 0 <= self.level <= self.hierarchy.length:

@@ -35,20 +35,15 @@ _BYTES_A_BOX = 800
 
 
 class Box(NamedTuple):
-    """All nodes between two.
+    """All nodes between two."""
 
-    Attributes:
-        low: (n_var,) int64 array, the most special node.
-        high: (n_var,) int64 array, the most general one.
-        floors: (n_measures,) float array: what minimised values are not below, whatever is suppressed; 0 for measures
-            without floors.
-        tops: (n_cases, n_measures) float array. In every node one of the cases is true. Then the values are at least
-            these above the floors. Without cases no node keeps the limit of suppression.
-    """
-
-    low: Ints
-    high: Ints
+    low: Ints  # (n_var,) int64 array, the most special node
+    high: Ints  # (n_var,) int64 array, the most general one
+    # (n_measures,) float array: what minimised values are not below, whatever is suppressed; 0 for measures without
+    # floors.
     floors: Matrix
+    # (n_cases, n_measures) float array. In every node one of the cases is true. Then the values are at least these
+    # above the floors. Without cases no node keeps the limit of suppression.
     tops: Matrix
 
 

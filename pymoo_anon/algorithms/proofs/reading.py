@@ -51,8 +51,7 @@ class BoundsReader:
         """(n, n_measures) float array: what nodes are not below, without a look at their classes; -inf for nothing."""
         terms = self.terms[:, np.arange(X.shape[1]), X]
         # From the first attribute on, as compiled loops add them up: the last bits have to agree.
-        floors: Matrix = np.cumsum(terms, axis=2)[:, :, -1].T
-        return floors
+        return np.cumsum(terms, axis=2)[:, :, -1].T
 
     def below(self, classes: EquivalenceClasses, by_k: bool) -> Suppressible:
         """What suppression can do in the specializations of one node; without cases by k, of several."""

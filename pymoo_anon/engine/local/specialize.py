@@ -3,7 +3,7 @@
 Multidimensional recoding as Mondrian's (LeFevre et al. 2006), by hierarchies. The paper cuts an ordered domain at its
 median; since every cell is a node here, a node is split into its children, of numbers, too. In a strict split each
 child that holds a tuple becomes a class, or there is no split. In a relaxed one children that have k rows become
-classes, the others stay together where they are.
+classes, the others stay together where they are; the paper's spreads equal tuples over both sides of a cut.
 
 Mondrian splits the attribute whose node is widest. Else the attribute is the one that saves most loss per bit of the
 entropy of the split, which is ours: fine splits are not dearer than coarse ones then.

@@ -76,16 +76,9 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
     whose smaller bound is no more than the best so far are left. Before that, cuts are improved in turns, each the best
     for the other, so that the best is mostly known before the proof.
 
-    Args:
-        table: (n_groups, n_other_groups) float array.
-        spans: The groups of the first attribute; it should be the one with fewer cuts.
-        other_spans: The groups of the second attribute.
-        floor: Pairs that gain no more do not count.
-        most_nodes: After so many prefixes the best so far is returned.
-
-    Returns:
-        The two cuts, each an int64 array of the places of its groups, empty where none gains more than the floor, and
-        whether that is proven.
+    The first attribute should be the one with fewer cuts. Returned are the two cuts, each an int64 array of the places
+    of its groups, empty where none gains more than the floor, and whether that is proven: after so many prefixes the
+    best so far is returned.
     """
     n_other = other_spans[-1, 1]
     own_best = np.empty(len(spans))

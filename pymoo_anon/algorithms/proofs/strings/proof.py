@@ -74,19 +74,13 @@ class _Part:
 
 
 class _Turn(NamedTuple):
-    """What dividing a part for a while gave.
+    """What dividing a part for a while gave."""
 
-    Attributes:
-        parts: Those that it was divided into.
-        string: What a string gains that exceeds what is needed, and its path per attribute; or None.
-        settled: Where nothing of the part is left but these: no other string gains more. Else None.
-        n_read: How many numbers were read.
-    """
-
-    parts: list[_Part]
+    parts: list[_Part]  # Those that it was divided into
+    # What a string gains that exceeds what is needed, and its path per attribute; or None.
     string: tuple[float, list[Ints]] | None
-    settled: float | None
-    n_read: int
+    settled: float | None  # Where nothing of the part is left but these: no other string gains more. Else None.
+    n_read: int  # How many numbers were read
 
 
 class Search:

@@ -25,35 +25,23 @@ _FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
 
 @dataclass(frozen=True)
 class Asked:
-    """What strings are searched for.
+    """What strings are searched for."""
 
-    Attributes:
-        k: No kept class has fewer rows.
-        limit: No more rows are suppressed; the number of rows for no limit.
-        price: What a kept row gains in addition, in units. A string that suppresses s rows then gains G + price
-            (rows - s), and no more than B where B bounds gains with the price. As s is at most the limit, it follows
-            that G <= B - price (rows - limit), for every price that is not negative.
-    """
-
-    k: int
-    limit: int
+    k: int  # No kept class has fewer rows
+    limit: int  # No more rows are suppressed; the number of rows for no limit
+    # What a kept row gains in addition, in units. A string that suppresses s rows then gains G + price (rows - s), and
+    # no more than B where B bounds gains with the price. As s is at most the limit, it follows that G <= B - price
+    # (rows - limit), for every price that is not negative.
     price: float
 
 
 class Begun(NamedTuple):
-    """What was found out of the strings below a node.
+    """What was found out of the strings below a node."""
 
-    Attributes:
-        gain: None gains more, but for the price; minus infinity where none suppresses few enough rows.
-        price: The price that says so.
-        walk: What divides them, or None where they gain no more than is needed.
-        n_read: About how many numbers of tables it took.
-    """
-
-    gain: float
-    price: float
-    walk: Walk | None
-    n_read: int
+    gain: float  # None gains more, but for the price; minus infinity where none suppresses few enough rows
+    price: float  # The price that says so
+    walk: Walk | None  # What divides them, or None where they gain no more than is needed
+    n_read: int  # About how many numbers of tables it took
 
 
 class StringSpace:
