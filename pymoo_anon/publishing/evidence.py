@@ -91,11 +91,7 @@ def evidence(
         "settings": _settings(problem),
         "search": _search(search),
         "reproduce": list(search.get("commands", [])),
-        "software": {
-            "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-        },
+        "software": _software(),
         "checksums": _checksums(checksums),
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
@@ -217,6 +213,14 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise ValueError(f"search must have keys among {', '.join(SEARCH)}, bound, commands, got {examples(unknown)}")
     return {key: as_json(search.get(key)) for key in SEARCH}
+
+
+def _software() -> dict[str, Any]:
+    return {
+        "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
 
 
 def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, dict[str, str | None]]:
