@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
+from pymoo_anon.engine.arrays import Entries, Flags, Ints, Layers, Numbers, Output, Request, Scratch, Slots, Tree
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouping import group
 from pymoo_anon.engine.numbering import join_tree
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-
-Ints = NDArray[np.int64]
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
@@ -145,8 +143,6 @@ def _room_for_values(n_columns: int, n_classes: int, n_entries: int) -> tuple[In
         np.empty((n_columns, n_entries + 1), dtype=np.int64),
     )
 
-
-Flags = NDArray[np.bool_]
 
 # What a request does not need. Making arrays takes long beside the grouping of a small table.
 _NO_NUMBERS = np.empty(0, dtype=np.int64)
@@ -302,9 +298,10 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | No
     if sources is not None:
         reused, layers = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
         reused[sources[sources >= 0]] = True
+    # Arrays in another order would be compiled for once more, and numba 0.60 reads them in the wrong one.
     return Request(
-        maps,
-        n_groups,
+        np.require(maps, requirements=["C", "W"]),
+        np.require(n_groups, requirements=["C", "W"]),
         _NO_NUMBERS if sources is None else sources,
         _NO_FLAGS if asked is None else asked,
         reused,

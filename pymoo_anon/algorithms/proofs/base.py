@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

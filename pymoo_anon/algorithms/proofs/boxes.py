@@ -7,20 +7,15 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, share_off
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Ints, Matrix
 from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.objectives.bounds.worst_class import Hereditary
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Ints = NDArray[np.int64]
-Matrix = NDArray[np.float64]
-
 
 # Distinct tuples that are grouped in a slice, a fifth of a second or so; the work on a box itself counts as so many.
 _SLICE = 12_000_000

@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Tolerance
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Ints, Matrix
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.bounds.base import Kind, Suppressible, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
 
-Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Matrix = NDArray[np.float64]
 
 #: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor; a threshold of `Members.reaches`; a sum of
 #: squares.

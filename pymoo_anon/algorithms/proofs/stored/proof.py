@@ -9,17 +9,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
+from pymoo_anon.algorithms.proofs.reading import Ints, Matrix
 from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
 from pymoo_anon.algorithms.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Ints = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 # Nodes that are evaluated, or looked at, in one slice.
 _EVALUATED_A_SLICE = 50

@@ -19,15 +19,12 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, completions, longest_path
 from pymoo_anon.engine.compiled import njit
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 Cuts = Sequence[Ints]
 
 # Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.

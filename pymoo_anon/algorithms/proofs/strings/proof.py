@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import Matrix, Proof, Tolerance
+from pymoo_anon.algorithms.proofs.base import Proof, Tolerance
 from pymoo_anon.algorithms.proofs.strings.instance import Plan, StringInstance, goal, plan
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, Walk
+from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, Ints, Values, Walk
 from pymoo_anon.problems.bitstrings import BitStringProblem
-
-Ints = NDArray[np.int64]
 
 # Numbers of tables that are read in a slice, a fifth of a second or so, and in the turn of a part.
 _SLICE = 480_000_000
@@ -343,7 +341,7 @@ class StringProof(Proof):
         if self._search.n_open == 0:
             self._end()
 
-    def open_bounds(self) -> Matrix:
+    def open_bounds(self) -> Values:
         """One row: what is open has at most the greatest k, and loses no less than the best open part or member."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))

@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, Walk, add_price, fill_table, nested_bound, refine
 
 # What filling and bounding a table takes, in readings of each of its numbers.
 _READ = 8
