@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
@@ -18,8 +17,6 @@ from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kin
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
-
-Matrix = NDArray[np.float64]
 
 
 class ExhaustiveSearch(Algorithm):  # type: ignore[misc]

@@ -9,11 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import SPREAD, row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-
-Ints = NDArray[np.int64]
 
 _U = np.uint64
 

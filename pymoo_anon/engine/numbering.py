@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Numbers32, Tree
+from pymoo_anon.engine.arrays import Ints, Numbers32, Tree
 from pymoo_anon.engine.compiled import njit
-
-Ints = NDArray[np.int64]
 
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-
-Matrix = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,12 +191,7 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
 
 
 class LatticeProof(Proof):
-    """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
-
-    Attributes:
-        reader: What the measures say about nodes.
-        maximize: (n_obj,) Boolean array.
-    """
+    """A proof over a lattice; an absolute tolerance compares boxes, as `BoxArchive` does, and gives a node of each."""
 
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator

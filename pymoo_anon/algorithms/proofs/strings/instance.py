@@ -14,25 +14,19 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 from pymoo_anon.table.suppression import AtMost, Below
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
-
 # Sums of whole numbers up to here are exact as floats of 64 bits, in whatever order they are added.
 LARGEST = 1 << 53
 
 # Where a loss has no common denominator, everything that can be saved is about so many units.
 _FINEST = 1 << 46
-
-
-Matrix = NDArray[np.float64]
 
 
 Four = tuple[int, int, int, int]
@@ -152,13 +146,13 @@ class Thesis:
     k: int  # Every feasible string keeps no class of fewer rows than this, or suppresses it
     limit: int  # No feasible string suppresses more rows than this; the number of rows where there is no limit
     # (n_rows,) float array, the minimised value of `privacy` for k = 1, 2, ...; it falls. Empty without it.
-    of_k: Matrix
+    of_k: Values
 
-    def next_k(self, value: float, widened: Matrix) -> int:
+    def next_k(self, value: float, widened: Values) -> int:
         """The least k that a member of the front does not stand for."""
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
-    def best(self, F: Matrix, k: int) -> int | None:
+    def best(self, F: Values, k: int) -> int | None:
         """The place of the least loss of those whose k is at least a given one, or None."""
         enough = np.arange(len(F))
         if self.privacy is not None:

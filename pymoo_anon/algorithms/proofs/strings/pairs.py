@@ -19,15 +19,12 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, completions, longest_path
 from pymoo_anon.engine.compiled import njit
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 Cuts = Sequence[Ints]
 
 # Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
@@ -225,14 +222,11 @@ def improve_within(
 
 
 class _Found:
-    """Strings that were found under prices.
-
-    Attributes:
-        all: Of every string, whether it keeps to the limit, its gain, and its cuts.
-    """
+    """Strings that were found under prices."""
 
     def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
         self._space, self._k, self._limit, self._random_state = space, k, limit, random_state
+        # Of every string, whether it keeps to the limit, its gain, and its cuts.
         self.all: list[tuple[bool, float, list[Ints]]] = []
 
     @property

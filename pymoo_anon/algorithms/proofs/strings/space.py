@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, Walk, add_price, fill_table, nested_bound, refine
 
 # What filling and bounding a table takes, in readings of each of its numbers.
 _READ = 8
@@ -45,15 +42,11 @@ class Begun(NamedTuple):
 
 
 class StringSpace:
-    """The tables of one instance.
-
-    Attributes:
-        instance: The instance.
-        none: Number of an attribute with one value, which stands where fewer than four are tabled.
-    """
+    """The tables of one instance."""
 
     def __init__(self, instance: StringInstance) -> None:
         self.instance = instance
+        # An attribute with one value, which stands where fewer than four are tabled.
         self.none = instance.n_attributes
         self.sizes = [*instance.sizes.tolist(), 1]
         self.spans = [*instance.spans, np.array([[0, 1]])]
