@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
+from numba.core.dispatcher import Dispatcher
+from pymoo.algorithms.moo import age, age2
 
 # No deadline and no check of speed: the first example of a test may wait for numba to compile.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -68,8 +70,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure() -> None:
-    """All that is loaded stays: Python need not look through it for garbage every few hundred objects."""
+    """All that is loaded stays: Python need not look through it for garbage every few hundred objects.
+
+    And the loops of AGE-MOEA, which pymoo compiles anew in each process, are kept on disk as ours are.
+    """
     gc.set_threshold(100_000, 50, 100)
+    for owner in (age, age.AGEMOEASurvival, age2, age2.AGEMOEA2Survival):
+        for found in vars(owner).values():
+            loop = getattr(found, "__func__", found)
+            if isinstance(loop, Dispatcher):
+                loop.enable_caching()
 
 
 @pytest.fixture

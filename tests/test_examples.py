@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_pymoo_algorithms
+import tomlkit
 import typer
 
 from pymoo_anon.cli.app import app
+from pymoo_anon.cli.declaring import bounds_of_adversary
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -121,6 +123,13 @@ def test_pages_run(page, tmp_path, monkeypatch, capsys):
     names = {}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
+
+
+def test_project_files_of_the_guide_are_understood():
+    for block in blocks(GUIDE, "toml"):
+        read = tomlkit.parse(block).unwrap()
+        assert read.keys() <= {"adversary", "columns"}
+        assert all(bounds_of_adversary(one) for one in read.get("adversary", []))
 
 
 def test_the_readme_is_short():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper
+from pymoo_anon.engine.grouping import group
 
 N_VALUES = 6
 
@@ -303,6 +304,21 @@ def test_no_index_is_out_of_range_however_small_the_room():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", UNCOMPILED], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_arrays_in_any_order_are_grouped_by_the_same_loop():
+    tuples = random_table()
+    maps, n_groups = random_maps(1, 6)
+    found, compiled = [], []
+    for order in "CF":
+        arrays = np.asarray(maps, order=order), np.asarray(n_groups, order=order)
+        for array in arrays:
+            array.flags.writeable = False
+        batches = Grouper(tuples).classes(*arrays)
+        found.append([found_classes(one) for batch in batches for one in batch])
+        compiled.append(len(group.signatures))
+    assert found == [[plain_classes(tuples, own) for own in maps]] * 2
+    assert compiled[0] == compiled[1]
 
 
 def test_no_generalizations_have_no_classes():

@@ -19,7 +19,6 @@ from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.project import read_project
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, release
@@ -146,6 +145,7 @@ def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, wo
         (lambda: Kept(round="10"), "round must be a positive number, got '10'"),
         (lambda: Kept(clip=(3, 1)), "clip must be the least and the greatest number, the least first, got (3, 1)"),
         (lambda: Kept(clip=5), "clip must be the least and the greatest number, the least first, got 5"),
+        (lambda: Kept(hierarchy="city.csv", level=1), "hierarchy must be a Hierarchy, got 'city.csv'"),
         (lambda: Kept(level=1), "hierarchy and level must be given together, got one of them"),
         (lambda: Kept(hierarchy=CITIES, level=3), "level must be from 0 to 2, got 3"),
         (
@@ -164,7 +164,7 @@ def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, wo
     ],
 )
 def test_what_is_refused(make, words):
-    with pytest.raises(ValueError, match=re.escape(words)):
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
         make()
 
 
@@ -226,6 +226,8 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(folder):
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
+        ("round = 20", "round = 0", '[columns."note"] round must be a positive number, got 0'),
+        ("level = 1", "level = 9", '[columns."paid"] level must be from 0 to 2, got 9'),
         ("clip = [0, 30]", "clip = [0]", "clip must be the least and the greatest number, such as [0, 90.5]"),
         ("level = 1", "level = -1", "level must be a whole number from 0, got -1"),
         ("level = 1", "", "must say at which level of its hierarchy it is kept, level = 1, got none"),
@@ -238,6 +240,8 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(folder):
 )
 def test_a_project_with_what_is_no_coarseness(folder, before, after, words):
     Path("my.toml").write_text(Path("my.toml").read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"my\.toml: ") as raised:
-        read_project(Path("my.toml"))
-    assert words in str(raised.value)
+    result = CliRunner().invoke(app, ["search", "my.toml"])
+    assert result.exit_code == 2
+    assert "my.toml: [columns." in result.stderr
+    assert words in " ".join(result.stderr.split())
+    assert not Path("out").exists()

@@ -45,6 +45,9 @@ def test_a_measure_has_a_worked_example(own, tmp_path, monkeypatch):
     page = examples_of.measure_page(own, tmp_path)
     found, again = re.search(r"The value is \*\*(.*)\*\*; counted again .*, \*\*(.*)\*\*", page).groups()
     assert found == again
+    values = re.findall(r"\* - age level .*\n     - (.*)", page)
+    assert len(values) == 3
+    assert len(set(values)) > 1, "an example that shows nothing"
     measure = examples_of.made(own, examples_of.TABLE)
     classes = LatticeProblem(examples_of.TABLE, [measure]).equivalence_classes(examples_of.NODE)
     assert found == examples_of.number(measure.evaluate(classes)[0])
@@ -125,7 +128,8 @@ def test_every_instance_of_the_suite_has_a_page(tmp_path, monkeypatch):
     pages.write_instances(tmp_path)
     assert tuple(drawn) == suite.names()
     assert "instances/*" in (tmp_path / "suite.md").read_text(encoding="utf-8")
-    linked = pages.with_links(ROOT / "pymoo_anon/suite/README.md", tmp_path)
+    path = ROOT / "pymoo_anon/suite/README.md"
+    linked = pages.with_links(path.read_text(encoding="utf-8"), path, tmp_path)
     for name in suite.names():
         text = (tmp_path / "instances" / f"{name}.md").read_text(encoding="utf-8")
         assert f"| [{name}](/generated/instances/{name}.md) |" in linked
@@ -136,7 +140,9 @@ def test_every_instance_of_the_suite_has_a_page(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", sorted(pages.included()))
 def test_links_of_a_page_lead_to_pages_of_the_site(name, tmp_path):
     (tmp_path / "images").mkdir()
-    text = re.sub(r"^```.*?^```", "", pages.with_links(ROOT / name, tmp_path), flags=re.DOTALL | re.M)
+    path = ROOT / name
+    text = pages.with_links(path.read_text(encoding="utf-8"), path, tmp_path)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.M)
     made = {*pages.places().values(), *(f"/generated/instances/{own}.md" for own in suite.names())}
     assert re.search("^# ", text, re.M)
     for image, link in re.findall(r"(!?)\[[^\]]+\]\(([^)\s]+)\)", text):

@@ -31,7 +31,7 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata, Violating
-from pymoo_anon.visualization.canvas import COLOURS, STYLES, new_figure, save
+from pymoo_anon.visualization.canvas import COLOURS, STYLES, new_figure, saved
 
 TARGETS = 2, 5, 10, 25, 50, 100, 500
 RISKS = 0.06, 0.027, 0.01, 0.005, 0.002
@@ -166,7 +166,7 @@ def draw(fronts: dict[tuple[str, str], dict[str, Any]]) -> None:
     panels["k"].set(xlabel="k, the fewest rows that look alike", ylabel="loss of a cell")
     panels["risk"].set(xlabel=f"mean risk: classes over rows; k of {LEAST} or more")
     panels["k"].legend(frameon=False, fontsize="small")
-    save(figure, record.RESULTS / "local_fronts.png")
+    saved(figure, record.RESULTS / "local_fronts.png")
 
 
 def useful() -> str:

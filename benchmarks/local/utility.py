@@ -24,7 +24,7 @@ from pymoo_anon.comparison import CountQueries, classification
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, new_figure, save
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, new_figure, saved
 
 KS = 2, 5, 10, 25, 50, 100
 RISKS = 0.05, 0.02, 0.01, 0.005
@@ -113,7 +113,7 @@ def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
     for axes, (name, target) in zip(panels[0], TARGETS.items(), strict=True):
         axes.set_title(f"{name}, predicted: {target}")
     panels[1][0].legend(frameon=False, fontsize="small")
-    save(figure, record.RESULTS / "local_utility.png")
+    saved(figure, record.RESULTS / "local_utility.png")
 
 
 def percent(value: float) -> str:

@@ -57,15 +57,16 @@ def write_anew(folder):
     for name in ("images", "scripts", "reference", "instances", "results", "pictures"):
         (folder / name).mkdir(parents=True)
     for path, name in included().items():
-        (folder / f"{name}.md").write_text(with_links(ROOT / path, folder), encoding="utf-8")
+        text = with_links((ROOT / path).read_text(encoding="utf-8"), ROOT / path, folder)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
     with open(folder / "results.md", "a", encoding="utf-8") as page:
         page.write("\n```{toctree}\n:hidden:\n:glob:\n\nresults/*\n```\n")
     write_scripts(folder / "scripts")
     write_reference(folder)
     write_instances(folder)
-    (folder / "tour.md").write_text(
-        examples_of.tour_page(ROOT / "examples/site/tour.ipynb", folder / "images"), "utf-8"
-    )
+    tour = ROOT / "examples/site/tour.ipynb"
+    page = with_links(examples_of.tour_page(tour, folder / "images"), tour, folder)
+    (folder / "tour.md").write_text(page, encoding="utf-8")
     (folder / "tested.md").write_text(tested(), encoding="utf-8")
 
 
@@ -97,13 +98,13 @@ def places():
     }
 
 
-def with_links(path, folder):
-    """A page whose links lead to pages of the site; pictures are copied, and a file that is no page is named."""
+def with_links(text, path, folder):
+    """A text whose links lead to pages of the site; pictures are copied, and a file that is no page is named."""
     known = places()
 
     def linked(match):
         image, text, link = match["image"], match["text"], match["link"]
-        if re.match(r"https?://|mailto:", link):
+        if re.match(r"https?://|mailto:|/generated/", link):
             return match[0]
         file, _, anchor = link.partition("#")
         target = ((path.parent / file).resolve() if file else path).relative_to(ROOT).as_posix()
@@ -115,10 +116,10 @@ def with_links(path, folder):
         return text if text.startswith("`") else f"`{target}`" if target.endswith(text) else f"{text} (`{target}`)"
 
     pattern = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]+)\]\((?P<link>[^)\s]+)\)")
-    parts = re.split(r"(^```.*?^```$)", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.M)
     text = "".join(part if part.startswith("```") else pattern.sub(linked, part) for part in parts)
     text = re.sub(r"^\| `([\w-]+-v\d+)` \|", r"| [\1](/generated/instances/\1.md) |", text, flags=re.M)
-    head = "" if re.search("^# ", text, re.M) else f"# {path.stem.replace('_', ' ')}\n\n"
+    head = "" if re.search("^# ", text, re.M) else f"# Results: {path.stem.replace('_', ' ')}\n\n"
     return head + text
 
 

@@ -19,7 +19,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, front_size
+from pymoo_anon.algorithms.common import Matrix, check_arguments, check_kind, ending, front_size
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import StringSpace
@@ -88,11 +88,8 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
         Raises:
             TypeError: The problem is no `BitStringProblem`.
         """
-        if not isinstance(problem, BitStringProblem):
-            raise TypeError(f"problem must be a BitStringProblem, got {type(problem).__name__}")
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = NoTermination()
-        super().setup(problem, **kwargs)
+        check_kind(problem, BitStringProblem)
+        super().setup(problem, **ending(self, kwargs, NoTermination()))
         return self
 
     def _setup(self, problem: BitStringProblem, **kwargs: Any) -> None:
@@ -156,9 +153,6 @@ class PairLocalSearchOutput(Output):  # type: ignore[misc]
 
 def _least(algorithm: BitStringLocalSearch) -> float | str:
     return float(algorithm.opt.get("F")[0, 0]) if algorithm.opt.get("feas").any() else "-"
-
-
-Matrix = NDArray[np.float64]
 
 
 class Steps:

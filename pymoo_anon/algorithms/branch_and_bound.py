@@ -19,7 +19,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, front_size, least_infeasible, show
+from pymoo_anon.algorithms.common import check_arguments, ending, front_size, least_infeasible, show
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
@@ -68,10 +68,6 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
 
     Attributes:
-        certified: Whether all nodes are settled, so that the front is proven to be complete.
-        n_evaluated: Number of nodes or strings that were evaluated.
-        n_pruned: Number of nodes that were settled without an evaluation; of parts of the space where it is not stored.
-        n_undecided: Number of nodes, or parts of the space, that are not settled.
         proof: The proof itself: a class of `algorithms.proofs` with more figures.
 
     Raises:
@@ -107,9 +103,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         """
         tolerance(self.epsilon, problem.n_obj)
         _kind(problem, self.max_bytes).check(problem, self.max_bytes)
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = NoTermination()
-        super().setup(problem, **kwargs)
+        super().setup(problem, **ending(self, kwargs, NoTermination()))
         return self
 
     @property
@@ -119,17 +113,17 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
 
     @property
     def n_evaluated(self) -> int:
-        """Number of nodes that were evaluated."""
+        """Number of nodes or strings that were evaluated."""
         return int(self.proof.n_evaluated)
 
     @property
     def n_undecided(self) -> int:
-        """Number of nodes that are not settled."""
+        """Number of nodes that are not settled; of parts of the space where it is not stored."""
         return int(self.proof.n_undecided)
 
     @property
     def n_pruned(self) -> int:
-        """Number of nodes that were settled without an evaluation."""
+        """Number of nodes that were settled without an evaluation; of parts of the space where it is not stored."""
         return int(self.proof.n_pruned)
 
     @property

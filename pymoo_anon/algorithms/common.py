@@ -34,6 +34,18 @@ def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collecti
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 
 
+def check_kind(problem: Problem, kind: type[Problem]) -> None:
+    """Refuse a problem of another kind than an algorithm is for."""
+    if not isinstance(problem, kind):
+        raise TypeError(f"problem must be a {kind.__name__}, got {type(problem).__name__}")
+
+
+def ending(algorithm: Algorithm, given: dict[str, Any], termination: Any) -> dict[str, Any]:
+    """The arguments of `setup`, with a termination where neither the algorithm nor they have one."""
+    has_one = algorithm.termination is not None or given.get("termination") is not None
+    return given if has_one else {**given, "termination": termination}
+
+
 def checked_first(pop: Population, problem: Problem) -> Population:
     """A first population in the type of a problem; none that is empty or was evaluated under another problem."""
     if not len(pop):

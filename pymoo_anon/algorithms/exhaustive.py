@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
@@ -14,12 +13,10 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, least_infeasible, show
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, least_infeasible, show
 from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
 from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
-
-Matrix = NDArray[np.float64]
 
 
 class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
@@ -39,8 +36,6 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
 
     Attributes:
         n_visited: Number of nodes that were evaluated.
-        n_undecided: Number of nodes that were not.
-        certified: Whether all were, so that the front is proven to be complete.
 
     Raises:
         ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.
@@ -62,12 +57,10 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
             TypeError: The problem is no `LatticeProblem`.
             ValueError: The lattice has more than a billion nodes.
         """
-        if not isinstance(problem, LatticeProblem):
-            raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
+        check_kind(problem, LatticeProblem)
         check_visitable(problem)
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
-        super().setup(problem, **kwargs)
+        turns = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
+        super().setup(problem, **ending(self, kwargs, turns))
         # The front so far: numbers of its nodes in ascending order, their values, and their individuals.
         self._numbers, self._F = np.empty((0, 1), dtype=np.int64), np.empty((0, problem.n_obj))
         self._members: dict[int, Individual] = {}

@@ -12,7 +12,7 @@ from pymoo.core.problem import Problem
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, one_of_each
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Nodes = NDArray[np.int64]
@@ -33,12 +33,9 @@ class _Heuristic(Algorithm):  # type: ignore[misc]
         Raises:
             TypeError: The problem is no `LatticeProblem`.
         """
-        if not isinstance(problem, LatticeProblem):
-            raise TypeError(f"problem must be a LatticeProblem, got {type(problem).__name__}")
-        if self.termination is None and kwargs.get("termination") is None:
-            # It ends by itself, after at most so many turns.
-            kwargs["termination"] = ("n_gen", int(problem.lengths.sum()) + 1)
-        super().setup(problem, **kwargs)
+        check_kind(problem, LatticeProblem)
+        # It ends by itself, after at most so many turns.
+        super().setup(problem, **ending(self, kwargs, ("n_gen", int(problem.lengths.sum()) + 1)))
         self._found: Population | None = None
         self._next: Nodes = self._first()
         return self

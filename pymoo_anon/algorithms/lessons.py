@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Ints, Matrix
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
@@ -19,8 +19,6 @@ from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.suppression import AtMost, Violating
 
-Ints = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 # Up to this k every k is a case of its own. From there on a case holds a tenth more of them than the one before.

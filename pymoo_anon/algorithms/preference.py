@@ -22,7 +22,7 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, check_kind
 from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.operators.mutation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.operators.sampling import BitStringSampling
@@ -80,8 +80,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         Raises:
             TypeError: The problem is no `PreferenceProblem`.
         """
-        if not isinstance(problem, PreferenceProblem):
-            raise TypeError(f"problem must be a PreferenceProblem, got {type(problem).__name__}")
+        check_kind(problem, PreferenceProblem)
         super().setup(problem, **kwargs)
         return self
 

@@ -15,7 +15,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, one_of_each
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
@@ -48,9 +48,6 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
-    Attributes:
-        n_points: Number of points of the whole sweep.
-
     Raises:
         ValueError: `n_targets` is no positive whole number.
         TypeError: An argument is not known. At setup: the problem is no `LocalRecodingProblem`.
@@ -77,12 +74,9 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
         Raises:
             TypeError: The problem is no `LocalRecodingProblem`.
         """
-        if not isinstance(problem, LocalRecodingProblem):
-            raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
+        check_kind(problem, LocalRecodingProblem)
         self._points = sweep_of(problem, self.n_targets)
-        if self.termination is None and kwargs.get("termination") is None:
-            kwargs["termination"] = MaximumGenerationTermination(-(-len(self._points) // _BATCH))
-        super().setup(problem, **kwargs)
+        super().setup(problem, **ending(self, kwargs, MaximumGenerationTermination(-(-len(self._points) // _BATCH))))
         self._n_done = 0
         return self
 

@@ -23,43 +23,28 @@ Flags = NDArray[np.bool_]
 
 
 class Request(NamedTuple):
-    """The generalizations of one call, and what becomes of each. The last three arrays are written.
+    """The generalizations of one call, and what becomes of each. The last three arrays are written."""
 
-    Attributes:
-        maps: (n, n_codes) int64, the group of every domain value, attribute after attribute.
-        n_groups: (n, n_attributes) int64, the number of groups of every attribute.
-        sources: (n,) int64, the number of an earlier and more specific generalization, or -1. Empty where none has one.
-        asked: (n,) Boolean, the generalizations whose classes stay in the output. Empty where all do.
-        reused: (n,) Boolean, the generalizations that are a source. Empty where none is.
-        layers: (n,) int64, the layer that holds the classes of a generalization, or 0. Empty where none is a source.
-        starts: (n + 1,) int64, where the classes of each generalization that is asked for begin in the output.
-        class_of: (n, n_distinct) int64, the class of every distinct tuple. Empty where nobody wants it.
-    """
-
-    maps: Ints
-    n_groups: Ints
+    maps: Ints  # (n, n_codes) int64, the group of every domain value, attribute after attribute
+    n_groups: Ints  # (n, n_attributes) int64, the number of groups of every attribute
+    # (n,) int64, the number of an earlier and more specific generalization, or -1. Empty where none has one.
     sources: Ints
-    asked: Flags
-    reused: Flags
+    asked: Flags  # (n,) Boolean, the generalizations whose classes stay in the output. Empty where all do.
+    reused: Flags  # (n,) Boolean, the generalizations that are a source. Empty where none is.
+    # (n,) int64, the layer that holds the classes of a generalization, or 0. Empty where none is a source.
     layers: Ints
-    starts: Ints
-    class_of: Ints
+    starts: Ints  # (n + 1,) int64, where the classes of each generalization that is asked for begin in the output
+    class_of: Ints  # (n, n_distinct) int64, the class of every distinct tuple. Empty where nobody wants it.
 
 
 class Tree(NamedTuple):
-    """The join tree of the distinct tuples, which nothing changes; `numbering.join_tree` tells how it is made.
+    """The join tree of the distinct tuples, which nothing changes; `numbering.join_tree` tells how it is made."""
 
-    Attributes:
-        children: (n_joins, 2) int64, the two nodes whose rows each join pairs.
-        starts: (n_nodes + 1,) int64, where the rows of each node begin. The rows of an attribute are its domain values.
-        left: (n_pairs,) uint32, for each row of a join its row of the left child, join after join.
-        right: (n_pairs,) uint32, the same of the right child.
-    """
-
-    children: Ints
+    children: Ints  # (n_joins, 2) int64, the two nodes whose rows each join pairs
+    # (n_nodes + 1,) int64, where the rows of each node begin. The rows of an attribute are its domain values.
     starts: Ints
-    left: Numbers32
-    right: Numbers32
+    left: Numbers32  # (n_pairs,) uint32, for each row of a join its row of the left child, join after join
+    right: Numbers32  # (n_pairs,) uint32, the same of the right child
 
 
 class Layers(NamedTuple):
@@ -67,100 +52,60 @@ class Layers(NamedTuple):
 
     The layers are a stack, one after the other in the same arrays. Row r of any layer is a pair of rows of the root's
     children, like a row of the root itself.
-
-    Attributes:
-        starts: (n_layers + 1,) int64, where each layer begins.
-        left: (room,) uint32, for each row its row of the root's left child.
-        right: (room,) uint32, the same of the right child.
-        counts: (room,) int64, how many tuples of the table each row stands for.
-        tuples: (room,) int64, one distinct tuple of each row.
     """
 
-    starts: Ints
-    left: Numbers32
-    right: Numbers32
-    counts: Ints
-    tuples: Ints
+    starts: Ints  # (n_layers + 1,) int64, where each layer begins
+    left: Numbers32  # (room,) uint32, for each row its row of the root's left child
+    right: Numbers32  # (room,) uint32, the same of the right child
+    counts: Ints  # (room,) int64, how many tuples of the table each row stands for
+    tuples: Ints  # (room,) int64, one distinct tuple of each row
 
 
 class Entries(NamedTuple):
-    """How often each row of the layers holds each value of each wanted column, like `ValueCounts`.
+    """How often each row of the layers holds each value of each wanted column, like `ValueCounts`."""
 
-    Attributes:
-        n_values: (n_columns,) int64, the number of distinct values of each column in the table.
-        starts: (n_columns, room + 1) int64, where the entries of each row begin.
-        rows: (n_columns, entry_room) uint32, the row that each entry belongs to, counted from the layer's first.
-        values: (n_columns, entry_room) uint32.
-        counts: (n_columns, entry_room) int64.
-    """
-
-    n_values: Ints
-    starts: Ints
+    n_values: Ints  # (n_columns,) int64, the number of distinct values of each column in the table
+    starts: Ints  # (n_columns, room + 1) int64, where the entries of each row begin
+    # (n_columns, entry_room) uint32, the row that each entry belongs to, counted from the layer's first.
     rows: Numbers32
-    values: Numbers32
-    counts: Ints
+    values: Numbers32  # (n_columns, entry_room) uint32
+    counts: Ints  # (n_columns, entry_room) int64
 
 
 class Numbers(NamedTuple):
-    """The numbers that the last generalization gave to the rows of each node: equal numbers, equal generalized tuples.
+    """The numbers of the rows of each node by the last generalization: equal numbers, equal generalized tuples."""
 
-    Attributes:
-        ids: (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says.
-        n_ids: (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization.
-        changed: (n_nodes,) Boolean, the nodes whose numbers differ from those of the generalization before.
-    """
-
-    ids: Numbers32
-    n_ids: Ints
-    changed: Flags
+    ids: Numbers32  # (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says
+    n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization
+    changed: Flags  # (n_nodes,) Boolean, the nodes whose numbers differ from those of the generalization before
 
 
 class Slots(NamedTuple):
-    """A table to look up the number of a pair. `numbering.number_pairs` tells why it is never cleared.
+    """A table to look up the number of a pair. `numbering.number_pairs` tells why it is never cleared."""
 
-    Attributes:
-        marks: (n_slots,) uint32, a power of two and at least twice n_distinct: base plus number of the pair in a slot.
-        keys: (n_slots,) int64, the pair in a slot, where pairs are hashed.
-        base: (1,) int64, at least 1. A smaller mark is of an earlier call: the slot is empty.
-    """
-
+    # (n_slots,) uint32, a power of two and at least twice n_distinct: base plus number of the pair in a slot.
     marks: Numbers32
-    keys: Ints
-    base: Ints
+    keys: Ints  # (n_slots,) int64, the pair in a slot, where pairs are hashed
+    base: Ints  # (1,) int64, at least 1. A smaller mark is of an earlier call: the slot is empty.
 
 
 class Scratch(NamedTuple):
-    """Memory for single steps. `cells` and `tally` are zero between them.
+    """Memory for single steps. `cells` and `tally` are zero between them."""
 
-    Attributes:
-        cells: (n_cells,) uint32, a dense histogram of all classes; empty where a count can exceed 32 bits.
-        tally: (longest,) int64, sums by class size or by value.
-        members: (2 n_distinct + 1,) int64, rows sorted by class, and where each class ends.
-    """
-
-    cells: Numbers32
-    tally: Ints
-    members: Ints
+    cells: Numbers32  # (n_cells,) uint32, a dense histogram of all classes; empty where a count can exceed 32 bits
+    tally: Ints  # (longest,) int64, sums by class size or by value
+    members: Ints  # (2 n_distinct + 1,) int64, rows sorted by class, and where each class ends
 
 
 class Output(NamedTuple):
-    """The classes of the generalizations that are asked for, end to end, as `EquivalenceClasses` shows them.
+    """The classes of the generalizations that are asked for, end to end, as `EquivalenceClasses` shows them."""
 
-    Attributes:
-        sizes: (class_room,) int64.
-        representatives: (class_room + 1,) int64. The last element is only written past the end.
-        kept: (class_room,) Boolean.
-        value_starts: (n_columns, class_room + 1) int64, where the value counts of each class begin.
-        values: (n_columns, value_room + 1) int64. The last element is only written past the end.
-        value_counts: (n_columns, value_room + 1) int64, likewise.
-    """
-
-    sizes: Ints
-    representatives: Ints
-    kept: Flags
-    value_starts: Ints
-    values: Ints
-    value_counts: Ints
+    sizes: Ints  # (class_room,) int64
+    representatives: Ints  # (class_room + 1,) int64. The last element is only written past the end.
+    kept: Flags  # (class_room,) Boolean
+    value_starts: Ints  # (n_columns, class_room + 1) int64, where the value counts of each class begin
+    values: Ints  # (n_columns, value_room + 1) int64. The last element is only written past the end.
+    value_counts: Ints  # (n_columns, value_room + 1) int64, likewise
 
 
 # Where each group ends among all arrays. They stand in this order.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import SPREAD, row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-
-Ints = NDArray[np.int64]
 
 _U = np.uint64
 
@@ -23,20 +22,13 @@ class Forest:
     """The nodes of the hierarchies of all quasi-identifiers, attribute after attribute; all arrays are read-only.
 
     In tree order the values of each node stand side by side, so a node is an interval of places.
-
-    Attributes:
-        starts: (n_attributes + 1,) int64 array, where the nodes of each attribute begin; the root comes first.
-        places: (n_codes,) int64 array, the place of every domain value in the tree order of its attribute.
-        first: (n_nodes,) int64 array, the first place of each node.
-        stop: (n_nodes,) int64 array, the place after its last.
-        levels: (n_nodes,) int64 array, the lowest level at which the node is a group.
     """
 
-    starts: Ints
-    places: Ints
-    first: Ints
-    stop: Ints
-    levels: Ints
+    starts: Ints  # (n_attributes + 1,) int64 array, where the nodes of each attribute begin; the root comes first
+    places: Ints  # (n_codes,) int64 array, the place of every domain value in the tree order of its attribute
+    first: Ints  # (n_nodes,) int64 array, the first place of each node
+    stop: Ints  # (n_nodes,) int64 array, the place after its last
+    levels: Ints  # (n_nodes,) int64 array, the lowest level at which the node is a group
 
     @cached_property
     def extents(self) -> Ints:
@@ -138,18 +130,9 @@ class EquivalenceClasses:
             name: ValueCounts(own.starts, own.values.copy(), own.counts.copy(), own.n_values)
             for name, own in parts.items()
         }
-        return EquivalenceClasses(
-            self.tuples,
-            None if self.maps is None else self.maps.copy(),
-            self.starts.copy(),
-            self.sizes.copy(),
-            self.representatives.copy(),
-            self.kept.copy(),
-            columns,
-            None if self.class_of is None else self.class_of.copy(),
-            self.forest,
-            None if self.nodes is None else self.nodes.copy(),
-        )
+        names = "maps", "starts", "sizes", "representatives", "kept", "class_of", "nodes"
+        arrays = {name: own.copy() for name in names if (own := getattr(self, name)) is not None}
+        return replace(self, columns=columns, lease=None, **arrays)
 
     @property
     def n_rows(self) -> int:
@@ -186,8 +169,7 @@ class EquivalenceClasses:
 
     def totals(self, of_classes: Ints) -> Ints:
         """(n,) or (n, m) int64 array: sums over the classes of each generalization, of such an array of classes."""
-        sums: Ints = np.add.reduceat(of_classes, self.starts[:-1], axis=0)
-        return sums
+        return np.add.reduceat(of_classes, self.starts[:-1], axis=0)
 
     @property
     def n_suppressed(self) -> Ints:
@@ -237,18 +219,13 @@ def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-de
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Distinct tuples by their released cells.
+    """Distinct tuples by their released cells."""
 
-    Attributes:
-        nodes: (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear
-            among the distinct tuples.
-        class_of: (n_distinct,) int64 array, the class of each distinct tuple.
-        representatives: (n_classes,) int64 array, the first distinct tuple of each class.
-    """
-
+    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
+    # the distinct tuples.
     nodes: Ints
-    class_of: Ints
-    representatives: Ints
+    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
+    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
 
 
 def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Grouping:

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
+from pymoo_anon.engine.arrays import Entries, Flags, Ints, Layers, Numbers, Output, Request, Scratch, Slots, Tree
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouping import group
 from pymoo_anon.engine.numbering import join_tree
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-
-Ints = NDArray[np.int64]
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
@@ -36,11 +34,6 @@ class Workspace:
 
     They are kept from call to call, since fresh memory costs more than the grouping. Whatever numbers rows, classes or
     values has 32 bits: grouping waits for memory, and so half as long.
-
-    Attributes:
-        arrays: All arrays, in the order of `arrays.named`, without those of `Request`.
-        output: The group of arrays where classes are written.
-        slots: The group of arrays in which pairs are looked up.
     """
 
     def __init__(self, tuples: DistinctTuples, tree: Tree) -> None:
@@ -89,15 +82,9 @@ class Workspace:
             room = _room_for_values(len(columns), len(self.output.sizes), most)
             self.output = Output(self.output.sizes, self.output.representatives, self.output.kept, *room)
             self._columns = columns
-        self.arrays: tuple[NDArray[Any], ...] = (
-            *self._tree,
-            *self._layers,
-            *self._entries,
-            *self._numbers,
-            *self.slots,
-            *self._scratch,
-            *self.output,
-        )
+        # In the order of `arrays.named`, without those of `Request`.
+        groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
+        self.arrays: tuple[NDArray[Any], ...] = tuple(array for group in groups for array in group)
 
     def _first_layer(self) -> Layers:
         """The distinct tuples as layer 0, and room for other layers."""
@@ -152,8 +139,6 @@ def _room_for_values(n_columns: int, n_classes: int, n_entries: int) -> tuple[In
         np.empty((n_columns, n_entries + 1), dtype=np.int64),
     )
 
-
-Flags = NDArray[np.bool_]
 
 # What a request does not need. Making arrays takes long beside the grouping of a small table.
 _NO_NUMBERS = np.empty(0, dtype=np.int64)
@@ -309,9 +294,10 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | No
     if sources is not None:
         reused, layers = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
         reused[sources[sources >= 0]] = True
+    # Arrays in another order would be compiled for once more, and numba 0.60 reads them in the wrong one.
     return Request(
-        maps,
-        n_groups,
+        np.require(maps, requirements=["C", "W"]),
+        np.require(n_groups, requirements=["C", "W"]),
         _NO_NUMBERS if sources is None else sources,
         _NO_FLAGS if asked is None else asked,
         reused,

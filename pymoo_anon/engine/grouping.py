@@ -80,35 +80,21 @@ def _push_column(c, first, a, b, entries, output):  # type: ignore[no-untyped-de
 
 
 class LayerColumn(NamedTuple):
-    """The value counts of one column in the n rows of a layer.
+    """The value counts of one column in the n rows of a layer."""
 
-    Attributes:
-        n_values: Number of distinct values of the column in the table.
-        starts: (n + 1,) int64, where the entries of each row begin.
-        rows: uint32, the row of each entry.
-        values: uint32, the value of each entry.
-        counts: int64, the count of each entry.
-    """
-
-    n_values: int
-    starts: Ints
-    rows: Numbers32
-    values: Numbers32
-    counts: Ints
+    n_values: int  # Number of distinct values of the column in the table
+    starts: Ints  # (n + 1,) int64, where the entries of each row begin
+    rows: Numbers32  # uint32, the row of each entry
+    values: Numbers32  # uint32, the value of each entry
+    counts: Ints  # int64, the count of each entry
 
 
 class Counted(NamedTuple):
-    """Where the value counts of classes are written.
+    """Where the value counts of classes are written."""
 
-    Attributes:
-        starts: At least n_classes + 1 int64. The first element is given and tells where to write.
-        values: int64, one longer than it has room for.
-        counts: int64, one longer than it has room for.
-    """
-
-    starts: Ints
-    values: Ints
-    counts: Ints
+    starts: Ints  # At least n_classes + 1 int64. The first element is given and tells where to write.
+    values: Ints  # int64, one longer than it has room for
+    counts: Ints  # int64, one longer than it has room for
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Numbers32, Tree
+from pymoo_anon.engine.arrays import Ints, Numbers32, Tree
 from pymoo_anon.engine.compiled import njit
-
-Ints = NDArray[np.int64]
 
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
@@ -109,23 +106,14 @@ SPREAD = _U(0x9E3779B97F4A7C15)
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows of two nodes, and the numbers that these rows have.
+    """Pairs of rows of two nodes, and the numbers that these rows have."""
 
-    Attributes:
-        left: (n,) uint32, the row of the left node in each pair.
-        right: (n,) uint32, the row of the right node in each pair.
-        left_ids: uint32, the number of every row of the left node, in 0..n_left - 1.
-        right_ids: uint32, the number of every row of the right node, in 0..n_right - 1.
-        n_left: How many numbers the left node has.
-        n_right: How many numbers the right node has.
-    """
-
-    left: Numbers32
-    right: Numbers32
-    left_ids: Numbers32
-    right_ids: Numbers32
-    n_left: int
-    n_right: int
+    left: Numbers32  # (n,) uint32, the row of the left node in each pair
+    right: Numbers32  # (n,) uint32, the row of the right node in each pair
+    left_ids: Numbers32  # uint32, the number of every row of the left node, in 0..n_left - 1
+    right_ids: Numbers32  # uint32, the number of every row of the right node, in 0..n_right - 1
+    n_left: int  # How many numbers the left node has
+    n_right: int  # How many numbers the right node has
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -49,8 +49,7 @@ class ValueCounts:
     def most_frequent(self) -> Ints:
         """(n,) int64 array: how often each row holds its most frequent value."""
         own = self.trimmed()
-        most: Ints = np.maximum.reduceat(own.counts, own.starts[:-1])
-        return most
+        return np.maximum.reduceat(own.counts, own.starts[:-1])
 
     @classmethod
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:

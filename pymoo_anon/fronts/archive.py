@@ -190,7 +190,9 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     fit_epsilon(sides, values.shape[-1])
     if maximised.size not in (1, values.shape[-1]):
         raise ValueError(f"maximize must be one value or one per objective: {values.shape[-1]}, got {maximised.size}")
-    return boxes_of(np.atleast_2d(values), sides, maximised).reshape(values.shape)
+    grid = [np.broadcast_to(own, values.shape[-1]).copy() for own in (sides, maximised)]
+    found: Matrix = boxes_of(np.ascontiguousarray(np.atleast_2d(values)), *grid)
+    return found.reshape(values.shape)
 
 
 def checked_epsilon(epsilon: ArrayLike) -> Matrix:
@@ -233,8 +235,7 @@ def front_order(F: Matrix) -> NDArray[np.int64]:
     >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
     array([1, 2, 0])
     """
-    order: NDArray[np.int64] = np.lexsort(np.asarray(F).T[::-1])
-    return order
+    return np.lexsort(np.asarray(F).T[::-1])
 
 
 def in_order(pop: Population) -> Population:

@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
-
-Matrix = NDArray[np.float64]
-
-
-def boxes_of(F: Matrix, sides: Matrix, maximised: NDArray[np.bool_]) -> Matrix:
-    """(n, n_obj) float array: the boxes of points, as `box_of` has each."""
-    n_obj = F.shape[1]
-    found: Matrix = _boxes_of(
-        np.ascontiguousarray(F), np.broadcast_to(sides, n_obj).copy(), np.broadcast_to(maximised, n_obj).copy()
-    )
-    return found
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -35,7 +23,8 @@ def box_of(value, side, maximised):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _boxes_of(F, sides, maximised):  # type: ignore[no-untyped-def]
+def boxes_of(F, sides, maximised):  # type: ignore[no-untyped-def]
+    """(n, n_obj) float array: the boxes of points, as `box_of` has each."""
     found = np.empty(F.shape)
     for i in range(F.shape[0]):
         for o in range(F.shape[1]):

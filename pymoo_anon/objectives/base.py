@@ -499,8 +499,7 @@ class Knowing(Objective):
     def of_known(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: what `of_classes` is of each class among the rows that agree with it on a known set."""
         found = (self.knowing().of_classes(merged)[ids] for merged, ids in self.merged(classes))
-        worst: Values = reduce(np.minimum if self.maximize else np.maximum, found)
-        return worst
+        return reduce(np.minimum if self.maximize else np.maximum, found)
 
     def recount_known(self, recount: Recount) -> Counted:
         """The worst of all known sets, counted again."""

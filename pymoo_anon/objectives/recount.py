@@ -47,21 +47,13 @@ def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels that a column may hold, by their texts.
+    """The labels that a column may hold, by their texts."""
 
-    Attributes:
-        texts: The text of each label.
-        places: For each label the positions in the domain that it stands for, ascending.
-        levels: For each label the level of its cells; None where there are no levels.
-        n_values: The number of values of the domain.
-        of: What they are labels of, in words.
-    """
-
-    texts: list[str | None]
-    places: list[NDArray[np.int64]]
-    levels: list[int] | None
-    n_values: int
-    of: str
+    texts: list[str | None]  # The text of each label
+    places: list[NDArray[np.int64]]  # For each label the positions in the domain that it stands for, ascending
+    levels: list[int] | None  # For each label the level of its cells; None where there are no levels
+    n_values: int  # The number of values of the domain
+    of: str  # What they are labels of, in words
 
     @cached_property
     def index(self) -> pd.Index:
@@ -193,11 +185,6 @@ class Recount:
             )
         return n_rows
 
-    @property
-    def n_dropped(self) -> int:
-        """Number of rows that the release lacks."""
-        return self.n_rows - self.n_released
-
     @cached_property
     def marked(self) -> pd.Series[bool]:
         """Per class, whether it is that of the suppressed rows."""
@@ -211,7 +198,7 @@ class Recount:
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are marked or dropped."""
-        return int(self.cells.n[self.marked].sum()) + self.n_dropped
+        return int(self.cells.n[self.marked].sum()) + self.n_rows - self.n_released
 
     @property
     def sizes(self) -> pd.Series[int]:
@@ -301,8 +288,7 @@ class Recount:
         if column not in self.columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
         pairs = self.found.assign(cell=self._cell_of, value=self.found[self._keys([column])[0]])
-        counts: pd.DataFrame = pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
-        return counts
+        return pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
 
     def whole(self, column: Name) -> pd.Series[int]:
         """How many rows of the table, those included that the release lacks, hold each value of a column."""
@@ -335,8 +321,7 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
-    counts: pd.DataFrame = table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
-    return counts
+    return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
 
 
 def logarithm(ratio: Fraction) -> Decimal:

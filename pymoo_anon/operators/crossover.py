@@ -48,8 +48,7 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
         if n_var == 1:
             return X.copy()
         points = random_state.integers(1, n_var, size=(n_matings, 1))
-        children: Levels = np.where(np.arange(n_var) >= points, X[::-1], X)
-        return children
+        return np.where(np.arange(n_var) >= points, X[::-1], X)
 
 
 class PartitionCrossover(Crossover):  # type: ignore[misc]

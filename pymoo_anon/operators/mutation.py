@@ -62,8 +62,7 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
             rate = np.repeat(1 / np.maximum(lengths, 1), lengths)
         else:
             rate = get(self.prob_var)
-        flipped: Bits = X ^ (random_state.random(X.shape) < rate)
-        return flipped
+        return X ^ (random_state.random(X.shape) < rate)
 
 
 class RandomImmigrantMutation(Mutation):  # type: ignore[misc]

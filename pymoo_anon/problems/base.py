@@ -180,8 +180,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         measured: Tuple of what is measured of every point: the objectives, and those that only constraints bound.
         names: By measure its name, unique among them and the quasi-identifiers.
         objective_names: Tuple of the names of the objectives.
-        n_unique: Number of distinct points that were evaluated.
-        n_threads: Number of threads that share a batch of points.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.

@@ -169,8 +169,7 @@ def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
 
 def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     """(n, n_obj) float array: lower is better throughout."""
-    costs: Matrix = np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
-    return costs
+    return np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
 
 
 def next_better(costs: Matrix, short: Matrix, row: int) -> dict[int, int]:

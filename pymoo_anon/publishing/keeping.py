@@ -35,6 +35,7 @@ class Kept:
         level: A level of the hierarchy.
 
     Raises:
+        TypeError: `hierarchy` is none.
         ValueError: An argument is out of range, or a hierarchy comes without a level, or with numbers to round or clip.
 
     >>> Kept(round=10, clip=(150, 200)).words
@@ -57,6 +58,8 @@ class Kept:
         if (self.hierarchy is None) != (self.level is None):
             raise ValueError("hierarchy and level must be given together, got one of them")
         if self.hierarchy is not None:
+            if not isinstance(self.hierarchy, Hierarchy):
+                raise TypeError(f"hierarchy must be a Hierarchy, got {self.hierarchy!r:.80}")
             if self.round is not None or self.clip is not None:
                 raise ValueError("a hierarchy must be given without round and clip, got both")
             if type(self.level) is not int or not 0 <= self.level <= self.hierarchy.length:
@@ -85,7 +88,8 @@ class Kept:
             hierarchy, places = fitted(name, self.hierarchy, values)
             labels = [label_text(label) for label in hierarchy.labels[self.level or 0]]
             return [labels[group] for group in hierarchy.groups[self.level or 0][places]]
-        return [_as_text(self._coarse(number)) for number in self._numbers(name, values)]
+        coarse = [self._coarse(number) for number in self._numbers(name, values)]
+        return [format((Decimal(one.numerator) / one.denominator).normalize(), "f") for one in coarse]
 
     def others(self, name: Name, values: Sequence[Any]) -> list[Any]:
         """Values of a released column that nothing becomes."""
@@ -167,11 +171,6 @@ def _are_ends(clip: Any) -> bool:
     if not isinstance(clip, Sequence) or len(clip) != 2 or not all(map(is_number, clip)):
         return False
     return bool(-inf < clip[0] <= clip[1] < inf)
-
-
-def _as_text(value: Fraction) -> str:
-    """A number as a person writes it."""
-    return format((Decimal(value.numerator) / value.denominator).normalize(), "f")
 
 
 def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:

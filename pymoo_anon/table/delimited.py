@@ -53,10 +53,10 @@ def decoded(data: bytes, name: str) -> str:
     return text
 
 
-def separator_of(text: str, otherwise: str = ",") -> str:
+def separator_of(text: str) -> str:
     """The separator that parts the first rows into equally many fields, and into most; else the first row into most."""
     ranked = {}
-    for separator in (otherwise, *SEPARATORS):
+    for separator in SEPARATORS:
         # Not strict: a quote that is not closed is named when the rows are read.
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         widths: list[int] = []
@@ -65,7 +65,7 @@ def separator_of(text: str, otherwise: str = ",") -> str:
             widths.extend(len(row) for row in islice(reader, _ROWS) if row)
         first = widths[0] if widths else 1
         ranked[separator] = (first > 1 and min(widths) == max(widths), first)
-    # max takes the first of equals, and `otherwise` is the first.
+    # max takes the first of equals, which is the comma.
     return max(ranked, key=lambda separator: ranked[separator])
 
 

@@ -170,10 +170,6 @@ class LocalGeneralization:
 
     Attributes:
         quasi_identifiers: The hierarchies; a mapping that cannot be written.
-        nodes: (n_classes, n_attributes) int64 array, the nodes of every class. Classes are numbered as they first
-            appear among the distinct tuples.
-        class_of: (n_distinct,) int64 array, the class of every distinct tuple.
-        representatives: (n_classes,) int64 array, the first distinct tuple of every class.
         kept: (n_classes,) Boolean array, False for the suppressed class.
 
     Raises:
@@ -218,7 +214,7 @@ class LocalGeneralization:
 
     @property
     def nodes(self) -> Ints:
-        """(n_classes, n_attributes) int64 array, the nodes of every class."""
+        """(n_classes, n_attributes) int64 array, the nodes of every class, numbered as they first appear."""
         return self.grouping.nodes
 
     @property

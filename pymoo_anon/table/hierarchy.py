@@ -283,7 +283,14 @@ class Hierarchy:
         Returns:
             (n,) int64 array, -1 for a value that is not in the domain.
         """
-        return np.array(places(self.domain, self.bins, values), dtype=np.int64).reshape(-1)
+        bins = self.bins
+        if bins is not None:
+            missing = self.n_values - 1 if self.domain[-1] is None else -1
+            found = [missing if value is None else bins.find(value) for value in values]
+        else:
+            positions, days = {same_as(value): i for i, value in enumerate(self.domain)}, _days(self.domain)
+            found = [_place(value, positions, days) for value in values]
+        return np.array(found, dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
         """A label for the values first..last of the domain as one group: the value, their range, or all of them.
@@ -394,16 +401,6 @@ def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Seque
         raise ValueError(
             f"level {level} must be a coarsening of level {level - 1}: it splits the groups {examples(split)}"
         )
-
-
-def places(domain: Sequence[Hashable], bins: Bins | None, values: Sequence[Any]) -> list[int]:
-    """Positions of values in a domain, as `Hierarchy.encode` describes them; -1 for a value that is not in it."""
-    if bins is not None:
-        missing = len(domain) - 1 if domain[-1] is None else -1
-        return [missing if value is None else bins.find(value) for value in values]
-    positions = {same_as(value): i for i, value in enumerate(domain)}
-    days = _days(domain)
-    return [_place(value, positions, days) for value in values]
 
 
 def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | None, int]) -> int:

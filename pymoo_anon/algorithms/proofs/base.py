@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,23 +20,18 @@ class Tolerance:
 
     A member m stands for a point with the values v, minimised, where m <= v + absolute + relative * |v| in every
     objective.
-
-    Attributes:
-        absolute: (n_obj,) float array, in units of the objectives; 0 for none.
-        relative: (n_obj,) float array of shares below 1; 0 for none.
-        leeway: (n_obj,) float array: by what share of a value a bound may be below it by rounding, where no tolerance
-            is and no other value lies between. Members are not asked to be that good.
     """
 
-    absolute: Matrix
-    relative: Matrix
+    absolute: Matrix  # (n_obj,) float array, in units of the objectives; 0 for none
+    relative: Matrix  # (n_obj,) float array of shares below 1; 0 for none
+    # (n_obj,) float array: by what share of a value a bound may be below it by rounding, where no tolerance is and no
+    # other value lies between. Members are not asked to be that good.
     leeway: Matrix | float = field(default=0.0, repr=False)
 
     def widened(self, values: Matrix) -> Matrix:
         """(n, n_obj) float array: what members may be at most to stand for points of these values."""
         finite = np.where(np.isfinite(values), values, 0.0)
-        wide: Matrix = values + self.absolute + self.relative * np.abs(finite)
-        return wide
+        return values + self.absolute + self.relative * np.abs(finite)
 
 
 def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
@@ -198,12 +191,7 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
 
 
 class LatticeProof(Proof):
-    """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
-
-    Attributes:
-        reader: What the measures say about nodes.
-        maximize: (n_obj,) Boolean array.
-    """
+    """A proof over a lattice; an absolute tolerance compares boxes, as `BoxArchive` does, and gives a node of each."""
 
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator

@@ -7,20 +7,15 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, share_off
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Ints, Matrix
 from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.objectives.bounds.worst_class import Hereditary
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Ints = NDArray[np.int64]
-Matrix = NDArray[np.float64]
-
 
 # Distinct tuples that are grouped in a slice, a fifth of a second or so; the work on a box itself counts as so many.
 _SLICE = 12_000_000
@@ -35,32 +30,20 @@ _BYTES_A_BOX = 800
 
 
 class Box(NamedTuple):
-    """All nodes between two.
+    """All nodes between two."""
 
-    Attributes:
-        low: (n_var,) int64 array, the most special node.
-        high: (n_var,) int64 array, the most general one.
-        floors: (n_measures,) float array: what minimised values are not below, whatever is suppressed; 0 for measures
-            without floors.
-        tops: (n_cases, n_measures) float array. In every node one of the cases is true. Then the values are at least
-            these above the floors. Without cases no node keeps the limit of suppression.
-    """
-
-    low: Ints
-    high: Ints
+    low: Ints  # (n_var,) int64 array, the most special node
+    high: Ints  # (n_var,) int64 array, the most general one
+    # (n_measures,) float array: what minimised values are not below, whatever is suppressed; 0 for measures without
+    # floors.
     floors: Matrix
+    # (n_cases, n_measures) float array. In every node one of the cases is true. Then the values are at least these
+    # above the floors. Without cases no node keeps the limit of suppression.
     tops: Matrix
 
 
 class Corners:
-    """Reads bounds from evaluated nodes: all nodes of a box are specializations of one, generalizations of the other.
-
-    Attributes:
-        rises: Whether evaluated nodes raise the floors of their generalizations.
-        highest: (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
-        prices: (n_var, n_levels) float array, rising up to the last level of an attribute: what its levels cost, and
-            how many classes they merge, each as a share of all.
-    """
+    """Reads bounds from evaluated nodes: those of a box are specializations of one, generalizations of the other."""
 
     def __init__(self, problem: LatticeProblem) -> None:
         self._problem = problem
@@ -80,8 +63,11 @@ class Corners:
                 same &= before[every, low] == own[every, low]
             elif not (isinstance(family, Hereditary) and family.by_size):
                 same[:] = False
+        # (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
         self.highest = np.where(same, low, high)
-        # Where only losses count, an attribute that never varies would be split as often as one that makes classes.
+        # (n_var, n_levels) float array, rising up to the last level of an attribute: what its levels cost, and how many
+        # classes they merge, each as a share of all. Where only losses count, an attribute that never varies would be
+        # split as often as one that makes classes.
         prices = [problem.weights, *self._terms[reader.has_floor]]
         self.prices = np.zeros_like(problem.weights)
         for own in prices:

@@ -81,8 +81,7 @@ class Suppressible:
 
     def wholly_gone(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """(n_cases, m) Boolean array: which of the small classes have no tuple left."""
-        found: NDArray[np.bool_] = self.gone >= classes.sizes[self.small]
-        return found
+        return self.gone >= classes.sizes[self.small]
 
 
 class Bounding:

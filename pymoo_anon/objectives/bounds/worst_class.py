@@ -168,8 +168,7 @@ class WorstOfKnownSets(Bounding):
             family.best_of_specializations(merged, below.merged(ids, len(merged.sizes)))
             for merged, ids in self.measure.merged(everybody)
         )
-        best: Values = reduce(worst, found)
-        return best
+        return reduce(worst, found)
 
 
 class WorstDiversity(Bounding):

@@ -88,8 +88,7 @@ class _WeightedLoss(Objective):
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
-        terms: Values = losses * (self.weights_of(tuples.names) / columns) / rows
-        return terms
+        return losses * (self.weights_of(tuples.names) / columns) / rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
@@ -224,16 +223,9 @@ class NonUniformEntropy(Objective):
         tuples = classes.tuples
         if classes.maps is None:
             return _bits_of_cells(classes)
-        bits: Values = _lost_bits(
-            classes.maps,
-            tuples.offsets,
-            tuples.marginals,
-            tuples.offsets[:-1] + tuples.codes[classes.representatives],
-            classes.starts,
-            classes.sizes,
-            classes.kept,
-            logs_up_to(tuples.n_rows),
-        )
+        cells, logs = tuples.offsets[:-1] + tuples.codes[classes.representatives], logs_up_to(tuples.n_rows)
+        own = classes.starts, classes.sizes, classes.kept
+        bits: Values = _lost_bits(classes.maps, tuples.offsets, tuples.marginals, cells, *own, logs)
         return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
@@ -315,8 +307,7 @@ class Precision(Objective):
 
     def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
-        terms: Values = (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
-        return terms
+        return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
     def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
         """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
@@ -368,16 +359,8 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
         return classes.totals(cost * classes.sizes[:, np.newaxis])
     extents = group_extents(classes.maps, tuples.offsets)
     numerators = _unsuppressed(tuples, extents)
-    _add_suppressed(
-        numerators,
-        extents,
-        tuples.offsets,
-        tuples.codes,
-        classes.starts,
-        classes.sizes,
-        classes.representatives,
-        classes.kept,
-    )
+    own = classes.starts, classes.sizes, classes.representatives, classes.kept
+    _add_suppressed(numerators, extents, tuples.offsets, tuples.codes, *own)
     return numerators
 
 
@@ -410,8 +393,7 @@ def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int],
     """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
     if max(most, denominator) < 1 << 53:
-        quotients: Values = (numerators @ np.array(factors, dtype=np.int64)) / denominator
-        return quotients
+        return (numerators @ np.array(factors, dtype=np.int64)) / denominator
     # Whole numbers of Python, whose quotient is rounded once, however large they are.
     return np.array([sum(map(mul, factors, row)) / denominator for row in numerators.tolist()])
 
@@ -426,8 +408,7 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
 
 def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:
     """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
-    numerators: NDArray[np.int64] = np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
-    return numerators
+    return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
 
 
 @njit(cache=True, nogil=True, allocates=False)
@@ -483,13 +464,11 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
     bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
     held = np.zeros(offsets[-1], dtype=np.int64)
     for i in range(len(maps)):
+        _rows_of_groups(maps[i], offsets, marginals, held)
         for j in range(len(offsets) - 1):
-            held[:] = 0
-            for v in range(offsets[j], offsets[j + 1]):
-                held[maps[i, v]] += marginals[v]
             for v in range(offsets[j], offsets[j + 1]):
                 if marginals[v] > 0:
-                    bits[i, j] += marginals[v] * np.log2(held[maps[i, v]] / marginals[v])
+                    bits[i, j] += marginals[v] * np.log2(held[offsets[j] + maps[i, v]] / marginals[v])
     return bits
 
 

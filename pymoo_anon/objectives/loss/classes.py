@@ -168,8 +168,7 @@ class AverageClassSize(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the average of each of n generalizations."""
-        average: Values = classes.n_rows / classes.n_released
-        return average
+        return classes.n_rows / classes.n_released
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 and the number of rows."""
@@ -201,16 +200,8 @@ class KLDivergence(Objective):
         """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
         extents, cells = classes.extents()
-        divergence: Values = _divergence(
-            extents + 1,
-            tuples.offsets,
-            cells,
-            tuples.counts,
-            classes.starts,
-            classes.sizes,
-            classes.kept,
-            logs_up_to(max(tuples.n_rows, *tuples.domain_sizes)),
-        )
+        own, logs = (classes.starts, classes.sizes, classes.kept), logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
+        divergence: Values = _divergence(extents + 1, tuples.offsets, cells, tuples.counts, *own, logs)
         return divergence
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:

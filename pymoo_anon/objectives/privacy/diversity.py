@@ -122,8 +122,7 @@ class SquaredValueCounts(ColumnObjective):
     def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """(n_classes,) int64 array: what each class adds."""
         own = self._counts(classes).trimmed()
-        squares: NDArray[np.int64] = np.add.reduceat(own.counts**2, own.starts[:-1])
-        return squares
+        return np.add.reduceat(own.counts**2, own.starts[:-1])
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and the sum of the squared counts in the table."""
@@ -280,8 +279,7 @@ class AlphaDeassociation(_KnowingColumn):
         """(n_classes,) float array: the share of the most frequent value in each class."""
         if self.known is not None:
             return self.of_known(classes)
-        share: Values = self._counts(classes).most_frequent() / classes.sizes
-        return share
+        return self._counts(classes).most_frequent() / classes.sizes
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """The share of the most frequent value is to be no larger than alpha."""

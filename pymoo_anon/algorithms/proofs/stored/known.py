@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import Tolerance
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Ints, Matrix
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.bounds.base import Kind, Suppressible, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
 
-Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Matrix = NDArray[np.float64]
 
 #: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor; a threshold of `Members.reaches`; a sum of
 #: squares.
@@ -35,81 +33,47 @@ FIXED, ADDITIVE, THRESHOLD, SQUARES = (int(kind) for kind in Kind)
 
 
 class Rules(NamedTuple):
-    """What does not change: the lattice, and what is asked of its nodes.
+    """What does not change: the lattice, and what is asked of its nodes."""
 
-    Attributes:
-        lengths: (n_var,) int64, how many levels each attribute has above its least one, from which nodes count here.
-        strides: (n_var,) int64, how far apart nodes are in their numbering that differ by one level.
-        kinds: (n_measures,) int64, the kind of each measure.
-        places: (n_measures,) int64, its number among those of its kind.
-        columns: (n_measures,) int64, its column in `Nodes.bounds`, or -1.
-        limits: (n_measures,) float, the greatest minimised values that constraints allow, or infinity.
-        first: (n_thresholds,) float: what each threshold is above at every node that keeps the constraints.
-        terms: (n_additive, n_var, n_levels) float, the floor of each level from the least one on.
-        least: (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor.
-        limit: How many rows may be suppressed; all where there is no limit.
-        n_inherited: How many columns of bounds hold of all specializations.
-    """
-
-    lengths: Ints
-    strides: Ints
-    kinds: Ints
-    places: Ints
-    columns: Ints
-    limits: Matrix
-    first: Matrix
-    terms: Matrix
-    least: Matrix
-    limit: int
-    n_inherited: int
+    lengths: Ints  # (n_var,) int64, how many levels each attribute has above its least one, from which nodes count here
+    strides: Ints  # (n_var,) int64, how far apart nodes are in their numbering that differ by one level
+    kinds: Ints  # (n_measures,) int64, the kind of each measure
+    places: Ints  # (n_measures,) int64, its number among those of its kind
+    columns: Ints  # (n_measures,) int64, its column in `Nodes.bounds`, or -1
+    limits: Matrix  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
+    first: Matrix  # (n_thresholds,) float: what each threshold is above at every node that keeps the constraints
+    terms: Matrix  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
+    least: Matrix  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
+    limit: int  # How many rows may be suppressed; all where there is no limit
+    n_inherited: int  # How many columns of bounds hold of all specializations
 
 
 class Nodes(NamedTuple):
-    """What is known of each node.
+    """What is known of each node."""
 
-    Attributes:
-        tops: (n_nodes, n_values) float: what each threshold cannot be above.
-        bounds: (n_nodes, n_columns) float, lower bounds of minimised values.
-        done: (n_nodes,) Boolean, the nodes that were evaluated.
-    """
-
-    tops: Matrix
-    bounds: Matrix
-    done: Flags
+    tops: Matrix  # (n_nodes, n_values) float: what each threshold cannot be above
+    bounds: Matrix  # (n_nodes, n_columns) float, lower bounds of minimised values
+    done: Flags  # (n_nodes,) Boolean, the nodes that were evaluated
 
 
 class Members(NamedTuple):
-    """The front, as what it can stand for; by their first reach, the furthest first.
+    """The front, as what it can stand for; by their first reach, the furthest first."""
 
-    Attributes:
-        needs: (m, n_measures) float: a member stands for minimised values from this one on.
-        reaches: (m, n_values) float: it stands for thresholds up to this one.
-    """
-
-    needs: Matrix
-    reaches: Matrix
+    needs: Matrix  # (m, n_measures) float: a member stands for minimised values from this one on
+    reaches: Matrix  # (m, n_values) float: it stands for thresholds up to this one
 
 
 class NodeScratch(NamedTuple):
-    """Memory for the node that is looked at.
+    """Memory for the node that is looked at."""
 
-    Attributes:
-        x: (n_var,) int64, its levels above the least ones.
-        floors: (n_additive,) float.
-        prefixes: (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
-        numbers: (n_var + 1,) int64, the same of its strides; the last is its number.
-        squares: (n_squares,) float, bounds of the sums of squares without the suppressed rows' own.
-        thresholds: (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends.
-        bounds: (n_measures,) float, bounds of the measures above the thresholds.
-    """
-
-    x: Ints
-    floors: Matrix
+    x: Ints  # (n_var,) int64, its levels above the least ones
+    floors: Matrix  # (n_additive,) float
+    # (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
     prefixes: Matrix
-    numbers: Ints
-    squares: Matrix
-    thresholds: Matrix
-    bounds: Matrix
+    numbers: Ints  # (n_var + 1,) int64, the same of its strides; the last is its number
+    squares: Matrix  # (n_squares,) float, bounds of the sums of squares without the suppressed rows' own
+    thresholds: Matrix  # (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends
+    bounds: Matrix  # (n_measures,) float, bounds of the measures above the thresholds
 
 
 # Where each group ends among all arrays. They stand in this order.
@@ -134,25 +98,19 @@ _SHARE_OF_PROJECTIONS = 1 / 16
 
 
 class Measures:
-    """The measures of a problem, by their families.
-
-    Attributes:
-        reader: What they say about nodes.
-        thresholds: The families of the thresholds; one by size comes first.
-        columns: The measures with a column of bounds of their own.
-        sweeps: Whether no floor of an objective rises from below.
-        rules: All as arrays.
-    """
+    """The measures of a problem, by their families."""
 
     def __init__(self, problem: LatticeProblem, reader: BoundsReader) -> None:
         self._problem, self.reader = problem, reader
         families = reader.families
+        # Whether no floor of an objective rises from below.
         self.sweeps = not any(family.floor_rises for family in families[: problem.n_obj])
         listed = [family for family in families if family.kind is Kind.THRESHOLD]
         by_size = [family for family in listed if family.by_size]
+        # The families of the thresholds; one by size comes first.
         self.thresholds: list[Any] = by_size[:1] + [family for family in listed if not family.by_size]
         own = [i for i, family in enumerate(families) if family.kind not in (Kind.ADDITIVE, Kind.THRESHOLD)]
-        # What all specializations inherit comes first.
+        # The measures with a column of bounds of their own; what all specializations inherit comes first.
         self.columns = sorted(own, key=lambda i: families[i].has_floor)
         self.rules = self._rules()
 
@@ -188,8 +146,7 @@ class Measures:
         """(n, n_var, n_levels) float array of what stands for every level, from the least one of each attribute on."""
         problem, steps = self._problem, np.arange(by_level.shape[2])
         levels = np.minimum(problem.lowest[:, np.newaxis] + steps, problem.highest[:, np.newaxis])
-        found: Matrix = by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
-        return found
+        return by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
 
     def _first(self, limits: Matrix, has_sums: bool) -> Matrix:
         """(n_thresholds,) float array: what each threshold is above at every node that keeps the constraints."""
@@ -229,8 +186,7 @@ class Measures:
 
     def steps(self, X: Ints) -> Ints:
         """(n, n_var) int64 array: how many levels nodes are above the least ones."""
-        steps: Ints = X - self._problem.lowest
-        return steps
+        return X - self._problem.lowest
 
     def first_floors(self, ahead: Ints) -> Matrix:
         """(n,) float array: the first additive floor of some nodes, given by number; 0 where there is none."""

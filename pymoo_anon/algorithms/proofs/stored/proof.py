@@ -9,17 +9,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
+from pymoo_anon.algorithms.proofs.reading import Ints, Matrix
 from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
 from pymoo_anon.algorithms.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Ints = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 # Nodes that are evaluated, or looked at, in one slice.
 _EVALUATED_A_SLICE = 50
@@ -57,10 +54,6 @@ class StoredLatticeProof(LatticeProof):
     which has evaluated nodes on both sides.
 
     Where bounds settle too little to be worth their time, all that they leave open is visited, as by exhaustive search.
-
-    Attributes:
-        sweeps: Whether there are layers, from general to special.
-        visits_all: Whether all open nodes are visited, without lessons.
     """
 
     shows_gap = False
@@ -70,6 +63,7 @@ class StoredLatticeProof(LatticeProof):
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         self._measures = own = Measures(problem, self.reader)
+        # Whether there are layers, from general to special.
         self.sweeps = own.sweeps
         n_values = max(len(own.thresholds), 1)
         self._nodes = Nodes(
@@ -86,6 +80,7 @@ class StoredLatticeProof(LatticeProof):
         # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
+        # Whether all open nodes are visited, without lessons.
         self.visits_all = False
         # Of layers the first are few nodes, of which most are evaluated: they say little of those to come.
         self._n_counted = max(_COUNTED, problem.n_nodes // 16) if self.sweeps else _COUNTED

@@ -14,25 +14,19 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 from pymoo_anon.table.suppression import AtMost, Below
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
-
 # Sums of whole numbers up to here are exact as floats of 64 bits, in whatever order they are added.
 LARGEST = 1 << 53
 
 # Where a loss has no common denominator, everything that can be saved is about so many units.
 _FINEST = 1 << 46
-
-
-Matrix = NDArray[np.float64]
 
 
 Four = tuple[int, int, int, int]
@@ -50,35 +44,23 @@ class StringInstance:
     Where it has none, what a tuple saves is rounded up to units, so that a gain is never too small; the gain of a
     string then is too large by less than `slack` units. The numbers are whole, but stand in arrays of floats: sums
     below 2^53 are exact.
-
-    Attributes:
-        codes: (n_distinct, n_attributes) int64 array, the distinct tuples as positions in the domains.
-        counts: (n_distinct,) int64 array, how many rows hold each.
-        sizes: (n_attributes,) int64 array, the number of values of each domain; not all of them occur.
-        spans: Per attribute an (n_groups, 2) int64 array of allowed groups: first value, value after the last; in the
-            order of these two numbers, so that every path meets its groups in this order.
-        worths: Per attribute an (n_groups,) float array: what a kept tuple saves in each group, in units.
-        flat: What a kept tuple saves in all groups, in units.
-        square: Units that a kept class of n tuples loses for each of n^2.
-        labels: (n_distinct, n_labels) int64 array where a class saves by its most frequent label, or None.
-        most: The loss where every tuple is suppressed.
-        unit: The loss that is one unit.
-        slack: 0 where units are exact.
-        offsets: (n_attributes + 1,) int64 array, where the bits of each attribute begin.
     """
 
-    codes: Ints
-    counts: Ints
-    sizes: Ints
+    codes: Ints  # (n_distinct, n_attributes) int64 array, the distinct tuples as positions in the domains
+    counts: Ints  # (n_distinct,) int64 array, how many rows hold each
+    sizes: Ints  # (n_attributes,) int64 array, the number of values of each domain; not all of them occur
+    # Per attribute an (n_groups, 2) int64 array of allowed groups: first value, value after the last; in the order of
+    # these two numbers, so that every path meets its groups in this order.
     spans: tuple[Ints, ...]
+    # Per attribute an (n_groups,) float array: what a kept tuple saves in each group, in units.
     worths: tuple[Values, ...]
-    flat: float
-    square: float
-    labels: Ints | None
-    most: float
-    unit: float
-    slack: float
-    offsets: Ints
+    flat: float  # What a kept tuple saves in all groups, in units
+    square: float  # Units that a kept class of n tuples loses for each of n^2
+    labels: Ints | None  # (n_distinct, n_labels) int64 array where a class saves by its most frequent label, or None
+    most: float  # The loss where every tuple is suppressed
+    unit: float  # The loss that is one unit
+    slack: float  # 0 where units are exact
+    offsets: Ints  # (n_attributes + 1,) int64 array, where the bits of each attribute begin
 
     @classmethod
     def of(cls, problem: BitStringProblem, loss: Objective) -> StringInstance:
@@ -157,27 +139,20 @@ def _all_intervals(n: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Thesis:
-    """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated.
+    """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated."""
 
-    Attributes:
-        loss: The column of F with the loss.
-        privacy: The column of F with what follows k, or None.
-        k: Every feasible string keeps no class of fewer rows than this, or suppresses it.
-        limit: No feasible string suppresses more rows than this; the number of rows where there is no limit.
-        of_k: (n_rows,) float array, the minimised value of `privacy` for k = 1, 2, ...; it falls. Empty without it.
-    """
+    loss: int  # The column of F with the loss
+    privacy: int | None  # The column of F with what follows k, or None
+    k: int  # Every feasible string keeps no class of fewer rows than this, or suppresses it
+    limit: int  # No feasible string suppresses more rows than this; the number of rows where there is no limit
+    # (n_rows,) float array, the minimised value of `privacy` for k = 1, 2, ...; it falls. Empty without it.
+    of_k: Values
 
-    loss: int
-    privacy: int | None
-    k: int
-    limit: int
-    of_k: Matrix
-
-    def next_k(self, value: float, widened: Matrix) -> int:
+    def next_k(self, value: float, widened: Values) -> int:
         """The least k that a member of the front does not stand for."""
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
-    def best(self, F: Matrix, k: int) -> int | None:
+    def best(self, F: Values, k: int) -> int | None:
         """The place of the least loss of those whose k is at least a given one, or None."""
         enough = np.arange(len(F))
         if self.privacy is not None:
@@ -264,16 +239,12 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """The order of a search.
+    """The order of a search."""
 
-    Attributes:
-        order: The attributes that are fixed, one after the other.
-        tables: For every number of fixed attributes the four that are tabled; the first is walked. Others that follow
-            are a smaller table, which says first whether anything is left. The number behind the last attribute stands
-            for one that lacks.
-    """
-
-    order: tuple[int, ...]
+    order: tuple[int, ...]  # The attributes that are fixed, one after the other
+    # For every number of fixed attributes the four that are tabled; the first is walked. Others that follow are a
+    # smaller table, which says first whether anything is left. The number behind the last attribute stands for one that
+    # lacks.
     tables: tuple[tuple[Four, ...], ...]
 
 

@@ -19,15 +19,12 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, completions, longest_path
 from pymoo_anon.engine.compiled import njit
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 Cuts = Sequence[Ints]
 
 # Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
@@ -76,16 +73,9 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
     whose smaller bound is no more than the best so far are left. Before that, cuts are improved in turns, each the best
     for the other, so that the best is mostly known before the proof.
 
-    Args:
-        table: (n_groups, n_other_groups) float array.
-        spans: The groups of the first attribute; it should be the one with fewer cuts.
-        other_spans: The groups of the second attribute.
-        floor: Pairs that gain no more do not count.
-        most_nodes: After so many prefixes the best so far is returned.
-
-    Returns:
-        The two cuts, each an int64 array of the places of its groups, empty where none gains more than the floor, and
-        whether that is proven.
+    The first attribute should be the one with fewer cuts. Returned are the two cuts, each an int64 array of the places
+    of its groups, empty where none gains more than the floor, and whether that is proven: after so many prefixes the
+    best so far is returned.
     """
     n_other = other_spans[-1, 1]
     own_best = np.empty(len(spans))
@@ -232,14 +222,11 @@ def improve_within(
 
 
 class _Found:
-    """Strings that were found under prices.
-
-    Attributes:
-        all: Of every string, whether it keeps to the limit, its gain, and its cuts.
-    """
+    """Strings that were found under prices."""
 
     def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
         self._space, self._k, self._limit, self._random_state = space, k, limit, random_state
+        # Of every string, whether it keeps to the limit, its gain, and its cuts.
         self.all: list[tuple[bool, float, list[Ints]]] = []
 
     @property

@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
+from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, Walk, add_price, fill_table, nested_bound, refine
 
 # What filling and bounding a table takes, in readings of each of its numbers.
 _READ = 8
@@ -25,47 +22,31 @@ _FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
 
 @dataclass(frozen=True)
 class Asked:
-    """What strings are searched for.
+    """What strings are searched for."""
 
-    Attributes:
-        k: No kept class has fewer rows.
-        limit: No more rows are suppressed; the number of rows for no limit.
-        price: What a kept row gains in addition, in units. A string that suppresses s rows then gains G + price
-            (rows - s), and no more than B where B bounds gains with the price. As s is at most the limit, it follows
-            that G <= B - price (rows - limit), for every price that is not negative.
-    """
-
-    k: int
-    limit: int
+    k: int  # No kept class has fewer rows
+    limit: int  # No more rows are suppressed; the number of rows for no limit
+    # What a kept row gains in addition, in units. A string that suppresses s rows then gains G + price (rows - s), and
+    # no more than B where B bounds gains with the price. As s is at most the limit, it follows that G <= B - price
+    # (rows - limit), for every price that is not negative.
     price: float
 
 
 class Begun(NamedTuple):
-    """What was found out of the strings below a node.
+    """What was found out of the strings below a node."""
 
-    Attributes:
-        gain: None gains more, but for the price; minus infinity where none suppresses few enough rows.
-        price: The price that says so.
-        walk: What divides them, or None where they gain no more than is needed.
-        n_read: About how many numbers of tables it took.
-    """
-
-    gain: float
-    price: float
-    walk: Walk | None
-    n_read: int
+    gain: float  # None gains more, but for the price; minus infinity where none suppresses few enough rows
+    price: float  # The price that says so
+    walk: Walk | None  # What divides them, or None where they gain no more than is needed
+    n_read: int  # About how many numbers of tables it took
 
 
 class StringSpace:
-    """The tables of one instance.
-
-    Attributes:
-        instance: The instance.
-        none: Number of an attribute with one value, which stands where fewer than four are tabled.
-    """
+    """The tables of one instance."""
 
     def __init__(self, instance: StringInstance) -> None:
         self.instance = instance
+        # An attribute with one value, which stands where fewer than four are tabled.
         self.none = instance.n_attributes
         self.sizes = [*instance.sizes.tolist(), 1]
         self.spans = [*instance.spans, np.array([[0, 1]])]
