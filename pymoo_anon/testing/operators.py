@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
@@ -21,10 +20,8 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import check_points, valid_points
+from pymoo_anon.testing.tables import Points, check_points, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
-
-Points = NDArray[Any]
 
 # How many individuals an operator is given or asked for, even and odd.
 _SIZES = (1, 2, 7, 40)
@@ -67,7 +64,9 @@ def check_operator(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {problem!r}")
-    use = _use_of(operator)
+    use = next((use for kind, use in _USES.items() if isinstance(operator, kind)), None)
+    if use is None:
+        raise TypeError(f"operator must be a {', '.join(kind.__name__ for kind in _USES)}, got {operator!r}")
     before = copy.deepcopy(problem.bounds())
     for n in _SIZES:
         X = valid_points(problem, n, sampling, seed)
@@ -80,14 +79,6 @@ def check_operator(
     if not np.array_equal(problem.bounds(), before):
         after = typed(problem.bounds())
         raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {typed(before)}")
-
-
-def _use_of(operator: Operator) -> Callable[..., Points]:
-    """What an operator of its kind is asked for."""
-    for kind, use in _USES.items():
-        if isinstance(operator, kind):
-            return use
-    raise TypeError(f"operator must be a {', '.join(kind.__name__ for kind in _USES)}, got {operator!r}")
 
 
 def _name(operator: Operator) -> str:
