@@ -64,9 +64,7 @@ def check_operator(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a Problem, got {problem!r}")
-    use = next((use for kind, use in _USES.items() if isinstance(operator, kind)), None)
-    if use is None:
-        raise TypeError(f"operator must be a {', '.join(kind.__name__ for kind in _USES)}, got {operator!r}")
+    use = _use_of(operator)
     before = copy.deepcopy(problem.bounds())
     for n in _SIZES:
         X = valid_points(problem, n, sampling, seed)
@@ -79,6 +77,14 @@ def check_operator(
     if not np.array_equal(problem.bounds(), before):
         after = typed(problem.bounds())
         raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {typed(before)}")
+
+
+def _use_of(operator: Operator) -> Callable[..., Points]:
+    """What an operator of its kind is asked for."""
+    for kind, use in _USES.items():
+        if isinstance(operator, kind):
+            return use
+    raise TypeError(f"operator must be a {', '.join(kind.__name__ for kind in _USES)}, got {operator!r}")
 
 
 def _name(operator: Operator) -> str:
