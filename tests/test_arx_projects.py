@@ -57,6 +57,7 @@ def run(*arguments, code=0):
 def test_what_is_taken_over(folder):
     write("my.deid", project())
     said = run("init", "my.deid")
+    assert said.endswith("Read it. Then type:\n  pymoo-anon search my.toml\n")
     own = read_project(Path("my.toml"))
     assert {name: column.role for name, column in own.columns.items()} == {
         "name": "identifier",

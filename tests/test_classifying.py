@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from releases import releases
 
-from pymoo_anon.comparison import classification, classifying
+from pymoo_anon.comparison import classification, utility
 from pymoo_anon.datasets import census_rows, load_hierarchy
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
@@ -37,7 +37,7 @@ class Recorder:
 @pytest.fixture
 def recorder(monkeypatch):
     found = Recorder()
-    monkeypatch.setattr(classifying, "_learners", lambda nominal, seed: {"recorder": found})
+    monkeypatch.setattr(utility, "_learners", lambda nominal, seed: {"recorder": found})
     return found
 
 
@@ -57,7 +57,7 @@ def test_what_learners_see_is_the_release_and_recoded_originals(recorder, made, 
     table, names = made.table, list(made.table.levels)
     recorder.__init__()
     found = classification(table.microdata, {"it": made.classes}, "s0", made.suppressed, seed)
-    tuples, values = classifying._shuffled(table.microdata, "s0", seed)
+    tuples, values = utility._shuffled(table.microdata, "s0", seed)
     domain = table.microdata.domain_of("s0")
     rows = zip(table.tuple_of_row.tolist(), table.frame["s0"], strict=True)
     assert sorted(zip(tuples.tolist(), (domain[own] for own in values), strict=True)) == sorted(rows)
@@ -149,8 +149,8 @@ def test_many_categories_gaps_and_many_rows(monkeypatch):
     assert found["release"].between(0, 1).all()
     gaps = table_of([1, None, 3, None] * 25, Hierarchy.intervals(0, 5, widths=[]), s=[0, 1, 0, 1] * 25)
     assert learned(gaps, "s", raw=[0]).loc[("raw", "boosted trees"), "release"] == 1
-    monkeypatch.setattr(classifying, "_ROWS", 30)
-    tuples, drawn = classifying._shuffled(gaps, "s", 1)
+    monkeypatch.setattr(utility, "_ROWS", 30)
+    tuples, drawn = utility._shuffled(gaps, "s", 1)
     assert len(tuples) == len(drawn) == 30
     missing = [value is None for value in gaps.quasi_identifiers["q"].domain]
     assert [missing[gaps.tuples.codes[own, 0]] for own in tuples] == (drawn == 1).tolist()

@@ -14,8 +14,18 @@ from strategies import times
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import choose, evidence, external_evidence, read_evidence, release, write_evidence
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.publishing import (
+    Kept,
+    choose,
+    codebook,
+    evidence,
+    external_evidence,
+    read_evidence,
+    release,
+    write_evidence,
+    write_report,
+)
+from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 N_TABLES = times(5)
 TOWNS, AGES = [f"town {i}" for i in range(6)], [10, 20, 30, 40]
@@ -65,6 +75,44 @@ def test_equal_released_rows_give_equal_evidence_for_outsiders(pairs):
         pd.testing.assert_frame_equal(one, other)
         assert told == told_too
         assert inside != inside_too
+
+
+def for_outsiders(frame, n, rng, folder):
+    """All that is published of a table of which much is asked; raw incomes and counties are drawn anew."""
+    counties = Hierarchy.from_levels([list("abcd"), list("xxyy")])
+    raw = {"income": 1000 * (np.arange(len(frame)) % 7), "county": np.where(np.arange(len(frame)) % 3, 0, 2)}
+    raw["income"] = raw["income"] + np.where(np.arange(len(frame)) < len(frame) - n, rng.integers(-499, 500), 10**6)
+    frame = frame.assign(income=raw["income"], county=np.array(list("abcd"))[raw["county"] + rng.integers(2)])
+    who = KAnonymity(known=[["town"], ["age"]])
+    problem = LatticeProblem(
+        Microdata.from_frame(frame, HIERARCHIES, "illness"),
+        [who, GeneralLossMetric(weights={"age": 2})],
+        Violating(5),
+        [KAnonymity() >= 6, who >= 3],
+        levels={"town": (0, 1)},
+    )
+    front = problem.front([[0, 0]])
+    choice = front.choose(row=0)
+    keep = {
+        "income": Kept(round=1000, clip=(0, 5000), reason="asked for"),
+        "county": Kept(hierarchy=counties, level=1, reason="asked for"),
+    }
+    made = release(frame, problem, choice, suppressed="drop", keep=keep)
+    assert made.n_suppressed == n
+    inside = evidence(problem, front, choice, made, checksums={}, search={"certified": True, "seed": n})
+    about = {"evidence": inside, "data": f"{n}.csv", "population_size": 1000}
+    write_report(folder / "report.html", front, choice, external=True, **about)
+    told = external_evidence(made.frame, made.columns, name="out.csv", sha256="0" * 64)
+    book = codebook(problem, choice.x, suppressed="drop", keep=keep)
+    return made.frame.to_csv(), json.dumps(told), (folder / "report.html").read_bytes(), book.to_csv()
+
+
+def test_whatever_is_asked_for_outsiders_see_the_released_rows_alone(tmp_path):
+    """Adversaries, levels, weights, coarse kept columns, a population: nothing tells of suppressed or raw values."""
+    for seed in range(N_TABLES):
+        rng = np.random.default_rng(seed)
+        one, other = (for_outsiders(frame, n, rng, tmp_path) for frame, n in two_originals(seed))
+        assert one == other
 
 
 def numbers(part):

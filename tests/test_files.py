@@ -9,7 +9,7 @@ import pytest
 
 from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon.table import Hierarchy
-from pymoo_anon.visualization.canvas import new_figure, save
+from pymoo_anon.visualization.canvas import new_figure, saved
 
 NAMES = ["a.txt", "b.txt", "deep/c.txt"]
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -123,7 +123,7 @@ def test_a_full_disk_says_where_and_what_to_do(tmp_path):
 
 #: Every writer of the package that takes a path.
 WRITERS = {
-    "picture": lambda path: save(new_figure(2, 2), path),
+    "picture": lambda path: saved(new_figure(2, 2), path),
     "hierarchy": lambda path: Hierarchy.flat(["a", "b"]).to_csv(path),
 }
 
@@ -182,4 +182,4 @@ def test_a_folder_that_may_not_be_written_to(tmp_path):
     with pytest.raises(OSError, match="Permission denied; name another folder"):
         write(folder)
     with pytest.raises(OSError, match="Permission denied; name another folder"):
-        save(new_figure(2, 2), folder / "made.png")
+        saved(new_figure(2, 2), folder / "made.png")

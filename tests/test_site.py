@@ -45,6 +45,9 @@ def test_a_measure_has_a_worked_example(own, tmp_path, monkeypatch):
     page = examples_of.measure_page(own, tmp_path)
     found, again = re.search(r"The value is \*\*(.*)\*\*; counted again .*, \*\*(.*)\*\*", page).groups()
     assert found == again
+    values = re.findall(r"\* - age level .*\n     - (.*)", page)
+    assert len(values) == 3
+    assert len(set(values)) > 1, "an example that shows nothing"
     measure = examples_of.made(own, examples_of.TABLE)
     classes = LatticeProblem(examples_of.TABLE, [measure]).equivalence_classes(examples_of.NODE)
     assert found == examples_of.number(measure.evaluate(classes)[0])

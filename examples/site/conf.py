@@ -52,7 +52,7 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {"ArrayLike": "numpy.typing.ArrayLike"}
 python_use_unqualified_type_names = True
-maximum_signature_line_length = 60
+maximum_signature_line_length = 80
 napoleon_google_docstring, napoleon_numpy_docstring = True, False
 napoleon_use_rtype, napoleon_use_ivar, napoleon_attr_annotations = False, True, False
 

@@ -119,7 +119,7 @@ def with_links(text, path, folder):
     parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.M)
     text = "".join(part if part.startswith("```") else pattern.sub(linked, part) for part in parts)
     text = re.sub(r"^\| `([\w-]+-v\d+)` \|", r"| [\1](/generated/instances/\1.md) |", text, flags=re.M)
-    head = "" if re.search("^# ", text, re.M) else f"# {path.stem.replace('_', ' ')}\n\n"
+    head = "" if re.search("^# ", text, re.M) else f"# Results: {path.stem.replace('_', ' ')}\n\n"
     return head + text
 
 

@@ -76,7 +76,8 @@ def _code(text):
 def short_arrays(app, what, name, obj, options, signature, returned):
     """Arrays are written as in the code, `NDArray[float64]`."""
     written = r"~?numpy\.ndarray\[~?tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([^][]+)\]\]"
-    return tuple(text and re.sub(written, r"~numpy.typing.NDArray[\1]", text) for text in (signature, returned))
+    texts = (text and re.sub(written, r"~numpy.typing.NDArray[\1]", text) for text in (signature, returned))
+    return tuple(text and re.sub(r"~?\w*\.?TypeAliasForwardRef\('([\w.]+)'\)", r"~\1", text) for text in texts)
 
 
 def short_properties(app, doctree, page):

@@ -322,15 +322,12 @@ class LatticeWalk:
     """Goes over all nodes of a lattice once, in random order; over one that is too large, until nothing seems left.
 
     A node that is settled stays settled, so that no node has to be looked at twice.
-
-    Attributes:
-        is_whole: Whether the walk goes over all nodes.
-        ended: Whether it has come to its end.
     """
 
     def __init__(self, lowest: Nodes, lengths: Nodes, random_state: np.random.Generator) -> None:
         self._lowest, self._lengths = lowest, lengths
         self._n_nodes: int = prod(length + 1 for length in lengths.tolist())
+        # Whether it goes over all nodes.
         self.is_whole = self._n_nodes <= _MOST_NODES
         self._length = min(self._n_nodes, _MOST_NODES)
         # In a whole walk nodes before this place are settled; in any other so many in a row were.

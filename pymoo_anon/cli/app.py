@@ -8,20 +8,9 @@ from typing import Annotated
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon.cli import requests
 from pymoo_anon.cli.console import clear_errors, loading
 from pymoo_anon.cli.declaring import check_values, is_project, takes
-from pymoo_anon.cli.names import CHOICE
-from pymoo_anon.cli.requests import (
-    CheckRequest,
-    DraftRequest,
-    InitRequest,
-    ReleaseRequest,
-    ReportRequest,
-    ShowRequest,
-    VerifyRequest,
-    Wish,
-    check_path,
-)
 from pymoo_anon.cli.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -46,8 +35,8 @@ def commands(
 
 
 @app.command()
-@takes(InitRequest)
-def init(request: InitRequest) -> None:
+@takes(requests.InitRequest)
+def init(request: requests.InitRequest) -> None:
     """Write a project file for a table, with a guess for every column, and a draft of every hierarchy."""
     with clear_errors():
         check_values(request)
@@ -73,8 +62,10 @@ def search(settings: Settings) -> None:
     search_and_write(settings)
 
 
-def pick(wish: Wish) -> None:
-    """Choose one point of a front, and say what it means."""
+@app.command()
+@takes(requests.Wish)
+def pick(wish: requests.Wish) -> None:
+    """Choose one point of a front, and say what it means. The choice is kept beside the front, in choice.json."""
     with clear_errors():
         wish.check()
     with loading():
@@ -82,13 +73,9 @@ def pick(wish: Wish) -> None:
     pick_and_write(wish)
 
 
-pick.__doc__ = f"{pick.__doc__} The choice is kept beside the front, in {CHOICE}."
-app.command()(takes(Wish)(pick))
-
-
 @app.command()
-@takes(ReleaseRequest)
-def release(request: ReleaseRequest) -> None:
+@takes(requests.ReleaseRequest)
+def release(request: requests.ReleaseRequest) -> None:
     """Write the table of the chosen point, where a recount of it holds what was promised, its evidence and codebook."""
     with clear_errors():
         from pymoo_anon.cli.project import read_project
@@ -101,8 +88,8 @@ def release(request: ReleaseRequest) -> None:
 
 
 @app.command()
-@takes(VerifyRequest)
-def verify(request: VerifyRequest) -> None:
+@takes(requests.VerifyRequest)
+def verify(request: requests.VerifyRequest) -> None:
     """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
     project = None
     with clear_errors():
@@ -122,8 +109,8 @@ def verify(request: VerifyRequest) -> None:
 
 
 @app.command()
-@takes(ReportRequest)
-def report(request: ReportRequest) -> None:
+@takes(requests.ReportRequest)
+def report(request: requests.ReportRequest) -> None:
     """Write one HTML file about the chosen point and its release, which needs no network."""
     with clear_errors():
         from pymoo_anon.cli.project import read_project
@@ -136,36 +123,36 @@ def report(request: ReportRequest) -> None:
 
 
 @hierarchy.command()
-@takes(DraftRequest)
-def draft(request: DraftRequest) -> None:
+@takes(requests.DraftRequest)
+def draft(request: requests.DraftRequest) -> None:
     """Draft a hierarchy for each column from its values, in ARX's layout, to be read and edited."""
     with clear_errors():
         check_values(request)
-        check_path("data", request.data)
+        requests.check_path("data", request.data)
     with loading():
         from pymoo_anon.cli.hierarchies import write_drafts
     write_drafts(request)
 
 
 @hierarchy.command()
-@takes(CheckRequest)
-def check(request: CheckRequest) -> None:
+@takes(requests.CheckRequest)
+def check(request: requests.CheckRequest) -> None:
     """Say all that is wrong or doubtful in hierarchies; exit code 1 if one cannot be used."""
     with clear_errors():
-        check_path("hierarchies", request.path, folder=True)
+        requests.check_path("hierarchies", request.path, folder=True)
         if request.data is not None:
-            check_path("data", request.data)
+            requests.check_path("data", request.data)
     with loading():
         from pymoo_anon.cli.hierarchies import say_findings
     say_findings(request.path, request.data)
 
 
 @hierarchy.command()
-@takes(ShowRequest)
-def show(request: ShowRequest) -> None:
+@takes(requests.ShowRequest)
+def show(request: requests.ShowRequest) -> None:
     """Show the levels of a hierarchy: how many groups each has, how large they are, and what they are called."""
     with clear_errors():
-        check_path("hierarchy", request.path)
+        requests.check_path("hierarchy", request.path)
     with loading():
         from pymoo_anon.cli.hierarchies import show_levels
     show_levels(request.path)

@@ -266,11 +266,7 @@ _WEIGHT = 0.5
 
 def _bound(model: str) -> str | None:
     """The bound that a privacy model becomes, or None."""
-    for pattern, bound in _MODELS:
-        found = re.fullmatch(pattern, model)
-        if found:
-            return bound(*found.groups())
-    return None
+    return next((bound(*found.groups()) for own, bound in _MODELS if (found := re.fullmatch(own, model))), None)
 
 
 def _whole(name: str, text: str) -> int:

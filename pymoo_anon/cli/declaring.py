@@ -423,6 +423,4 @@ def bounds_of_adversary(given: Any) -> list[str]:
 
 def _are_names(lists: Any) -> bool:
     """Whether it is lists of texts, none of them empty."""
-    return bool(lists) and all(
-        isinstance(one, list) and one and all(isinstance(name, str) for name in one) for one in lists
-    )
+    return bool(lists) and all(one and _are_texts(one) for one in lists)

@@ -20,7 +20,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.names import Reading, Source
 from pymoo_anon.publishing.release import Recoded
 from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
-from pymoo_anon.table.frames import as_text, fetched
+from pymoo_anon.table.frames import fetched
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -210,11 +210,7 @@ def _parquet_of(module: str) -> Callable[[Path], Any]:
 
 def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
     return import_module("polars").scan_csv(
-        path,
-        separator=dialect.separator,
-        has_header=dialect.has_header,
-        infer_schema=False,
-        new_columns=dialect.names,
+        path, separator=dialect.separator, has_header=dialect.has_header, infer_schema=False, new_columns=dialect.names
     )
 
 
@@ -371,11 +367,6 @@ def rewritten(path: Path, separator: str, line_end: str) -> None:
             quoted = any("\r" in cell for cell in row)
             (all_quoted if quoted else writer).writerow(row)
     other.replace(path)
-
-
-def columns_as_text(frame: Any, names: Sequence[str]) -> Any:
-    """A frame with some columns as text, as its engine writes them."""
-    return nw.from_native(frame).with_columns([as_text(name).alias(name) for name in names]).to_native()
 
 
 def _write_spark(frame: Any, path: Path, kind: str) -> None:

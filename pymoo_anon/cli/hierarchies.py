@@ -51,18 +51,19 @@ def write_drafts(request: DraftRequest) -> None:
             drafts[name] = _draft(name, values, counts, request.kind)
             if not request.column:
                 why[name] = _useless(drafts[name], sum(counts))
-        written = {f"{name}.csv": draft for name, draft in drafts.items() if why.get(name) is None}
+        kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
+        written = [f"{name}.csv" for name in kept]
         if not written:
             raise ValueError(
                 f"{request.data} must have a column that a hierarchy helps; --column names one all the same"
             )
-        _check_names(written)
-        with tried(folder, list(written), [request.data, *inputs.paths], own=True) as temporary:
-            check_free([folder / name for name in written], request.force, _others(folder, written))
-            for name, draft in written.items():
-                draft.hierarchy.to_csv(temporary / name)
-            paths = put_in_place(temporary, folder, list(written))
-        console.print(_table({name: draft for name, draft in drafts.items() if why.get(name) is None}), soft_wrap=False)
+        _check_names(kept)
+        with tried(folder, written, [request.data, *inputs.paths], own=True) as temporary:
+            check_free([folder / name for name in written], request.force, _others(folder, kept))
+            for name, draft in kept.items():
+                draft.hierarchy.to_csv(temporary / f"{name}.csv")
+            paths = put_in_place(temporary, folder, written)
+        console.print(_table(kept), soft_wrap=False)
         for name, reason in why.items():
             if reason is not None:
                 console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
@@ -71,11 +72,11 @@ def write_drafts(request: DraftRequest) -> None:
         console.print(plain(f"Read and edit them; then: pymoo-anon hierarchy check {folder}{more}"))
 
 
-def _others(folder: Path, written: Collection[str]) -> str:
+def _others(folder: Path, names: Collection[str]) -> str:
     """What else can be done where some of the drafts are there: those of single columns."""
-    lacking = [name.removesuffix(".csv") for name in written if not os.path.lexists(folder / name)]
+    lacking = [name for name in names if not os.path.lexists(folder / f"{name}.csv")]
     if not lacking:
-        return ", --force --column NAME replaces one alone" if len(written) > 1 else ""
+        return ", --force --column NAME replaces one alone" if len(names) > 1 else ""
     return f", {shlex.join(part for name in lacking for part in ('--column', name))} drafts what is not there"
 
 
@@ -94,9 +95,7 @@ def _values(frame: Any, name: str) -> tuple[list[Any], list[int]]:
     """The distinct values of a column, None where there is none, and how many rows hold each."""
     found = combinations_of(frame, [name])
     column = found.columns[name].astype(object)
-    return [
-        None if gone else value for value, gone in zip(column.tolist(), column.isna(), strict=True)
-    ], found.weights.tolist()
+    return column.where(column.notna(), None).tolist(), found.weights.tolist()
 
 
 def _draft(name: str, values: Sequence[Any], counts: Sequence[int], kind: str) -> Draft:
@@ -119,11 +118,8 @@ def _useless(draft: Draft, n_rows: int) -> str | None:
 
 def _check_names(names: Iterable[str]) -> None:
     """Refuse names that no file can have."""
-    bad = [
-        name.removesuffix(".csv")
-        for name in names
-        if name.startswith(".") or "/" in name or "\\" in name or len(os.fsencode(name)) > _LONGEST_NAME
-    ]
+    longest = _LONGEST_NAME - len(".csv")
+    bad = [name for name in names if name.startswith(".") or {*"/\\"} & {*name} or len(os.fsencode(name)) > longest]
     if bad:
         raise ValueError(f"columns must have names that files can have, got {examples(bad)}; --column names the others")
 

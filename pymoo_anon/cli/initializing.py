@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import tomlkit
 from rich.console import Console
 
@@ -89,7 +90,8 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
         tell(console, f"  {line}")
     project = request.output / f"{stem}.toml"
     console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
-    console.print(plain(f"Read it. Then type:\n  pymoo-anon search {project}"))
+    console.print("Read it. Then type:")
+    console.print(plain(f"  pymoo-anon search {project}"))
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
@@ -127,19 +129,13 @@ def _is_padded(path: Path, names: Sequence[str] | None) -> bool:
 
 def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
     """The profiles of all columns, and the texts that mean that there is no value."""
-    names: list[str] = []
-
-    def choose(found: list[str]) -> list[str]:
-        names.extend(found)
-        return found
-
-    frame = open_frame(reading, choose)
+    frame = open_frame(reading, list)
+    names = nw.from_native(frame).collect_schema().names()
     profiles = profiles_of(frame, names)
     unknown = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
     if not unknown:
         return profiles, []
-    frame = open_frame(reading._replace(empty=tuple(unknown)), lambda found: found)
-    return profiles_of(frame, names), unknown
+    return profiles_of(open_frame(reading._replace(empty=tuple(unknown)), list), names), unknown
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:

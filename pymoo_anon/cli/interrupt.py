@@ -41,11 +41,7 @@ def modules_load() -> None:
 
 
 def modules_are_loaded() -> bool:
-    """From here on both are a KeyboardInterrupt, so that what was begun is cleared away.
-
-    Returns:
-        Whether this process is the command line's own.
-    """
+    """From here on both are a KeyboardInterrupt, which clears up; true in a process that is the command line's own."""
     own = not gc.isenabled()
     if own:
         # Whatever was loaded is never looked through.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -75,11 +74,7 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
         known = front.problem.measured
         weights = {objective("weights", name, front.table, known): own for name, own in wish.weighted().items()}
     return offered.choose(
-        require=asked,
-        best=best,
-        row=None if wish.row is None else wish.row - 1,
-        knee=wish.knee,
-        weights=weights,
+        require=asked, best=best, row=None if wish.row is None else wish.row - 1, knee=wish.knee, weights=weights
     )
 
 
@@ -112,15 +107,10 @@ def _show(console: Console, path: Path) -> None:
     tell(console, "The next better ones:")
     for line in [*map(str, steps)] or ["No point is better in anything."]:
         tell(console, f"  {line}")
-    tell(console, _proof(content["search"]))
-
-
-def _proof(search: Mapping[str, Any]) -> str:
-    """Whether the front is proven."""
-    if search["certified"]:
-        return "The front is proven to be complete."
-    gap = "" if search["gap"] is None else f", and may be off by {number(search['gap'])}"
-    return f"The front is not proven to be complete{gap}."
+    gap = content["search"]["gap"]
+    told = "" if gap is None else f", and may be off by {number(gap)}"
+    certified = content["search"]["certified"]
+    tell(console, f"The front is {'proven to be complete' if certified else f'not proven to be complete{told}'}.")
 
 
 def _points(

@@ -14,30 +14,8 @@ from tomlkit.exceptions import TOMLKitError
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.declaring import (
-    LOCAL,
-    PROJECT,
-    Key,
-    bound_parts,
-    bounds_of_adversary,
-    check_meant,
-    file_keys,
-    idle_with,
-    measure_parts,
-    measure_text,
-    measures_in,
-    numeral,
-    read_ends,
-    read_levels,
-    read_names,
-    read_number,
-    read_path,
-    read_text,
-    read_texts,
-    read_truth,
-    read_whole,
-    reader_of,
-)
+from pymoo_anon.cli import declaring
+from pymoo_anon.cli.declaring import Key
 from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
 from pymoo_anon.cli.requests import ReleaseRequest, ReportRequest
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
@@ -52,27 +30,27 @@ ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep
 _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES = "adversary"
 _DATA = {
-    "file": Key("file", read_text),
-    "engine": Key("engine", reader_of(Settings, "engine")),
-    "missing": Key("missing", reader_of(Settings, "missing")),
-    "empty": Key("empty", read_texts),
-    "names": Key("names", read_names),
-    "strip": Key("strip", read_truth),
+    "file": Key("file", declaring.read_text),
+    "engine": Key("engine", declaring.reader_of(Settings, "engine")),
+    "missing": Key("missing", declaring.reader_of(Settings, "missing")),
+    "empty": Key("empty", declaring.read_texts),
+    "names": Key("names", declaring.read_names),
+    "strip": Key("strip", declaring.read_truth),
 }
-_RELEASE = {"file": Key("file", read_path), **file_keys(ReleaseRequest)}
+_RELEASE = {"file": Key("file", declaring.read_path), **declaring.file_keys(ReleaseRequest)}
 _REPORT = {
-    **{name: Key(name, read_text) for name in ("owner", "recipients", "purpose")},
-    **file_keys(ReportRequest),
+    **{name: Key(name, declaring.read_text) for name in ("owner", "recipients", "purpose")},
+    **declaring.file_keys(ReportRequest),
 }
 _COLUMN_KEYS = {
-    "role": Key("role", read_text),
-    "hierarchy": Key("hierarchy", read_text),
-    "reason": Key("reason", read_text),
-    "levels": Key("levels", read_levels),
-    "weight": Key("weight", read_number),
-    "round": Key("round", read_number),
-    "clip": Key("clip", read_ends),
-    "level": Key("level", read_whole(0)),
+    "role": Key("role", declaring.read_text),
+    "hierarchy": Key("hierarchy", declaring.read_text),
+    "reason": Key("reason", declaring.read_text),
+    "levels": Key("levels", declaring.read_levels),
+    "weight": Key("weight", declaring.read_number),
+    "round": Key("round", declaring.read_number),
+    "clip": Key("clip", declaring.read_ends),
+    "level": Key("level", declaring.read_whole(0)),
 }
 # What says how coarse a column is kept, besides the hierarchy of a level.
 _COARSE = ("round", "clip", "level")
@@ -180,18 +158,15 @@ class Project:
 
     def settings(self, asked: Settings) -> Settings:
         """The settings of a search: what was given on the command line wins over the file."""
-        check_meant(asked, PROJECT, f"{self.path}, which says what the table is")
+        declaring.check_meant(asked, declaring.PROJECT, f"{self.path}, which says what the table is")
         if any(own.coarse for own in self.columns.values()):
             # What no release could keep is said before the search.
             list(self.kept)
-        taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in asked.given}
-        if "local" in asked.given:
-            idle = idle_with(Settings, LOCAL)
-            taken = {name: value for name, value in taken.items() if name not in idle}
-        if "algorithm" in asked.given:
-            # The file speaks to another algorithm.
-            idle = idle_with(Settings, asked.algorithm)
-            taken = {name: value for name, value in taken.items() if name not in idle}
+        # The file speaks to another algorithm, or of whole columns.
+        choices = {"local": declaring.LOCAL, "algorithm": asked.algorithm}
+        idle = [declaring.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
+        passed = {*asked.given} | {name for names in idle for name in names}
+        taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         if "output" not in asked.given:
             taken["output"] = self.output
         if "require" in asked.given:
@@ -248,10 +223,10 @@ class Project:
         """What options of a search say of its points, however it is spelled."""
         usual = ["k", *(f"l:{column}" for column in self.sensitive), "GLM"]
         objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
-        bounds = {bound_parts(one) for one in options.get("require", ())}
+        bounds = {declaring.bound_parts(one) for one in options.get("require", ())}
         kind, _, limit = rule.rpartition(":")
         return {
-            "objectives": sorted(map(_same, usual if objectives is None else measures_in(objectives))),
+            "objectives": sorted(map(_same, usual if objectives is None else declaring.measures_in(objectives))),
             "require": sorted(([_same(name), sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
             "suppression": [kind.strip(), _spelled(limit)],
             "recoding": "local" if options.get("local", False) else "full-domain",
@@ -262,13 +237,13 @@ class Project:
 
 def _same(name: str) -> str:
     """A measure in its one spelling."""
-    return measure_text(measure_parts(name))
+    return declaring.measure_text(declaring.measure_parts(name))
 
 
 def _spelled(value: str) -> Any:
     """The number that a text spells, or the text."""
     try:
-        return numeral("", value.strip())
+        return declaring.numeral("", value.strip())
     except ValueError:
         return value.strip()
 
@@ -291,7 +266,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         if not isinstance(given[name], Mapping):
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
     data = _values(path, "data", given["data"], _DATA)
-    search = _values(path, "search", given["search"], file_keys(Settings))
+    search = _values(path, "search", given["search"], declaring.file_keys(Settings))
     adversaries = _adversaries(path, content.get(_ADVERSARIES, []))
     if adversaries:
         search["require"] = [*search.get("require", []), *adversaries]
@@ -334,7 +309,7 @@ def _adversaries(path: Path, given: Any) -> list[str]:
     """The bounds of all adversaries of the file."""
     if not isinstance(given, list):
         raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
-    key = Key("require", bounds_of_adversary)
+    key = Key("require", declaring.bounds_of_adversary)
     found = [_value(path, f"[[{_ADVERSARIES}]] {number}", key, one) for number, one in enumerate(given, start=1)]
     return [bound for bounds in found for bound in bounds]
 

@@ -23,23 +23,15 @@ from rich.text import Text
 
 from pymoo_anon._files import put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
+from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
-from pymoo_anon.cli.engines import (
-    check_writer,
-    columns_as_text,
-    engine_of,
-    kind_of,
-    line_end_of,
-    open_frame,
-    write_recoded,
-    write_table,
-)
+from pymoo_anon.cli.declaring import dashed
 from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
-from pymoo_anon.cli.tables import constraint, objective
+from pymoo_anon.cli.tables import Roles, constraint, objective
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -47,21 +39,15 @@ from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
+from pymoo_anon.table.frames import as_text
+
+#: What stands beside a release: its evidence, its codebook, and evidence for outsiders.
+EVIDENCE, CODEBOOK, OUTSIDE = "evidence.json", "codebook.csv", "external.json"
 
 
-def evidence_of(release: Path) -> Path:
-    """The file with the evidence of a release, beside it."""
-    return release.with_name(f"{release.name}.evidence.json")
-
-
-def external_of(release: Path) -> Path:
-    """The file with the evidence for outsiders, beside the release."""
-    return release.with_name(f"{release.name}.external.json")
-
-
-def codebook_of(release: Path) -> Path:
-    """The file that says what the labels of a release stand for, beside it."""
-    return release.with_name(f"{release.name}.codebook.csv")
+def beside(release: Path, what: str) -> Path:
+    """The path of a file beside a release."""
+    return release.with_name(f"{release.name}.{what}")
 
 
 def release(project: Project, request: ReleaseRequest) -> None:
@@ -69,8 +55,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
     with clear_errors(), standard_output() as console:
         target = project.release if request.output is None else request.output
         _check_target(project, request, target)
-        paths = [target, evidence_of(target), codebook_of(target)]
-        paths += [external_of(target)] if request.external_evidence else []
+        kinds = (EVIDENCE, CODEBOOK, *([OUTSIDE] if request.external_evidence else []))
+        paths = [target, *(beside(target, what) for what in kinds)]
         check_free(paths, request.force)
         with said_warnings():
             front, record = read_front(project)
@@ -78,31 +64,30 @@ def release(project: Project, request: ReleaseRequest) -> None:
         read = [*project.files, *(project.output / name for name in FILES)]
         try:
             with tried(target.parent, [path.name for path in paths], read) as temporary:
+                new = temporary / target.name
                 with said_warnings(), busy() as say:
-                    made = _written(project, request, front, choice, temporary / target.name, say)
-                sha256 = checksum(temporary / target.name)
+                    made = _written(project, request, front, choice, new, say)
+                sha256 = checksum(new)
                 done = _entry(project, choice, made, target, sha256)
-                earlier = [one for one in _releases(project) if _differs(one, done)]
+                # Two releases that differ in any of these tell more together than one of them.
+                telling = ("x", "suppressed", "recoding", "columns")
+                earlier = [one for one in _releases(project) if any(one[key] != done[key] for key in telling)]
                 content = evidence(
                     front.problem,
                     front,
                     choice,
                     made,
-                    checksums=_checksums(project, record, target.name, sha256),
-                    search=_search(record, _commands(project.path, choice, request), _bound(front, choice, request)),
+                    checksums=_checksums(project, record, {target.name: sha256}),
+                    search=_search(record, front, choice, request),
                     earlier=[{key: one[key] for key in _TOLD} for one in earlier],
                     made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 )
-                write_evidence(temporary / evidence_of(target).name, content)
-                write_table(
-                    codebook(
-                        front.problem, choice.x, suppressed=made.suppressed, recoding=made.recoding, keep=project.kept
-                    ),
-                    temporary / codebook_of(target).name,
-                )
+                write_evidence(beside(new, EVIDENCE), content)
+                how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
+                engines.write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
-                    write_evidence(temporary / external_of(target).name, outside)
+                    write_evidence(beside(new, OUTSIDE), outside)
                 put_in_place(temporary, target.parent, [path.name for path in paths])
         except RecountError as error:
             _end(str(error))
@@ -115,8 +100,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
 
 def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
     """Refuse a file that cannot be written, before any work."""
-    kind = kind_of(target)
-    check_writer(kind, engine_of(project.reading))
+    kind = engines.kind_of(target)
+    engines.check_writer(kind, engines.engine_of(project.reading))
     if request.like_input and (kind != "csv" or project.data.kind != "csv"):
         raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
 
@@ -133,15 +118,16 @@ def busy() -> Iterator[Callable[[str], None]]:
 
 def read_back(project: Project, path: Path) -> Any:
     """A release that was written, read by the engine of its project."""
-    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.reading)), list)
+    return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
 
 
 def prepared(project: Project, kind: str) -> Any:
     """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
     frame = project.open()
     if kind == "csv" and project.data.kind != "csv":
-        known = nw.from_native(frame).collect_schema().names()
-        frame = columns_as_text(frame, [name for name in known if name not in project.quasi_identifiers])
+        table = nw.from_native(frame)
+        others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
+        return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
     return frame
 
 
@@ -160,14 +146,14 @@ def _written(
         project,
         front,
         choice,
-        kind_of(path),
+        engines.kind_of(path),
         suppressed=request.suppressed or project.suppressed,
         recoding="local" if request.local else None,
         k_of_one=request.k_of_one,
         below_requirements=request.below_requirements,
     )
     like = project.data.path if request.like_input else None
-    write_recoded(made, path, None if like is None else line_end_of(like))
+    engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
     say("Counting again")
     return made.counted_again(read_back(project, path))
 
@@ -184,51 +170,44 @@ def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
 
 
-def _bound(front: Front, choice: Choice, request: ReleaseRequest) -> Any:
-    """How far a local recoding is from the best one, where somebody asked."""
-    if request.lower_bound is None:
-        return None
-    return front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
-
-
-def _checksums(
-    project: Project, record: Mapping[str, Any], name: str, output: str
-) -> Mapping[str, Mapping[str, str | None]]:
+def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str, str]) -> dict[str, Any]:
     """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
     known = record["project"]
-    return {
-        "input": {Path(str(project.data)).name: known["data"]},
-        "hierarchies": known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()},
-        "output": {name: output},
-    }
+    data = {Path(str(project.data)).name: known["data"]}
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    return {"input": data, "hierarchies": trees, "output": output}
 
 
-def _search(record: Mapping[str, Any], commands: list[str], bound: Any) -> dict[str, Any]:
-    told = {key: record[key] for key in ("certified", "n_undecided", "stopped")}
+def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: ReleaseRequest) -> dict[str, Any]:
+    """What is told of the search, and how far a local recoding is from the best one, where somebody asked."""
+    bound = None
+    if request.lower_bound is not None:
+        bound = front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
     return {
         "algorithm": record["algorithm"]["name"],
         "seed": record["options"]["seed"],
-        **told,
-        "commands": commands,
+        **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+        "commands": _commands(choice, request),
         "bound": bound,
     }
 
 
-def _commands(file: Path, choice: Choice, request: ReleaseRequest) -> list[str]:
+def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
     """What is typed to make the same release again."""
-    commands, row = [["pymoo-anon", "search", str(file)]], ["--row", str(choice.row + 1)]
-    again = ["pymoo-anon", "release", str(file)]
+    file = str(request.file)
+    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
+    again = ["pymoo-anon", "release", file]
     if choice.requirements:
         # What was asked for is promised, too.
         asked = [part for one in choice.requirements for part in ("--require", text_of(one))]
-        commands.append(["pymoo-anon", "pick", str(file), *row, *asked])
+        commands.append(["pymoo-anon", "pick", file, *row, *asked])
     else:
         again += row
     for name in ("suppressed", "output", "lower_bound"):
         value = getattr(request, name)
-        again += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+        again += [] if value is None else [f"--{dashed(name)}", str(value)]
     for name in ("local", "like_input", "k_of_one", "below_requirements", "external_evidence"):
-        again += [f"--{name.replace('_', '-')}"] if getattr(request, name) else []
+        again += [f"--{dashed(name)}"] if getattr(request, name) else []
     return [shlex.join(command) for command in (*commands, again)]
 
 
@@ -278,11 +257,6 @@ def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256
     return {**told, "recoding": made.recoding, "columns": columns}
 
 
-def _differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two releases tell more together than one of them."""
-    return any(one[key] != other[key] for key in ("x", "suppressed", "recoding", "columns"))
-
-
 def _warning(one: Mapping[str, Any], same_file: bool) -> str:
     is_another = "was another release of this table until now" if same_file else "is another release of this table"
     return (
@@ -307,17 +281,11 @@ def released_last(project: Project) -> Path:
 # --- verify ---------------------------------------------------------------------------------------------------------
 
 
-class _Roles(NamedTuple):
-    sensitive: tuple[str, ...]
-    label: str | None = None
-    person: str | None = None
-
-
 def verify_project(project: Project) -> None:
     """Count the release of a project again, and hold it against what its evidence promises."""
     with clear_errors(), standard_output() as console:
         path = released_last(project)
-        known = evidence_of(path)
+        known = beside(path, EVIDENCE)
         for one in (path, known):
             if not one.is_file():
                 raise ValueError(
@@ -348,7 +316,7 @@ class Told(NamedTuple):
 
 def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> Told:
     """Count a release again, and hold what its evidence says against it."""
-    again = _recoded_again(project, front, content, evidence_of(path), kind_of(path))
+    again = _recoded_again(project, front, content, beside(path, EVIDENCE), engines.kind_of(path))
     written = again.grouped(read_back(project, path))
     claims, unique = again.claims(written), uniqueness_of(written, again.columns)
     names = list(measure_names(front.problem.measured).values())
@@ -406,7 +374,7 @@ def verify_external(path: Path) -> None:
 def verify_table(request: VerifyRequest) -> None:
     """Count any table again, and hold it against bounds."""
     with clear_errors(), standard_output() as console:
-        roles = _Roles(tuple(request.sensitive))
+        roles = Roles(request.sensitive)
         measures: list[Any] = [constraint(text, roles) for text in request.require]
         if not measures:
             names = ["k", *(f"l:{name}" for name in request.sensitive)]
@@ -425,7 +393,7 @@ def verify_table(request: VerifyRequest) -> None:
 
 
 def _opened(table: str, engine: str) -> Any:
-    return open_frame(Reading(source_of(table, Path()), engine), list)
+    return engines.open_frame(Reading(source_of(table, Path()), engine), list)
 
 
 def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
 from pymoo_anon.cli.names import FILES, checksum, source_of
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.releasing import counted_as_told, evidence_of, released_last
+from pymoo_anon.cli.releasing import EVIDENCE, beside, counted_as_told, released_last
 from pymoo_anon.cli.requests import ReportRequest
 from pymoo_anon.cli.results import read_choice, read_front
 from pymoo_anon.cli.tables import table_of
@@ -32,8 +32,12 @@ def run(project: Project, request: ReportRequest) -> None:
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
             evidence = _evidence(project, front, released, choice)
-        read = [released, evidence_of(released), *project.files]
+        read = [released, beside(released, EVIDENCE), *project.files]
         read += [project.output / name for name in FILES]
+        about = {**project.report, "data": Path(str(project.data)).name, "release": released.name}
+        if request.population_size is not None:
+            # What was asked for wins over the file.
+            about["population_size"] = request.population_size
         with tried(target.parent, [target.name], read) as temporary:
             write_report(
                 temporary / target.name,
@@ -44,18 +48,12 @@ def run(project: Project, request: ReportRequest) -> None:
                 threshold=request.threshold,
                 population=population,
                 external=request.external,
-                **_about(project, released, request),
+                **about,
             )
             paths = put_in_place(temporary, target.parent, [target.name])
         if evidence is None:
             console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
         console.print(plain(f"Written: {paths[0]}"))
-
-
-def _about(project: Project, released: Path, request: ReportRequest) -> dict[str, Any]:
-    """What stands at the head of the report, and the size of the population; what was asked for wins over the file."""
-    told = {**project.report, "data": Path(str(project.data)).name, "release": released.name}
-    return told if request.population_size is None else {**told, "population_size": request.population_size}
 
 
 def _target(released: Path, request: ReportRequest) -> Path:
@@ -71,7 +69,7 @@ def _target(released: Path, request: ReportRequest) -> Path:
 
 def _evidence(project: Project, front: Front, released: Path, choice: Choice) -> dict[str, Any] | None:
     """The evidence of a release, where it is of the chosen point and of the file, and counts as that; None without."""
-    path = evidence_of(released)
+    path = beside(released, EVIDENCE)
     if not path.is_file():
         return None
     content = read_evidence(path)

@@ -4,16 +4,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.cli.declaring import (
-    PROJECT,
-    Invocation,
-    check_meant,
-    check_values,
-    is_project,
-    measures_in,
-    numeral,
-    option,
-)
+from pymoo_anon.cli import declaring
+from pymoo_anon.cli.declaring import PROJECT, Invocation, option
 from pymoo_anon.cli.names import ENGINES, KINDS
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
@@ -87,7 +79,7 @@ class Wish(Invocation):
 
     def check(self) -> None:
         """Refuse what is wrong whatever the front holds."""
-        check_values(self)
+        declaring.check_values(self)
         asked = [name for name in (*_WAYS, "require", "risk") if name in self.given]
         if (self.file is None) == (self.evidence is None):
             got = "neither" if self.file is None else "both"
@@ -104,14 +96,14 @@ class Wish(Invocation):
         """The weights by the name of their measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
-        for part in measures_in(self.weights):
+        for part in declaring.measures_in(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
                 raise ValueError(f"weights must be such as 'k=1,GLM=2', got {part!r}")
             if name.strip() in found:
                 raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = numeral("weights", weight.strip())
+            found[name.strip()] = declaring.numeral("weights", weight.strip())
         return found
 
 
@@ -191,9 +183,9 @@ class VerifyRequest(Invocation):
 
     def check(self) -> None:
         """Refuse a table of which nobody says what others may know, and options that would be passed over."""
-        check_values(self)
-        if is_project(self.file):
-            check_meant(self, PROJECT, f"{self.file}, which says what was released")
+        declaring.check_values(self)
+        if declaring.is_project(self.file):
+            declaring.check_meant(self, PROJECT, f"{self.file}, which says what was released")
         elif not (self.quasi_identifiers or self.is_evidence):
             raise ValueError("--quasi-identifier must name at least one column, got none")
 

@@ -95,7 +95,10 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
             hint = f"search {project.path}" + (" --resume" if (project.output / JOURNAL).exists() else "")
             raise ValueError(f"there is no front of {project.path}: {path} is missing; pymoo-anon {hint} writes it")
     record = _record(record_path)
-    _check_unchanged(project, record)
+    if changed := project.changed(record):
+        raise ValueError(
+            f"the front in {project.output} is of other inputs, changed since: {', '.join(changed)}; search again"
+        )
     if checksum(table_path) != record["front"]["sha256"]:
         raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
     options = record["options"]
@@ -134,15 +137,6 @@ def _record(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} must be what pymoo-anon search wrote with a project file, got {error}") from None
     return dict(record)
-
-
-def _check_unchanged(project: Project, record: dict[str, Any]) -> None:
-    """Refuse a front of another table, or of another search of it."""
-    changed = project.changed(record)
-    if changed:
-        raise ValueError(
-            f"the front in {project.output} is of other inputs, changed since: {', '.join(changed)}; search again"
-        )
 
 
 def write_choice(project: Project, front: Front, choice: Choice) -> Path:

@@ -33,7 +33,7 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings, standard_output
-from pymoo_anon.cli.declaring import record_of
+from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
@@ -60,9 +60,6 @@ QUICK = 5 * 10**9
 #: What is searched.
 Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
 
-# What ends a search that no limit ends, by its algorithm.
-_ENDS = {"sweep": "the end of the sweep"}
-
 # Columns of a terminal that stand between two columns of a table.
 _GAP = 2
 
@@ -81,13 +78,13 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     """The algorithm that serves a problem and why: a proof where it is known to be quick, else Pareto local search."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
-    asked = settings.evolution()
+    asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
     if isinstance(problem, LocalRecodingProblem):
         if asked:
-            return "nsga2", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
+            return "nsga2", f"--{asked[0]} is an option of an evolutionary search"
         return "sweep", "a local recoding is made for each k on a log scale"
     if asked:
-        return "pbgea", f"--{asked[0].replace('_', '-')} is an option of an evolutionary search"
+        return "pbgea", f"--{asked[0]} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
     if problem.n_nodes * n_tuples > QUICK:
         return "pls", (
@@ -137,15 +134,8 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
     if interrupted and res.X is None:
         raise KeyboardInterrupt
-    stopped = (
-        "proof complete"
-        if certified
-        else "Ctrl-C"
-        if interrupted
-        else over[0]
-        if over
-        else _ENDS.get(name, "no new nodes")
-    )
+    stopped = over[0] if over else "the end of the sweep" if name == "sweep" else "no new nodes"
+    stopped = "proof complete" if certified else "Ctrl-C" if interrupted else stopped
     front = problem.front(res).sorted()
     front.certified = certified
     return Found(front, seconds, n_undecided, stopped)
@@ -325,20 +315,14 @@ def _say_the_table(console: Console, problem: Searched) -> None:
 
 
 def _say_the_end(console: Console, problem: Searched, found: Found) -> None:
-    if not isinstance(problem, LatticeProblem) or found.n_undecided is None:
-        console.print(
-            f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} "
-            f"local recodings; not certified: stopped by {found.stopped}."
-        )
-        return
-    proof = (
-        "certified: proven to be complete"
-        if found.front.certified
-        else f"not certified: stopped by {found.stopped}, {count(found.n_undecided)} nodes undecided"
-    )
+    how, what = f"not certified: stopped by {found.stopped}", "local recodings"
+    if isinstance(problem, LatticeProblem) and found.n_undecided is not None:
+        what = f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice)"
+        proven = "certified: proven to be complete"
+        how = proven if found.front.certified else f"{how}, {count(found.n_undecided)} nodes undecided"
     console.print(
-        f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} "
-        f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice); {proof}."
+        f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} {what}; "
+        f"{how}."
     )
 
 

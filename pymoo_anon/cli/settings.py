@@ -7,28 +7,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli.declaring import (
-    LOCAL,
-    PROJECT,
-    Invocation,
-    check_meant,
-    check_values,
-    idle_with,
-    numeral,
-    option,
-    parts_of,
-    read_bounds,
-    read_measures,
-    read_recoding,
-    read_seconds,
-    read_sides,
-    read_suppression,
-)
+from pymoo_anon.cli import declaring
+from pymoo_anon.cli.declaring import LOCAL, PROJECT, Invocation, option
 from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
 
 T = TypeVar("T")
 
-_TABLE, _GOALS, _SEARCH, _OUTPUT = "Table", "Objectives", "Search", "Output"
+_TABLE, _OUTPUT = "Table", "Output"
+_GOALS = {"panel": "Objectives", "in_file": True}
+_SEARCH = {"panel": "Search", "in_file": True}
 
 # What an option may mean nothing with, besides a table of `TABLES` and an algorithm.
 _OWN_TABLE = "a table of one's own"
@@ -89,48 +76,44 @@ class Settings(Invocation):
         f"Among {', '.join(MEASURES)}. l:NAME reads another column than the sensitive one, CM:NAME than the label.",
         metavar="NAME,NAME,...",
         shown="k,l,GLM or, without a sensitive column, k,GLM",
-        panel=_GOALS,
-        in_file=True,
-        read=read_measures,
+        read=declaring.read_measures,
+        **_GOALS,
     )
     require: list[str] = option(
         [],
         'A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
         metavar="NAME>=N|NAME<=N",
-        panel=_GOALS,
-        in_file=True,
-        read=read_bounds,
+        read=declaring.read_bounds,
+        **_GOALS,
     )
     local: bool = option(
         False,
         "Local recoding: every class of rows has levels of its own, which loses a fraction, and nothing is suppressed. "
         "At equal k the mean risk is greater: ask for l or t, too.",
-        panel=_GOALS,
-        in_file=True,
         key="recoding",
-        read=read_recoding,
+        read=declaring.read_recoding,
+        **_GOALS,
     )
     suppression: str = option(
         "0.01",
         "At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes of fewer "
         "than K rows; violating:SHARE|N the classes that break a bound of --require, ARX's rule.",
         metavar="SHARE|N|below:K|violating:SHARE|N",
-        panel=_GOALS,
-        in_file=True,
-        read=read_suppression,
+        read=declaring.read_suppression,
         idle=(LOCAL,),
+        **_GOALS,
     )
     level: list[str] = option(
         [],
         "The least and the greatest level that a quasi-identifier may have; repeatable.",
         metavar="NAME=LEAST..GREATEST",
-        panel=_GOALS,
+        panel=_GOALS["panel"],
     )
     weight: list[str] = option(
         [],
         "How much a quasi-identifier counts in GLM and NWP, where others count 1; repeatable.",
         metavar="NAME=W",
-        panel=_GOALS,
+        panel=_GOALS["panel"],
     )
     algorithm: str = option(
         "auto",
@@ -138,47 +121,42 @@ class Settings(Invocation):
         "search) finds most of it soon; auto takes a proof where it is known to be quick, else pls. With --local "
         "it takes sweep, a recoding for every k on a log scale.",
         choices=tuple(ALGORITHMS),
-        panel=_SEARCH,
-        in_file=True,
+        **_SEARCH,
     )
     generations: int = option(
         100,
         "Number of generations; pls evaluates up to this number times --pop-size nodes.",
         metavar="N",
         least=1,
-        panel=_SEARCH,
-        in_file=True,
         idle=(*_PROOFS, "sweep"),
+        **_SEARCH,
     )
     pop_size: int = option(
         25,
         "Number of nodes in the population; pls proposes as many at once.",
         metavar="N",
         least=2,
-        panel=_SEARCH,
-        in_file=True,
         idle=(*_PROOFS, "sweep"),
+        **_SEARCH,
     )
     epsilon: str | None = option(
         None,
         "pbgea, pls: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
         metavar="SIDE,...",
         shown="pbgea: 1, less for what is between 0 and 1; pls: none",
-        panel=_SEARCH,
-        in_file=True,
-        read=read_sides,
+        read=declaring.read_sides,
         idle=("nsga2", "sweep", LOCAL, *_PROOFS),
+        **_SEARCH,
     )
     time_limit: float | None = option(
         None,
         "Stop after so long, with the best found so far.",
         metavar="SECONDS",
         shown="none",
-        panel=_SEARCH,
-        in_file=True,
-        read=read_seconds,
+        read=declaring.read_seconds,
+        **_SEARCH,
     )
-    seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, panel=_SEARCH, in_file=True)
+    seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, **_SEARCH)
     output: Path = option(
         Path("front"),
         f"Where {', '.join(FILES)} go; files of these names are replaced.",
@@ -193,11 +171,11 @@ class Settings(Invocation):
 
     def check(self) -> None:
         """Refuse what is wrong whatever the table holds."""
-        check_values(self)
-        check_meant(self, self.algorithm, self.algorithm)
+        declaring.check_values(self)
+        declaring.check_meant(self, self.algorithm, self.algorithm)
         levels, _ = levels_of(self.level), weights_of(self.weight)
         if self.local:
-            check_meant(self, LOCAL, "--local")
+            declaring.check_meant(self, LOCAL, "--local")
             if levels:
                 raise ValueError(
                     f"level must not be given with local recodings, where every class has levels of its own, got "
@@ -215,7 +193,7 @@ class Settings(Invocation):
     def _check_data(self) -> None:
         """Refuse a table that is none, and options that mean nothing with it."""
         if self.data in TABLES:
-            check_meant(self, self.data, self.data)
+            declaring.check_meant(self, self.data, self.data)
             return
         try:
             path = source_of(self.data, Path()).path
@@ -226,7 +204,7 @@ class Settings(Invocation):
                 f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
                 f"{self.data!r}, which is no file"
             )
-        check_meant(self, _OWN_TABLE, self.data)
+        declaring.check_meant(self, _OWN_TABLE, self.data)
         folder = self.hierarchies
         if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
             raise ValueError(
@@ -236,11 +214,8 @@ class Settings(Invocation):
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
-        return None if self.epsilon is None else [numeral("epsilon", part) for part in parts_of(self.epsilon)]
-
-    def evolution(self) -> list[str]:
-        """Names of the options of an evolutionary search that were given."""
-        return [name for name in idle_with(Settings, "bnb") if name in self.given]
+        parts = [] if self.epsilon is None else declaring.parts_of(self.epsilon)
+        return [declaring.numeral("epsilon", part) for part in parts] or None
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:

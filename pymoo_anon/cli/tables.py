@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
@@ -89,19 +89,14 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
 
     def choose(found: list[str]) -> Sequence[str]:
         if inputs.columns is None:
-            _check_named(name, found, inputs, wanted)
+            known = [column for column in found if column]
+            check_known(name, inputs.hierarchies, known)
+            _check_there(name, known, wanted)
         else:
             _check_same(name, found, inputs.columns)
         return wanted
 
     return open_frame(inputs.reading, choose)
-
-
-def _check_named(name: str, found: list[str], inputs: Inputs, wanted: Sequence[str]) -> None:
-    """Refuse roles for what is no column of the table."""
-    known = [column for column in found if column]
-    check_known(name, inputs.hierarchies, known)
-    _check_there(name, known, wanted)
 
 
 def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
@@ -225,23 +220,15 @@ def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]
     return [loss, NormalizedWeightedPenalty(shares)]
 
 
-class Roles(Protocol):
-    """What says which columns a measure reads where its name does not: a table, for one."""
+class Roles(NamedTuple):
+    """What says which columns a measure reads where its name does not, and no table does."""
 
-    @property
-    def sensitive(self) -> Sequence[Any]:
-        """Names of the sensitive columns."""
-
-    @property
-    def label(self) -> Any:
-        """Name of the column with the class labels, or None."""
-
-    @property
-    def person(self) -> Any:
-        """Name of the column that tells whose row it is, or None: k counts persons where there is one."""
+    sensitive: Sequence[str]
+    label: str | None = None
+    person: str | None = None
 
 
-def objective(option: str, name: str, table: Roles, known: Iterable[Objective] = ()) -> Objective:
+def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Objective:
     """The objective of a name such as "k", "l:diagnosis" or "k[age,zip|sex]", which an option gave, or a known one."""
     for one in known:
         if short_name(one) == name:
@@ -272,7 +259,7 @@ def objective(option: str, name: str, table: Roles, known: Iterable[Objective] =
     return made
 
 
-def constraint(text: str, table: Roles, known: Iterable[Objective] = ()) -> Constraint:
+def constraint(text: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Constraint:
     """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3"."""
     name, sign, limit = bound_parts(text)
     return Constraint(objective("require", name, table, known), numeral("require", limit), sign == ">=")

@@ -8,7 +8,6 @@ property or a comparator of one's own derives from `Property`, `Comparator` or `
 """
 
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
-from pymoo_anon.comparison.classifying import classification
 from pymoo_anon.comparison.comparators import (
     Comparator,
     Coverage,
@@ -23,9 +22,7 @@ from pymoo_anon.comparison.comparators import (
     WeakDominance,
 )
 from pymoo_anon.comparison.compare import Comparison, compare
-from pymoo_anon.comparison.individual import individual_risk, k_for_k_map
-from pymoo_anon.comparison.inference import inference
-from pymoo_anon.comparison.marginals import means, total_variation
+from pymoo_anon.comparison.individual import individual_risk, inference, k_for_k_map
 from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import (
     BreachProbability,
@@ -37,8 +34,8 @@ from pymoo_anon.comparison.properties import (
     TupleUtility,
     released,
 )
-from pymoo_anon.comparison.queries import CountQueries
 from pymoo_anon.comparison.sets import Goal, Lexicographic, SetComparator, Weighted
+from pymoo_anon.comparison.utility import CountQueries, classification, means, total_variation
 from pymoo_anon.comparison.vectors import PropertyVector
 
 __all__ = [

@@ -157,9 +157,7 @@ def compare(
     return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
 
 
-def _named(
-    generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded],
-) -> dict[Hashable, Decoded]:
+def _named(generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded]) -> dict[Hashable, Decoded]:
     """The generalizations by name; those of a sequence are numbered from 0."""
     if isinstance(generalizations, Decoded):
         raise TypeError(
@@ -167,13 +165,13 @@ def _named(
         )
     named: dict[Hashable, Decoded] = {}
     named.update(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
-    _check(list(named.values()), Decoded, "generalizations")
+    _check(list(named.values()), Decoded, "generalizations", "Generalization")
     return named
 
 
 def _labels(properties: Sequence[Property]) -> list[str]:
     """The labels of the properties, which must differ."""
-    _check(properties, Property, "properties")
+    _check(properties, Property, "properties", "Property")
     labels = [one.label for one in properties]
     if ALL in labels:
         raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
@@ -184,7 +182,7 @@ def _labels(properties: Sequence[Property]) -> list[str]:
 
 def _by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
     """The comparators by name, or by what repr shows where several have one name."""
-    _check(comparators, Comparator, "comparators")
+    _check(comparators, Comparator, "comparators", "Comparator")
     names = [one.name for one in comparators]
     written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
     if repeated(written):
@@ -212,17 +210,12 @@ def _tournaments(
     return played
 
 
-def _check(given: Sequence[object], kind: type | UnionType, name: str) -> None:
+def _check(given: Sequence[object], kind: type | UnionType, name: str, word: str) -> None:
     """Refuse anything but a list of at least one object of a kind."""
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:
-        raise ValueError(f"{name} must hold at least one {_words(kind)}, got none")
+        raise ValueError(f"{name} must hold at least one {word}, got none")
     for one in given:
         if not isinstance(one, kind):
-            raise TypeError(f"{name} must hold objects of {_words(kind)}, got {one!r}")
-
-
-def _words(kind: type | UnionType) -> str:
-    """The name of a class, or of the first of several."""
-    return (kind if isinstance(kind, type) else kind.__args__[0]).__name__
+            raise TypeError(f"{name} must hold objects of {word}, got {one!r}")

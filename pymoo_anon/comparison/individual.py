@@ -1,4 +1,4 @@
-"""How easily each person of a sample is found in the population, by sampling weights; k-map without a register."""
+"""What a release tells of people whose class is known: how easily each is found, and what is sensitive of them."""
 
 from __future__ import annotations
 
@@ -49,23 +49,31 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
     >>> individual_risk(frame, ["zip"], "weight").round(6).reset_index().to_numpy().tolist()
     [['10009', 1, 17.0, 0.177076], ['100**', 2, 100.0, 0.018779]]
     """
-    names = list(quasi_identifiers)
-    if not names or weight in names:
-        raise ValueError(f"quasi_identifiers must name columns other than the weights, got {examples(names) or 'none'}")
-    found = combinations_of(frame, [*names, weight])
-    if len(found.weights) == 0:
-        raise ValueError("frame must have at least one row, got none")
-    given = found.columns[weight].tolist()
-    wrong = [value for value in given if not (is_number(value) and 1 <= value < np.inf)]
+    pairs, index = _pairs(frame, quasi_identifiers, weight, "the weights")
+    wrong = [value for value in pairs["value"] if not (is_number(value) and 1 <= value < np.inf)]
     if wrong:
         raise ValueError(f"column {weight!r} must hold weights, which are numbers from 1 on, got {examples(wrong)}")
-    rows = pd.DataFrame({number: found.columns[name] for number, name in enumerate(names)})
-    rows["size"], rows["population"] = found.weights, np.array(given, dtype=float) * found.weights
-    keys = list(range(len(names)))
-    classes = rows.groupby(keys, dropna=False, sort=False)[["size", "population"]].sum()
-    classes.index = pd.MultiIndex.from_frame(classes.index.to_frame(), names=names)
+    pairs["population"] = pairs["value"].astype(float) * pairs["n"]
+    classes = pairs.groupby("class")[["n", "population"]].sum().set_axis(["size", "population"], axis="columns")
+    classes.index = index
     classes["risk"] = _mean_share(classes["size"].to_numpy(), classes["population"].to_numpy())
     return classes.sort_values(["risk", "size"], ascending=[False, True], kind="stable")
+
+
+def _pairs(
+    frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
+) -> tuple[pd.DataFrame, pd.MultiIndex]:
+    """How many rows hold each value of another column in each class: class, value, n; and what the classes are."""
+    names = list(quasi_identifiers)
+    if not names or other in names:
+        raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
+    found = combinations_of(frame, [*names, other])
+    if len(found.weights) == 0:
+        raise ValueError("frame must have at least one row, got none")
+    rows = pd.DataFrame({number: found.columns[name] for number, name in enumerate(names)})
+    classes = rows.groupby(list(rows), dropna=False, sort=False)
+    pairs = pd.DataFrame({"class": classes.ngroup(), "value": found.columns[other], "n": found.weights})
+    return pairs, pd.MultiIndex.from_frame(classes.head(1), names=names)
 
 
 def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
@@ -88,6 +96,53 @@ def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
             risks[few[here]] = (p * integral)[here]
             integral = (1 / i - p * integral) / (1 - p)
     return risks
+
+
+def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hashable) -> pd.DataFrame:
+    """What can be inferred of a sensitive column, class by class, against the whole release.
+
+    Somebody who knows the class of a person guesses its likeliest value. Without the class the guess would be the
+    likeliest value of all rows, and right as often as that occurs. Where a class has one value, nothing is left to
+    guess: `found.loc[found["share"] == 1, "size"].sum()` rows.
+
+    Args:
+        frame: A released table: pandas, or what narwhals reads. Rows of `*` are a class as any other.
+        quasi_identifiers: The columns that an attacker knows.
+        sensitive: The column that is inferred; a missing value counts as a value.
+
+    Returns:
+        One row for each class, the worst off first, with its values as index. Columns: size, the number of its rows;
+        likeliest, its most frequent value, of several the first by its text; share, that of its rows which have it;
+        overall, that of all rows which have it; distance, the total variation between the values of the class and those
+        of all rows, half the sum of the differences of shares. Shares and distance go from 0 to 1, lower is better.
+
+    Raises:
+        KeyError: The frame lacks a column.
+        ValueError: No quasi-identifier is named, the sensitive column is one, or the frame is empty.
+
+    >>> frame = pd.DataFrame({"zip": ["1*", "1*", "2*", "2*"], "ill": ["flu", "flu", "flu", "cold"]})
+    >>> inference(frame, ["zip"], "ill").reset_index().to_numpy().tolist()
+    [['1*', 2, 'flu', 1.0, 0.75, 0.25], ['2*', 2, 'cold', 0.5, 0.25, 0.25]]
+    """
+    pairs, classes = _pairs(frame, quasi_identifiers, sensitive, "the sensitive one")
+    told = by_class(pairs)
+    told.index = classes[told.index]
+    return told
+
+
+def by_class(pairs: pd.DataFrame) -> pd.DataFrame:
+    """What `inference` tells, by the number of a class; each pair is a class, a value that it holds, and n rows."""
+    pairs = pairs.assign(text=pairs["value"].astype(str))
+    pairs["size"] = pairs.groupby("class")["n"].transform("sum")
+    pairs["share"] = pairs["n"] / pairs["size"]
+    pairs["overall"] = pairs.groupby("value", dropna=False)["n"].transform("sum") / pairs["n"].sum()
+    # Half the sum of all differences is the sum of those above 0; values that a class lacks are below.
+    pairs["above"] = (pairs["share"] - pairs["overall"]).clip(lower=0)
+    pairs["distance"] = pairs.groupby("class")["above"].transform("sum")
+    likeliest = pairs.sort_values(["n", "text"], ascending=[False, True], kind="stable").drop_duplicates("class")
+    worst = likeliest.sort_values(["share", "distance", "size"], ascending=[False, False, True], kind="stable")
+    told = worst.set_index("class")[["size", "value", "share", "overall", "distance"]]
+    return told.rename(columns={"value": "likeliest"})
 
 
 def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:

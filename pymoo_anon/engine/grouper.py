@@ -34,11 +34,6 @@ class Workspace:
 
     They are kept from call to call, since fresh memory costs more than the grouping. Whatever numbers rows, classes or
     values has 32 bits: grouping waits for memory, and so half as long.
-
-    Attributes:
-        arrays: All arrays, in the order of `arrays.named`, without those of `Request`.
-        output: The group of arrays where classes are written.
-        slots: The group of arrays in which pairs are looked up.
     """
 
     def __init__(self, tuples: DistinctTuples, tree: Tree) -> None:
@@ -87,6 +82,7 @@ class Workspace:
             room = _room_for_values(len(columns), len(self.output.sizes), most)
             self.output = Output(self.output.sizes, self.output.representatives, self.output.kept, *room)
             self._columns = columns
+        # In the order of `arrays.named`, without those of `Request`.
         groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
         self.arrays: tuple[NDArray[Any], ...] = tuple(array for group in groups for array in group)
 

@@ -31,10 +31,4 @@ __all__ = [
     "write_report",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "explaining": ("Explanation", "choose", "explain"),
-        "report.page": ("write_report",),
-    },
-)
+__getattr__ = later(__name__, {"explaining": ("Explanation", "choose", "explain"), "report.page": ("write_report",)})

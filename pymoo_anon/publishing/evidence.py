@@ -35,10 +35,9 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step, next_steps
 from pymoo_anon.publishing.recoding import decoded
 from pymoo_anon.publishing.release import Release, uniqueness_of
-from pymoo_anon.publishing.verify import recounted
+from pymoo_anon.publishing.verify import shown
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 
 #: What evidence says of a search; what is not known is left out or None.
 SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
@@ -136,7 +135,8 @@ def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: s
         "columns": _columns(columns),
         "uniqueness": uniqueness_of(frame, columns).to_dict("records"),
         "measures": [
-            {"measure": name, "value": as_json(recounted(recount, measure))} for name, measure in measures.items()
+            {"measure": name, "value": as_json(shown(measure, measure.recount(recount)))}
+            for name, measure in measures.items()
         ],
     }
     check_content(content, "evidence", external=True)
@@ -158,14 +158,11 @@ def neighbours(content: Mapping[str, Any]) -> tuple[dict[str, float], list[Step]
     """
     check_content(content, "content")
     measures, row = content["settings"]["measures"], content["chosen"]["place"]
-    values = np.array([[_number(value) for value in point["values"]] for point in content["front"]], dtype=float)
+    points = [[INFINITIES.get(value, value) for value in point["values"]] for point in content["front"]]
     goals = [j for j, measure in enumerate(measures) if measure["objective"]]
-    chosen = {
-        measure["name"]: _number(value)
-        for measure, value in zip(measures, content["front"][row]["values"], strict=True)
-    }
+    chosen = dict(zip((measure["name"] for measure in measures), points[row], strict=True))
     names, higher = zip(*((measures[j]["name"], measures[j]["better"] == "higher") for j in goals), strict=True)
-    return chosen, next_steps(names, values[:, goals], higher, row)
+    return chosen, next_steps(names, np.array(points, dtype=float)[:, goals], higher, row)
 
 
 def _table(table: Microdata) -> dict[str, Any]:
@@ -183,7 +180,7 @@ def _table(table: Microdata) -> dict[str, Any]:
 
 
 def _settings(problem: AnonymizationProblem) -> dict[str, Any]:
-    names = measure_names(problem.measured)
+    names, rule = measure_names(problem.measured), problem.suppression
     return {
         "space": type(problem).__name__,
         "measures": [
@@ -204,15 +201,11 @@ def _settings(problem: AnonymizationProblem) -> dict[str, Any]:
             }
             for constraint in problem.constraints
         ],
-        "suppression": _suppression(problem.suppression),
+        # Of a rule of somebody's own the class alone, as what else it holds is not known.
+        "suppression": repr(rule) if type(rule).__module__.startswith("pymoo_anon.") else type(rule).__name__,
         "adversaries": adversaries_of(names),
         "levels": {column_name(name): [*own] for name, own in getattr(problem, "levels", {}).items()},
     }
-
-
-def _suppression(rule: Suppression) -> str:
-    """The rule; of one of somebody's own the class alone, as what else it holds is not known."""
-    return repr(rule) if type(rule).__module__.startswith("pymoo_anon.") else type(rule).__name__
 
 
 def _search(search: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,19 +215,19 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
     return {key: as_json(search.get(key)) for key in SEARCH}
 
 
-def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, dict[str, str | None]]:
-    unknown = [key for key in checksums if key not in _FILES]
-    if unknown:
-        raise ValueError(f"checksums must have keys among {', '.join(_FILES)}, got {examples(unknown)}")
-    return {kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()} for kind in _FILES}
-
-
 def _software() -> dict[str, Any]:
     return {
         "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
+
+
+def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, dict[str, str | None]]:
+    unknown = [key for key in checksums if key not in _FILES]
+    if unknown:
+        raise ValueError(f"checksums must have keys among {', '.join(_FILES)}, got {examples(unknown)}")
+    return {kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()} for kind in _FILES}
 
 
 def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
@@ -329,14 +322,8 @@ def as_json(value: Any, whole: bool = False) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [as_json(each) for each in value]
     if isinstance(value, float) and np.isinf(value):
-        return INFINITIES[value > 0]
+        return "infinity" if value > 0 else "-infinity"
     return int(value) if whole else value
-
-
-def _number(value: Any) -> float:
-    """A number of evidence, infinities included."""
-    number: float = {INFINITIES[False]: -np.inf, INFINITIES[True]: np.inf}.get(value, value)
-    return number
 
 
 # --- what a file has to be ----------------------------------------------------------------------------------------
@@ -348,8 +335,8 @@ VERSION = 4
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 EXTERNAL = "anybody: all of it can be counted in the released table"
 
-#: How JSON, which has none, tells minus infinity and infinity.
-INFINITIES = ("-infinity", "infinity")
+#: How JSON, which has none, tells infinities.
+INFINITIES = {"-infinity": -np.inf, "infinity": np.inf}
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -376,13 +363,10 @@ class _Named(NamedTuple):
 _TEXT = _Kind("text", lambda value: isinstance(value, str))
 _TRUTH = _Kind("true or false", lambda value: isinstance(value, bool))
 _COUNT = _Kind("a whole number from 0", lambda value: type(value) is int and value >= 0)
-_NUMBER = _Kind("a number", lambda value: _is_number(value) or value in INFINITIES)
+# A whole number of JSON may be larger than any float.
+_FINITE = _Kind("a number", lambda value: type(value) in (int, float) and -1e300 < value < 1e300)
+_NUMBER = _Kind("a number", lambda value: _FINITE.holds(value) or value in list(INFINITIES))
 _HASH = _Kind("a sha256 in hexadecimal", lambda value: isinstance(value, str) and bool(_SHA256.fullmatch(value)))
-
-
-def _is_number(value: Any) -> bool:
-    # A whole number of JSON may be larger than any float.
-    return type(value) in (int, float) and -1e300 < value < 1e300
 
 
 def _one_of(*choices: str | int) -> _Kind:
@@ -512,11 +496,9 @@ def check_content(content: Any, name: str, external: bool = False) -> None:
     made = EXTERNAL_FORMAT if external else FORMAT
     if isinstance(content, Mapping) and content.get("format") == made and content.get("version") != VERSION:
         raise ValueError(f"{name} must be evidence of version {VERSION}, got version {content.get('version')!r:.80}")
-    if external:
-        _check_shape(content, _EXTERNAL_SHAPE, name, "")
-        return
-    _check_shape(content, _SHAPE, name, "")
-    _check_whole(content, name)
+    _check_shape(content, _EXTERNAL_SHAPE if external else _SHAPE, name, "")
+    if not external:
+        _check_whole(content, name)
 
 
 def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:

@@ -15,7 +15,7 @@ from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.compare import Comparison, compare
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
-from pymoo_anon.comparison.queries import CountQueries
+from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
@@ -154,9 +154,6 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
 def wishes(problem: AnonymizationProblem) -> list[str]:
     """A line for each wish by attribute: the levels that a column may have, and how much columns count in a loss.
 
-    Args:
-        problem: The problem.
-
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
     >>> wishes(LatticeProblem(make_census(200), [GeneralLossMetric(weights={"sex": 2})], levels={"age": (1, 3)}))
@@ -170,9 +167,8 @@ def wishes(problem: AnonymizationProblem) -> list[str]:
         if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty) and measure.weights is not None:
             own = zip(lengths, measure.weights_of(list(lengths)).tolist(), strict=True)
             counts = [f"{name} counts {number(weight)}" for name, weight in own if weight != 1]
-            said.append(
-                f"{problem.names[measure]}: {listed(counts)}{', others 1' if len(counts) < len(lengths) else ''}"
-            )
+            others = ", others 1" if len(counts) < len(lengths) else ""
+            said.append(f"{problem.names[measure]}: {listed(counts)}{others}")
     return [plain(one) for one in said]
 
 

@@ -88,7 +88,8 @@ class Kept:
             hierarchy, places = fitted(name, self.hierarchy, values)
             labels = [label_text(label) for label in hierarchy.labels[self.level or 0]]
             return [labels[group] for group in hierarchy.groups[self.level or 0][places]]
-        return [_as_text(self._coarse(number)) for number in self._numbers(name, values)]
+        coarse = [self._coarse(number) for number in self._numbers(name, values)]
+        return [format((Decimal(one.numerator) / one.denominator).normalize(), "f") for one in coarse]
 
     def others(self, name: Name, values: Sequence[Any]) -> list[Any]:
         """Values of a released column that nothing becomes."""
@@ -170,11 +171,6 @@ def _are_ends(clip: Any) -> bool:
     if not isinstance(clip, Sequence) or len(clip) != 2 or not all(map(is_number, clip)):
         return False
     return bool(-inf < clip[0] <= clip[1] < inf)
-
-
-def _as_text(value: Fraction) -> str:
-    """A number as a person writes it."""
-    return format((Decimal(value.numerator) / value.denominator).normalize(), "f")
 
 
 def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:

@@ -23,21 +23,11 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
+from pymoo_anon.publishing.verify import check_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
-from pymoo_anon.publishing.verify import object_frame, shown
+from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import (
-    COUNT,
-    Frame,
-    Renamed,
-    counted,
-    fetched,
-    held,
-    in_ascending_order,
-    missing,
-    renamed,
-    totals,
-)
+from pymoo_anon.table.frames import COUNT, Frame, Renamed
 from pymoo_anon.table.generalization import SUPPRESSED, LocalGeneralization
 from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.microdata import Microdata, names_of
@@ -186,28 +176,19 @@ class Recoded:
     @cached_property
     def counts(self) -> NDArray[np.int64] | None:
         """(n,) int64 array, how often each row of `distinct` occurs; None where few rows agree."""
-        return fetched(self._rows.select(COUNT))[COUNT].to_numpy() if self._are_few else None
+        return frames.fetched(self._rows.select(COUNT))[COUNT].to_numpy() if self._are_few else None
 
     @property
     def distinct(self) -> Any:
         """The distinct rows of the table in order, of the kind of frame that was given."""
-        return self._source.native(self._rows, self._released)
+        return self._recoding.source.native(self._rows, self._released)
 
     @property
     def frame(self) -> Any:
         """The table, as `Release` has it."""
         if self._are_few:
-            return self._source.native(unrolled(self._rows), self._released)
-        return self._source.native(self._rows, self._released, in_order=True)
-
-    @property
-    def classes(self) -> EquivalenceClasses:
-        """The equivalence classes of the point."""
-        return self._recoding.classes
-
-    @property
-    def _source(self) -> Renamed:
-        return self._recoding.source
+            return self._recoding.source.native(unrolled(self._rows), self._released)
+        return self._recoding.source.native(self._rows, self._released, in_order=True)
 
     @property
     def _released(self) -> list[Name]:
@@ -222,7 +203,7 @@ class Recoded:
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are suppressed."""
-        return int(self.classes.n_suppressed[0])
+        return int(self._recoding.classes.n_suppressed[0])
 
     def counted_again(self, written: Any) -> Release:
         """The release, where a recount of the table as it was written holds what was promised."""
@@ -253,11 +234,11 @@ class Recoded:
 
     def grouped(self, written: Any) -> Renamed:
         """A table as it was written, read once: where few rows differ, as the distinct ones."""
-        return renamed(written).grouped() if self._are_few else renamed(written)
+        return frames.renamed(written).grouped() if self._are_few else frames.renamed(written)
 
     def claims(self, written: Any) -> pd.DataFrame:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
-        return self._counted(renamed(written))[0]
+        return self._counted(frames.renamed(written))[0]
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
         """The claims, and whether a row of the table is alone."""
@@ -271,7 +252,7 @@ class Recoded:
         if outside:
             # Columns that are not released are counted beside the release.
             rows = self._recoding.applied(self._complete.frame, [*names, *outside])
-            beside = Recount(self._source.native(rows, [*names, *outside]), names, outside, **self._about)
+            beside = Recount(self._recoding.source.native(rows, [*names, *outside]), names, outside, **self._about)
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
@@ -285,7 +266,7 @@ class Recoded:
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
-        values = [float(measure.evaluate(self.classes)[0]) for measure in self.problem.measured]
+        values = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
         measured = [
             _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
             for measure, value in zip(self.problem.measured, values, strict=True)
@@ -296,11 +277,11 @@ class Recoded:
     @cached_property
     def _about(self) -> dict[str, Any]:
         """What a recount of the release is told besides."""
-        roles = {name for name in self.problem.table.tuples.domains if name in self._source.names}
+        roles = {name for name in self.problem.table.tuples.domains if name in self._recoding.source.names}
         # All that is asked of the original may stand among the distinct rows that were released.
         inside = self._are_few and roles <= {*self._released}
         return {
-            "original": replace(self._source, frame=self._recoding.values) if inside else self._complete,
+            "original": replace(self._recoding.source, frame=self._recoding.values) if inside else self._complete,
             "hierarchies": self.problem.table.quasi_identifiers,
             "generalization": self._recoding.generalization,
         }
@@ -323,19 +304,17 @@ class Recoded:
         n_marked = n_suppressed if self.asked.suppressed == "mark" else 0
         n_released = n_rows - (n_suppressed - n_marked)
         whole = all(labels.texts == [SUPPRESSED] for labels in own.labels.values())
-        counted = [("rows are there", own.n_released, n_released)]
+        found = [("rows are there", own.n_released, n_released)]
         if not whole:
-            counted.append(("rows are marked *", own.n_released - int(own.kept.sum()), n_marked))
-        broken = [f"{n:,} {words} where {wanted:,} were promised" for words, n, wanted in counted if n != wanted]
+            found.append(("rows are marked *", own.n_released - int(own.kept.sum()), n_marked))
+        broken = [f"{n:,} {words} where {wanted:,} were promised" for words, n, wanted in found if n != wanted]
         if broken:
             raise RecountError(self._refused(broken))
         try:
             check_coarse(written, kept_of(self.asked.keep))
             made = self._recoding.generalization
             if isinstance(made, LocalGeneralization):
-                # No other release needs it. Rows that the table lacks are told first: they have no labels.
-                from pymoo_anon.publishing.ancestors import check_rows
-
+                # Rows that the table lacks are told first: they have no labels.
                 check_rows(own, self.problem.table, made, self.asked.suppressed)
             for name in self.problem.table.quasi_identifiers:
                 own.of_labels(name)
@@ -367,7 +346,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x
-    source, kept = renamed(frame), kept_of(asked.keep)
+    source, kept = frames.renamed(frame), kept_of(asked.keep)
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
     check_reasons(source, kept)
@@ -377,8 +356,8 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     exceptions = _exceptions(problem, classes, requirements, asked)
     complete = complete_rows(source, problem.table)
     aliases = [source.alias(name) for name in released]
-    groups = held(counted(complete, aliases))
-    n_groups, n_rows = totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
+    groups = frames.held(frames.counted(complete, aliases))
+    n_groups, n_rows = frames.totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
     few = n_groups <= _FEW * n_rows
     recoding = Recoding(source, problem.table, made, classes, asked.suppressed, groups)
     rows = recoding.applied(groups if few else complete, released)
@@ -391,15 +370,12 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         exceptions=exceptions,
         _recoding=recoding,
         _complete=replace(source, frame=complete),
-        _rows=held(in_ascending_order(counted(rows, aliases), aliases)) if few else rows,
+        _rows=frames.held(frames.in_ascending_order(frames.counted(rows, aliases), aliases)) if few else rows,
     )
 
 
 def _exceptions(
-    problem: AnonymizationProblem,
-    classes: EquivalenceClasses,
-    requirements: Sequence[Constraint],
-    asked: Asked,
+    problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint], asked: Asked
 ) -> tuple[str, ...]:
     """What is refused unasked and was asked for, in words."""
     unmet = _unmet(problem, classes, requirements)
@@ -488,20 +464,20 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
 
     Sensitive columns and labels that are nearly unique follow, each alone: they are released as they are, too.
     """
-    source = renamed(frame)
+    source = frames.renamed(frame)
     names = [source.alias(name) for name in source.names]
     # What is missing is one value, whatever stands for it.
-    cells = [nw.when(~missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
+    cells = [nw.when(~frames.missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
     table = source.frame.with_columns(cells)
     kept = [name for name, role in zip(names, columns.role, strict=True) if role == "keep"]
     quasi = [name for name, role in zip(names, columns.role, strict=True) if "quasi-identifier" in role]
-    together = counted(table, kept + quasi)
+    together = frames.counted(table, kept + quasi)
     _, unique, n_rows = _unique(together)
-    alone = _unique(counted(together, kept))[1] if kept else int(n_rows == 1)
+    alone = _unique(frames.counted(together, kept))[1] if kept else int(n_rows == 1)
     rows = [(by, n, n_rows) for by, n in zip(BY, (alone, unique), strict=True)]
     for name, alias, role in zip(columns.column, names, columns.role, strict=True):
         if role != "keep" and "quasi-identifier" not in role:
-            n_distinct, unique, _ = _unique(counted(table, [alias]))
+            n_distinct, unique, _ = _unique(frames.counted(table, [alias]))
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
                 rows.append((f"{role} column {column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)
@@ -525,4 +501,4 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 def _unique(groups: Frame) -> list[int]:
     """How many groups there are, how many of one row, and how many rows."""
     n = nw.col(COUNT)
-    return totals(groups, groups=nw.len(), unique=(n == 1).cast(nw.Int64).sum(), rows=n.sum())
+    return frames.totals(groups, groups=nw.len(), unique=(n == 1).cast(nw.Int64).sum(), rows=n.sum())

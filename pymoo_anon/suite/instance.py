@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.suite.measures import LARGER_IS_BETTER, OF_CLASSES, Released, measured, whole_sums
+from pymoo_anon.suite.measures import LARGER_IS_BETTER, OF_CLASSES, Released, whole_sums
 
 Ints = NDArray[np.int64]
 
@@ -163,8 +163,9 @@ class Instance:
         excess = np.empty((len(points), self.n_constraints), dtype=np.int64)
         for i, x in enumerate(points):
             released = self.released(x)
-            values[i] = [measured(released, own) for own in self.objectives]
-            over = [_excess(measured(released, own), own) for own in self.constraints]
+            values[i] = [released.measured(own) for own in self.objectives]
+            found = [(own, released.measured(own)) for own in self.constraints]
+            over = [own["at least"] - n if "at least" in own else n - own["at most"] for own, n in found]
             if self.rule == "violating":
                 over.append(released.n_suppressed - self.limit)
             if self.nodes:
@@ -222,13 +223,6 @@ class Instance:
         order = np.sort(sizes)
         up_to = np.cumsum(order)[np.searchsorted(order, sizes, side="right") - 1]
         return up_to > self.limit
-
-
-def _excess(value: int, constraint: Mapping[str, Any]) -> int:
-    """How far a value is beyond what a constraint allows; at most 0 where it holds."""
-    if "at least" in constraint:
-        return int(constraint["at least"]) - value
-    return value - int(constraint["at most"])
 
 
 def n_cuts(nodes: Nodes, first: int, last: int) -> int:

@@ -14,25 +14,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Released:
-    """What one generalization makes of an instance's rows.
+    """What one generalization makes of an instance's rows."""
 
-    Attributes:
-        class_of: (n,) int64 array, the equivalence class of every row of the instance.
-        sizes: (n_classes,) int64 array, the persons in each class.
-        kept: (n_classes,) Boolean array, False where the class is suppressed.
-        costs: (n,) int64 array, what the cells of a person of every row lose by generalization.
-        full_cost: What they lose by suppression.
-        counts: (n,) int64 array, the persons of every row.
-        columns: Per column that others must not learn, and per label, (n,) int64 array of values from 0.
-    """
-
-    class_of: Ints
-    sizes: Ints
-    kept: NDArray[np.bool_]
-    costs: Ints
-    full_cost: int
-    counts: Ints
-    columns: Mapping[str, Ints]
+    class_of: Ints  # (n,), the equivalence class of every row of the instance
+    sizes: Ints  # (n_classes,), the persons in each class
+    kept: NDArray[np.bool_]  # (n_classes,), False where the class is suppressed
+    costs: Ints  # (n,), what the cells of a person of every row lose by generalization
+    full_cost: int  # What they lose by suppression
+    counts: Ints  # (n,), the persons of every row
+    columns: Mapping[str, Ints]  # Per column that others must not learn, and per label, (n,) values from 0
 
     def k(self, column: str | None) -> int:
         """Persons in the smallest class that is kept; all persons where none is."""
@@ -72,6 +62,11 @@ class Released:
         """Number of classes; all suppressed persons are one."""
         return int(self.kept.sum() + (self.n_suppressed > 0))
 
+    def measured(self, wanted: Mapping[str, Any]) -> int:
+        """One measure, which an objective or a constraint names."""
+        value: int = getattr(self, wanted["measure"])(wanted.get("column"))
+        return value
+
     @property
     def n_suppressed(self) -> int:
         """Number of suppressed persons."""
@@ -90,28 +85,13 @@ class Released:
 
 
 #: The measures that an objective or a constraint may name, and whether a larger value is better.
-LARGER_IS_BETTER = {
-    "k": True,
-    "l": True,
-    "S_k": True,
-    "S_l": True,
-    "classes": True,
-    "GLM": False,
-    "CM": False,
-    "DM": False,
-}
+LARGER_IS_BETTER = dict.fromkeys(("k", "l", "S_k", "S_l", "classes"), True) | dict.fromkeys(("GLM", "CM", "DM"), False)
 
 #: The measures that the worst class decides, and what they are of every class.
 OF_CLASSES: dict[str, Callable[[Released, Any], Ints]] = {
     "k": lambda released, column: released.sizes,
     "l": Released.different,
 }
-
-
-def measured(released: Released, wanted: Mapping[str, Any]) -> int:
-    """One measure of a release."""
-    value: int = getattr(released, wanted["measure"])(wanted.get("column"))
-    return value
 
 
 def whole_sums(places: Ints, counts: Ints, n: int) -> Ints:

@@ -39,19 +39,12 @@ _LARGER_IS_BETTER = {"k", "l", "S_k", "S_l", "classes"}
 
 
 class State(NamedTuple):
-    """Rows that are alike so far: their class, what they still are, what a cell of theirs lost, and how many persons.
+    """Rows that are alike so far, as (n,) arrays."""
 
-    Attributes:
-        part: (n,) array, the class of every row by the attributes that are generalized so far; ascending.
-        rest: (n,) array, the number of what the row holds in all other attributes and columns.
-        cost: (n,) array, the loss of one person by the attributes so far.
-        persons: (n,) array, how many.
-    """
-
-    part: Ints
-    rest: Ints
-    cost: Ints
-    persons: Ints
+    part: Ints  # The class of every row by the attributes that are generalized so far; ascending
+    rest: Ints  # The number of what the row holds in all other attributes and columns
+    cost: Ints  # The loss of one person by the attributes so far
+    persons: Ints  # How many persons
 
 
 class Space:
@@ -115,11 +108,7 @@ class Space:
                 yield from (np.append([0] * (end - start), 1 + own) for own in self.choices(j, end))
 
     def groups(self, x: Sequence[int]) -> list[Ints]:
-        """How a point groups the values of every attribute.
-
-        Raises:
-            ValueError: It is no point of the space.
-        """
+        """How a point groups the values of every attribute; a ValueError says that it is no point of the space."""
         if len(x) != self.n_var or min(x) < 0 or (self.bits and max(x) > 1):
             raise ValueError(f"{list(x)} is no point")
         if not self.bits:
@@ -162,11 +151,7 @@ class Space:
         return self.measured(state)
 
     def measured(self, state: State) -> tuple[list[int], list[int]]:
-        """What a point is worth whose classes are told.
-
-        Raises:
-            ValueError: A measure is not known.
-        """
+        """What a point is worth whose classes are told."""
         starts = np.flatnonzero(np.concatenate([[True], state.part[1:] != state.part[:-1]]))
         sizes, costs = np.add.reduceat(state.persons, starts), state.cost[starts]
         kept = self.kept(state, sizes)

@@ -26,10 +26,4 @@ from pymoo_anon.testing.operators import check_operator
 from pymoo_anon.testing.problems import check_problem
 from pymoo_anon.testing.tables import small_problems
 
-__all__ = [
-    "check_algorithm",
-    "check_objective",
-    "check_operator",
-    "check_problem",
-    "small_problems",
-]
+__all__ = ["check_algorithm", "check_objective", "check_operator", "check_problem", "small_problems"]

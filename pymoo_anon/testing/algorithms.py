@@ -48,10 +48,7 @@ _TOLERANCE = 0.1
 _LAST = 5
 
 #: What changes an algorithm between two generations into one that has to go on as if nothing had been.
-COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {
-    "a deep copy": copy.deepcopy,
-    "a pickle": pickled,
-}
+COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {"a deep copy": copy.deepcopy, "a pickle": pickled}
 
 
 @dataclass

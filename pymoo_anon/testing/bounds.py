@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,20 @@ class Known:
     # Whether the node of a row specializes the node of a column.
     below: Flags
 
+    @cached_property
+    def floors(self) -> Values:
+        """(n,) float array: the own floor of every node."""
+        floors, family = np.full(len(self.case.X), -np.inf), self.family
+        if family.has_floor:
+            terms = family.attribute_floors(self.case.problem.table.tuples, self.maps)
+            if terms is not None:
+                floors = np.asarray(terms, dtype=float).sum(axis=1)
+            if family.floor_rises:
+                floors = np.maximum(
+                    floors, [_of_one(self, "floor_of_generalizations", one) for one in self.case.classes]
+                )
+        return floors
+
     def bound_below(self, what: str, bounds: Values, node: int | None = None) -> None:
         """Refuse bounds that minimised values are below, by more than rounding."""
         self.demand(bounds <= self.minimised + slack(self.minimised), what, bounds, self.minimised, node)
@@ -90,16 +104,15 @@ def check_bounds(objective: Objective, case: Case) -> None:
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
     known = _known(objective, family, case)
-    checks: Sequence[Callable[[Known, Values], None]] = {
+    checks: Sequence[Callable[[Known], None]] = {
         Kind.ADDITIVE: [_check_left_by_value],
         Kind.THRESHOLD: [_check_thresholds, _check_reach],
         Kind.SQUARES: [_check_squares],
         Kind.FIXED: [],
     }[family.kind]
     duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
-    floors = called(duty, _floors, known)
-    for check in [_check_floors, _check_rising, _check_surely_suppressed, _check_specializations, *checks]:
-        called(duty, check, known, floors)
+    for check in [_check_floors, _check_surely_suppressed, _check_specializations, *checks]:
+        called(duty, check, known)
 
 
 def _known(objective: Objective, family: Any, case: Case) -> Known:
@@ -129,18 +142,6 @@ def _known(objective: Objective, family: Any, case: Case) -> Known:
     )
 
 
-def _floors(known: Known) -> Values:
-    """(n,) float array: the own floor of every node."""
-    floors = np.full(len(known.case.X), -np.inf)
-    if known.family.has_floor:
-        terms = known.family.attribute_floors(known.case.problem.table.tuples, known.maps)
-        if terms is not None:
-            floors = np.asarray(terms, dtype=float).sum(axis=1)
-        if known.family.floor_rises:
-            floors = np.maximum(floors, [_of_one(known, "floor_of_generalizations", one) for one in known.case.classes])
-    return floors
-
-
 def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
     """What a family says of one node, as it says it of several; -inf for nothing."""
     found = getattr(known.family, method)(classes)
@@ -151,19 +152,15 @@ def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
     return -np.inf if found is None else float(found[0])
 
 
-def _check_floors(known: Known, floors: Values) -> None:
-    """Check what holds of a node whatever is suppressed."""
-    known.bound_below("no node is below its floor", floors)
-
-
-def _check_rising(known: Known, floors: Values) -> None:
-    """Check what evaluated nodes say of their generalizations."""
+def _check_floors(known: Known) -> None:
+    """Check what holds of a node whatever is suppressed, and what evaluated nodes say of their generalizations."""
+    known.bound_below("no node is below its floor", known.floors)
     for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
         known.bound_below("no generalization is below the floor", bounds, node)
 
 
-def _check_specializations(known: Known, floors: Values) -> None:
+def _check_specializations(known: Known) -> None:
     """Check what evaluated nodes say of their specializations, in the case that is true of each."""
     problem = known.case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
@@ -187,17 +184,17 @@ def _check_specializations(known: Known, floors: Values) -> None:
             case = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
             found = np.asarray(best, dtype=float)[case]
             minimised = -found if known.objective.maximize else found
-            bounds = floors + found if known.family.has_floor else minimised
+            bounds = known.floors + found if known.family.has_floor else minimised
             bounds = np.where(known.below[:, node] & possible, bounds, -np.inf)
             known.bound_below("no specialization is better than the best of them", bounds, node)
 
 
-def _check_left_by_value(known: Known, floors: Values) -> None:
+def _check_left_by_value(known: Known) -> None:
     """Check what suppressed tuples lose beyond the floor of their node: no less where it is special."""
     tuples = known.case.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
-    bounds = floors + (of_tuples * known.suppressed) @ tuples.counts
+    bounds = known.floors + (of_tuples * known.suppressed) @ tuples.counts
     known.bound_below("no node is below its floor and what its suppressed tuples lose", bounds)
     for node in range(len(known.case.X)):
         least = np.where(known.below[:, node, np.newaxis], of_tuples[node], -np.inf)
@@ -206,7 +203,7 @@ def _check_left_by_value(known: Known, floors: Values) -> None:
         known.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
 
 
-def _check_thresholds(known: Known, floors: Values) -> None:
+def _check_thresholds(known: Known) -> None:
     """Check that no part of a class has more than the class, and that the least of kept classes bounds values."""
     of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
     of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
@@ -225,7 +222,7 @@ def _check_thresholds(known: Known, floors: Values) -> None:
     known.bound_below("no node is better than the least value of its kept classes", bounds)
 
 
-def _check_reach(known: Known, floors: Values) -> None:
+def _check_reach(known: Known) -> None:
     """Check that `reach` is the other direction of `at`."""
     values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.case.classes]))
     at = np.asarray(known.family.at(values), dtype=float)
@@ -240,7 +237,7 @@ def _check_reach(known: Known, floors: Values) -> None:
             )
 
 
-def _check_squares(known: Known, floors: Values) -> None:
+def _check_squares(known: Known) -> None:
     """Check what kept classes of specializations add up to."""
     n_suppressed = known.counts.astype(float)
     for node, one in enumerate(known.case.classes):
@@ -250,7 +247,7 @@ def _check_squares(known: Known, floors: Values) -> None:
         known.bound_below(what, bounds, node)
 
 
-def _check_surely_suppressed(known: Known, floors: Values) -> None:
+def _check_surely_suppressed(known: Known) -> None:
     """Check that specializations suppress what is surely suppressed under `Violating`."""
     tuples = known.case.problem.table.tuples
     if not isinstance(known.case.problem.suppression, Violating):

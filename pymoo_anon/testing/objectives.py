@@ -226,12 +226,14 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
         "with the tuples of the table in another order": other.natural(other.compute(case.X))[:, 0],
     }
     for way, values in found.items():
-        row = first_difference(case.values, values, exact=False)
-        if row is not None:
-            raise ContractError(
-                f"{objective!r} must have the same value {way}, got {values[row]} and not {case.values[row]}, "
-                f"{case.at(row)}"
-            )
+        _check_same(objective, case, values, f"have the same value {way}")
+
+
+def _check_same(objective: Objective, case: Case, values: Values, duty: str) -> None:
+    """Check that values are those of a case, but for rounding."""
+    row = first_difference(case.values, values, exact=False)
+    if row is not None:
+        raise ContractError(f"{objective!r} must {duty}, got {values[row]} and not {case.values[row]}, {case.at(row)}")
 
 
 def _check_again(objective: Objective, case: Case, when: str) -> None:
@@ -251,12 +253,7 @@ def _check_threads(objective: Objective, case: Case) -> None:
     """Check that several threads may evaluate at once."""
     with ThreadPoolExecutor(4) as pool:
         found = np.concatenate(list(pool.map(objective.evaluate, case.classes)))
-    row = first_difference(case.values, found, exact=False)
-    if row is not None:
-        raise ContractError(
-            f"{objective!r} must give the same value in several threads at once, got {found[row]} and not "
-            f"{case.values[row]}, {case.at(row)}"
-        )
+    _check_same(objective, case, found, "give the same value in several threads at once")
 
 
 def _check_worst(objective: Objective, case: Case) -> None:

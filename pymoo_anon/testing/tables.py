@@ -204,7 +204,10 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
         raise ValueError(f"space must be LatticeProblem, BitStringProblem or LocalRecodingProblem, got {space!r}")
     table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
     two, diverse = [k, loss], DistinctLDiversity("s")
-    single: Any = _unsuppressed if space is LocalRecodingProblem else space
+    single: Any = space
+    if space is LocalRecodingProblem:
+        # What suppresses elsewhere suppresses nothing here.
+        single = lambda table, goals, _=0, constraints=(): LocalRecodingProblem(table, goals, constraints)  # noqa: E731
     make: Any = partial(BitStringProblem, taxonomies={"c": _TREE}) if space is BitStringProblem else single
     return {
         "two objectives": make(table, two, 0.05),
@@ -216,13 +219,6 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
         "violating": make(table, two, Violating(0.1), [k >= 2]),
         "one variable": single(_invented(["d"]), two),
     }
-
-
-def _unsuppressed(
-    table: Microdata, objectives: list[Objective], suppression: object = 0, constraints: Sequence[Constraint] = ()
-) -> LocalRecodingProblem:
-    """A `LocalRecodingProblem` in the place of one that suppresses."""
-    return LocalRecodingProblem(table, objectives, constraints)
 
 
 _TREE = Taxonomy.from_nested(

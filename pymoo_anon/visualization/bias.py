@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
 
 Values = NDArray[np.float64]
 
@@ -125,8 +125,7 @@ def plot_tuples(
     ax.set_xticks(range(1, len(picture.ticks) + 1), [literal(name) for name in picture.ticks])
     ax.set_xlabel("tuple")
     _finish(ax, picture)
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.PathLike[str] | None = None) -> Figure:
@@ -149,8 +148,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlim(0, 1)
     _finish(ax, picture)
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:

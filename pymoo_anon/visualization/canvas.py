@@ -41,12 +41,12 @@ def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], 
         text.set_text(literal(name))
 
 
-def save(figure: Figure, path: str | os.PathLike[str] | None) -> None:
-    """Write a figure as PNG; the file appears whole or not at all. None writes nothing."""
-    if path is None:
-        return
-    with replaced(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
+def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """A figure that is written as PNG, which appears whole or not at all; None writes nothing."""
+    if path is not None:
+        with replaced(path) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+    return figure
 
 
 def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:

@@ -22,7 +22,7 @@ from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
 
 Matrix = NDArray[np.float64]
 
@@ -140,10 +140,7 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Ma
 
 
 def plot_front(
-    problem: AnonymizationProblem,
-    res: Any,
-    path: str | os.PathLike[str] | None = None,
-    axes: Sequence[Objective] = (),
+    problem: AnonymizationProblem, res: Any, path: str | os.PathLike[str] | None = None, axes: Sequence[Objective] = ()
 ) -> Figure:
     """Draw the front that a search found, and where it is not proven, what may still be better.
 
@@ -159,9 +156,7 @@ def plot_front(
     front = problem.front(res)
     if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
-    figure = _draw(front_picture(problem, {"Front": front.F}, front.open_bounds, axes))
-    save(figure, path)
-    return figure
+    return saved(_draw(front_picture(problem, {"Front": front.F}, front.open_bounds, axes)), path)
 
 
 def plot_fronts(
@@ -184,9 +179,7 @@ def plot_fronts(
     Raises:
         ValueError: As `front_picture`.
     """
-    figure = _draw(front_picture(problem, fronts, axes=axes))
-    save(figure, path)
-    return figure
+    return saved(_draw(front_picture(problem, fronts, axes=axes)), path)
 
 
 def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
@@ -217,8 +210,8 @@ def _number(value: float, axis: Axis) -> str:
 def _draw(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
     figure = new_figure(8, 5 if n_obj > 1 else 2.5)
-    figure.suptitle(literal(picture.title))
     ax = figure.add_subplot()
+    figure.suptitle(literal(picture.title))
     if n_obj == 1:
         _draw_single(ax, picture)
         return figure
@@ -449,8 +442,7 @@ def plot_convergence(
     ax.grid(alpha=0.3)
     if len(marks) > 1:
         legend(ax, marks, list(picture.curves))
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def _front_by_then(algorithm: Algorithm) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, save, tick
+from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
 
 Ints = NDArray[np.int64]
 
@@ -114,8 +114,8 @@ def plot_lattice(
     """
     picture = lattice_picture(problem, front, visited)
     figure = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
-    figure.suptitle(picture.title)
     ax = figure.add_subplot()
+    figure.suptitle(picture.title)
     if picture.nodes is None:
         _draw_layers(ax, picture)
     else:
@@ -125,8 +125,7 @@ def plot_lattice(
     ax.set_ylim(-0.8, len(picture.counts) - 0.2)
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
-    save(figure, path)
-    return figure
+    return saved(figure, path)
 
 
 def _layer_sizes(lengths: Ints) -> list[int]:

@@ -191,12 +191,7 @@ def share_off(F: Matrix, bounds: Matrix) -> float:
 
 
 class LatticeProof(Proof):
-    """A proof over a lattice. An absolute tolerance compares boxes, as `BoxArchive` does, and gives one node of each.
-
-    Attributes:
-        reader: What the measures say about nodes.
-        maximize: (n_obj,) Boolean array.
-    """
+    """A proof over a lattice; an absolute tolerance compares boxes, as `BoxArchive` does, and gives a node of each."""
 
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator

@@ -43,14 +43,7 @@ class Box(NamedTuple):
 
 
 class Corners:
-    """Reads bounds from evaluated nodes: all nodes of a box are specializations of one, generalizations of the other.
-
-    Attributes:
-        rises: Whether evaluated nodes raise the floors of their generalizations.
-        highest: (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
-        prices: (n_var, n_levels) float array, rising up to the last level of an attribute: what its levels cost, and
-            how many classes they merge, each as a share of all.
-    """
+    """Reads bounds from evaluated nodes: those of a box are specializations of one, generalizations of the other."""
 
     def __init__(self, problem: LatticeProblem) -> None:
         self._problem = problem
@@ -70,8 +63,11 @@ class Corners:
                 same &= before[every, low] == own[every, low]
             elif not (isinstance(family, Hereditary) and family.by_size):
                 same[:] = False
+        # (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
         self.highest = np.where(same, low, high)
-        # Where only losses count, an attribute that never varies would be split as often as one that makes classes.
+        # (n_var, n_levels) float array, rising up to the last level of an attribute: what its levels cost, and how many
+        # classes they merge, each as a share of all. Where only losses count, an attribute that never varies would be
+        # split as often as one that makes classes.
         prices = [problem.weights, *self._terms[reader.has_floor]]
         self.prices = np.zeros_like(problem.weights)
         for own in prices:

@@ -16,29 +16,22 @@ Matrix = NDArray[np.float64]
 
 
 class BoundsReader:
-    """Reads bounds of minimised values from levels and from the classes of evaluated nodes.
-
-    Attributes:
-        families: By measure what may be concluded from it.
-        maximize: (n_measures,) Boolean array.
-        has_floor: (n_measures,) Boolean array: whether there are values that a node cannot be below, whatever is
-            suppressed.
-        rises: Whether evaluated nodes raise the floors of their generalizations.
-        least: (n_measures,) float array, the least values that there can be.
-        terms: (n_measures, n_var, n_levels) float array, what every level adds to the floor of a node; where there is
-            none, the sum is -inf.
-        leeway: (n_obj,) float array, as `Bounding.leeway`.
-    """
+    """Reads bounds of minimised values from levels and from the classes of evaluated nodes."""
 
     def __init__(self, problem: LatticeProblem) -> None:
         self._problem, measures, tuples = problem, problem.measured, problem.table.tuples
+        # By measure what may be concluded from it.
         self.families: list[Any] = [(measure.bounding or Bounding)(measure) for measure in measures]
         self.maximize = np.array([measure.maximize for measure in measures])
+        # Whether there are values that a node cannot be below, whatever is suppressed; and whether evaluated nodes
+        # raise those of their generalizations.
         self.has_floor = np.array([family.has_floor for family in self.families])
         self.rises = any(family.floor_rises for family in self.families)
         ranges = np.array([measure.value_range(tuples) for measure in measures], dtype=float)
+        # The least values that there can be.
         self.least: Matrix = np.where(self.maximize, -ranges[:, 1], ranges[:, 0])
         self.leeway = np.array([family.leeway(tuples) for family in self.families[: problem.n_obj]])
+        # What every level adds to the floor of a node; where there is none, the sum is -inf.
         self.terms = np.zeros((len(measures), problem.n_var, len(problem.groups)))
         for o, family in enumerate(self.families):
             own = family.attribute_floors(tuples, problem.groups) if family.has_floor else None

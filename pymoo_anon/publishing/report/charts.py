@@ -161,10 +161,7 @@ def _front(subject: Subject) -> Any:
     base = alt.Chart(_ROWS)
     detailed = f"datum.c{last - 1} == '{DETAILED}'"
     points = base.mark_circle(stroke="white", strokeWidth=0.7, cursor="pointer").encode(
-        **place,
-        color=alt.Color("z:Q"),
-        size=alt.condition(detailed, alt.value(110), alt.value(45)),
-        tooltip="label:N",
+        **place, color=alt.Color("z:Q"), size=alt.condition(detailed, alt.value(110), alt.value(45)), tooltip="label:N"
     )
     layers = [
         points.properties(name="points").add_params(brush),

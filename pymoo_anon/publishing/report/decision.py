@@ -12,18 +12,8 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import bound, reaches_of
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
-from pymoo_anon.publishing.report.cells import (
-    NOTHING,
-    Cell,
-    Heading,
-    Row,
-    Table,
-    View,
-    cell_of,
-    cell_text,
-    one_line,
-)
-from pymoo_anon.publishing.report.risks import risks_view
+from pymoo_anon.publishing.report.cells import NOTHING, Cell, Heading, Row, Table, View, cell_of, cell_text, one_line
+from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
 #: What stands in a column of the front that tells the release from the others, and points with details from others.
@@ -232,7 +222,7 @@ def evidence_view(subject: Subject) -> View:
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # What other views show is not told again.
     rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}
-    told = tuple((" › ".join(map(one_line, path)), _evidence_text(value)) for path, value in _flat(rest))
+    told = tuple((" › ".join(map(one_line, path)), _written(value)) for path, value in _flat(rest))
     claimed = (Heading("measure"), Heading("promised", "number"), Heading("recounted", "number"), Heading("holds"))
     claims = Table("claims", "What was promised, and what a recount of the release found.", claimed, tuple(rows))
     caption = "How the release was made, and how to make it again."
@@ -258,18 +248,12 @@ def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
         yield from _flat(value, (*path, key))
 
 
-def _cell(value: Any) -> Cell:
-    """A value of the evidence as a cell."""
-    if isinstance(value, list | tuple):
-        return ", ".join(str(_cell(one)) for one in value)
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if value is None or not isinstance(value, int | float | np.number):
-        return None if value is None else plain(str(value))
-    return cell_of(value)
-
-
-def _evidence_text(value: Any) -> Cell:
+def _written(value: Any) -> str | None:
     """A value of the evidence as it is written: a seed has no separators."""
-    cell = _cell(value)
-    return cell if cell is None or isinstance(cell, str) else str(cell)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_written(one)) for one in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return str(cell_of(value))
+    return None if value is None else plain(str(value))

@@ -2,58 +2,47 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
 from pymoo_anon._files import replaced
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
+from pymoo_anon.publishing.report import decision, people, values
 from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line
-from pymoo_anon.publishing.report.decision import (
-    badge,
-    decision_view,
-    evidence_view,
-    front_view,
-    measures,
-    open_view,
-    point_label,
-    verdict,
-)
-from pymoo_anon.publishing.report.people import bias_view, sizes_view
-from pymoo_anon.publishing.report.risks import DEFINITIONS, MEASURES, OF_KNOWN, inference_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
-from pymoo_anon.publishing.report.utility import beside_view, left_view, utility_view
-from pymoo_anon.publishing.report.values import (
-    before_table,
-    changes_view,
-    codebook_view,
-    columns_view,
-    is_of_numbers,
-    is_ordered,
-)
 from pymoo_anon.table.microdata import Microdata
 
 #: The largest file, in characters. The scripts of the charts are 0.9 million of them.
 MOST_CHARACTERS = 2_000_000
 
-# The views that follow the point that is shown; outside only those that the released rows tell.
+# The views that follow the point that is shown, and those that stay; outside only those that the released rows tell.
 _VIEWS = {
-    "decision": decision_view,
-    "sizes": sizes_view,
-    "inference": inference_view,
-    "utility": utility_view,
-    "changes": changes_view,
-    "bias": bias_view,
+    "decision": decision.decision_view,
+    "sizes": people.sizes_view,
+    "inference": people.inference_view,
+    "utility": values.utility_view,
+    "changes": values.changes_view,
+    "bias": people.bias_view,
 }
-_OUTSIDE = ("decision", "sizes", "inference", "changes")
+_STAY = {
+    "columns": values.columns_view,
+    "codebook": values.codebook_view,
+    "front": decision.front_view,
+    "evidence": decision.evidence_view,
+    "beside": values.beside_view,
+    "left": values.left_view,
+    "open": decision.open_view,
+}
+_OUTSIDE = ("decision", "sizes", "inference", "changes", "columns", "codebook")
 
 # The charts by what their tables are called, but for numbers at the end; those of attributes depend on their values.
 _CHARTS = ("front", "risks", "at_risk", "sizes", "sure", "queries", "ladder", "levels", "beside", "groups", "lorenz")
@@ -133,10 +122,7 @@ def _page(subject: Subject) -> str:
     """The HTML of the report."""
     own = subject.member(subject.place)
     views = {name: view(subject, own) for name, view in _followed(subject).items()}
-    views |= {"columns": columns_view(subject), "codebook": codebook_view(subject)}
-    if not subject.external:
-        views |= {"front": front_view(subject), "evidence": evidence_view(subject), "beside": beside_view(subject)}
-        views |= {"left": left_view(subject), "open": open_view(subject)}
+    views |= {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
     scripts = [_bundle(), _resource("report.js")]
     payload = _payload(subject, figures)
@@ -147,8 +133,8 @@ def _page(subject: Subject) -> str:
         subject=subject,
         own=own,
         about=about,
-        badge=badge(subject),
-        verdict="" if subject.external else verdict(subject, own),
+        badge=decision.badge(subject),
+        verdict="" if subject.external else decision.verdict(subject, own),
         sentences={name: view.sentences for name, view in views.items()},
         figures=figures,
         definitions=_definitions(subject),
@@ -158,7 +144,8 @@ def _page(subject: Subject) -> str:
         label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
         style=_markup(_resource("report.css")),
         scripts=[_markup(script) for script in scripts],
-        hashes=[_hash(script) for script in scripts],
+        # What a content policy calls scripts that may run.
+        hashes=[f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts],
         data=_markup("@data@"),
     )
     return frame.replace("@data@", _embedded(payload))
@@ -168,15 +155,15 @@ def _definitions(subject: Subject) -> dict[str, str]:
     """What the risks are that are told, and inside the measures, in a sentence each."""
     told = {
         name: words
-        for name, words in DEFINITIONS.items()
+        for name, words in people.DEFINITIONS.items()
         if subject.population is not None or name != "journalist, highest"
     }
     if subject.external:
         return told
     found = {
-        one_line(name): MEASURES[type(one)] + ("" if one.known is None else OF_KNOWN)
+        one_line(name): people.MEASURES[type(one)] + ("" if one.known is None else people.OF_KNOWN)
         for one, name in subject.front.names.items()
-        if type(one) in MEASURES
+        if type(one) in people.MEASURES
     }
     return found | told
 
@@ -194,10 +181,10 @@ def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
         if kind == "after":
             j = int(table.name.removeprefix("after"))
             column = subject.names[j]
-            kind = "columns" if is_ordered(subject, column) else "bars"
+            kind = "columns" if values.is_ordered(subject, column) else "bars"
             if not subject.external:
-                before = "columns" if is_of_numbers(subject.table.quasi_identifiers[column]) else "bars"
-                made.append(Figure(before_table(subject, j, column), before, False))
+                before = "columns" if values.is_of_numbers(subject.table.quasi_identifiers[column]) else "bars"
+                made.append(Figure(values.before_table(subject, j, column), before, False))
         elif kind not in _CHARTS:
             kind = None
         made.append(Figure(table, kind, name in _VIEWS))
@@ -209,7 +196,7 @@ def _member(subject: Subject, member: Member) -> dict[str, Any]:
     views = {name: view(subject, member) for name, view in _followed(subject).items()}
     return {
         "point": subject.number(member.place),
-        "verdict": "" if subject.external else verdict(subject, member),
+        "verdict": "" if subject.external else decision.verdict(subject, member),
         "words": {name: list(view.sentences) for name, view in views.items()},
         "tables": {table.name: table.rows for view in views.values() for table in view.tables},
     }
@@ -222,8 +209,12 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
 
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
+
+    def pooled(rows: Sequence[Row]) -> int:
+        return pool.setdefault(json.dumps(rows, separators=(",", ":")), len(pool))
+
     told = [
-        {**member, "tables": {name: _pooled(pool, rows) for name, rows in member["tables"].items()}}
+        {**member, "tables": {name: pooled(rows) for name, rows in member["tables"].items()}}
         for member in (_member(subject, member) for member in subject.members())
     ]
     kinds = {figure.chart for figure in every if figure.chart}
@@ -237,14 +228,9 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    shown, (front, *_) = measures(subject), figures["front"]
-    labels = {row[0]: point_label(shown, row) for row in front.table.rows}
+    shown, (front, *_) = decision.measures(subject), figures["front"]
+    labels = {row[0]: decision.point_label(shown, row) for row in front.table.rows}
     return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
-
-
-def _pooled(pool: dict[str, int], rows: Iterable[Row]) -> int:
-    """The place of rows among those that are held once."""
-    return pool.setdefault(json.dumps(list(rows), separators=(",", ":")), len(pool))
 
 
 def _embedded(data: Any) -> str:
@@ -255,11 +241,6 @@ def _embedded(data: Any) -> str:
     """
     made = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _hash(script: str) -> str:
-    """What a content policy calls a script that may run."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the release means for people: how many share a class, who is easiest to find, and who loses most."""
+"""What the release means for people: who is found, what is learned of them, how many share a class, who loses most."""
 
 from __future__ import annotations
 
@@ -6,24 +6,272 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from pymoo_anon._messages import listed
 from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
+from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
 from pymoo_anon.comparison.vectors import PropertyVector
+from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.privacy.closeness import TCloseness
+from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
+from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
-from pymoo_anon.publishing.report.subject import Member, Subject
+from pymoo_anon.publishing.report.subject import Member, Sizes, Subject, titles
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
+
+#: What each risk is, in one sentence.
+DEFINITIONS = {
+    "prosecutor, highest": "The attacker knows that a person is in the table and picks one row of those that fit: the "
+    "chance to be right for the person who is easiest to find, 1 in the size of the smallest class.",
+    "marketer": "The attacker links every row to somebody and does not care which: the share of rows that are linked "
+    "rightly on average, the number of classes over the number of people in them.",
+    "journalist, highest": "The attacker does not know who is in the table and picks one person of the population who "
+    "fits: the chance to be right for the person who is easiest to find.",
+}
+
+#: What the measures are that most reports tell of, in one sentence each.
+MEASURES = {
+    KAnonymity: "The fewest rows of a class: each person hides among so many at least. Where it says in persons, "
+    "rows of one person count once.",
+    DistinctLDiversity: "The fewest different values of a sensitive column in a class: so many are left to guess from.",
+    TCloseness: "How far the values of a sensitive column in a class are from those of all rows, at most: 0 is alike.",
+    GeneralLossMetric: "What is lost: the share of the values of an attribute that its label leaves open, summed over "
+    "all cells; behind it, in percent, of what could be lost.",
+}
+
+#: What is said besides of measures of adversaries who know some columns alone.
+OF_KNOWN = (
+    " Here a class is all rows that agree on what one of the adversaries knows; who knows more finds smaller ones."
+)
+
+#: Whose threshold 0.09 is.
+SOURCE = (
+    "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "
+    "Clinical Information, 2019) name for documents of clinical trials that are published"
+)
+
+# Risks above which records are counted, beside the one that is shown for comparison.
+_RISKS = (0.5, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
+
+# Classes that are listed, and shares of a class by which rows are told apart.
+_MOST_CLASSES, _TENTHS = 10, 10
 
 BELOW, ABOVE = "too small", "large enough"
 
 # Where the columns of the histogram begin.
 _EDGES = (1, 2, 5, 12, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000)
 
-# Groups of one attribute that are compared, groups that are listed, and classes that are.
-_MOST_GROUPS, _MOST_LISTED, _MOST_CLASSES = 12, 20, 10
+# Groups of one attribute that are compared, and groups that are listed.
+_MOST_GROUPS, _MOST_LISTED = 12, 20
 
 # Points of a Lorenz curve.
 _SHARES = np.linspace(0, 1, 21)
+
+
+def risks_view(subject: Subject, member: Member) -> View:
+    """The risks to be found, records at risk, and who may be unique in the population."""
+    rows = [
+        _row(subject, "prosecutor, highest", _highest(subject.raw.persons), _highest(member.persons)),
+        _row(subject, "marketer", _average(subject.raw.persons), _average(member.persons)),
+    ]
+    if subject.population is not None:
+        # The population fits the same classes whether these are read inside or from the released rows.
+        classes = subject.own.classes if subject.external else member.classes
+        before, after = (_in_population(subject, own) for own in (subject.raw.classes, classes))
+        rows.append(_row(subject, "journalist, highest", before, after))
+    columns = (Heading("risk"), *_shares(subject), Heading("for comparison", "share"))
+    risks = Table("risks", "The risk to be found.", columns, tuple(rows))
+    words, uniques = _uniques(subject, member)
+    return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
+
+
+def _compared(subject: Subject, member: Member) -> list[str]:
+    """The highest risk in words, and beside it the one that is shown for comparison."""
+    if member.n_released == 0:
+        return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
+    persons = member.persons
+    if persons is None:
+        return [
+            "A person may have several rows here, and the release does not say which ones are one person's: it does "
+            "not tell how many persons a class holds."
+        ]
+    smallest = int(persons.min())
+    source = f", {SOURCE}" if subject.threshold == 0.09 else ""
+    above = "below that number" if smallest < subject.enough else "not below it"
+    kept = [one_line(one["column"]) for one in (subject.evidence or {}).get("columns", ()) if one["role"] == "keep"]
+    return [
+        "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
+        f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
+        *([f"That does not count the kept columns ({listed(kept)}), which may give a person away."] if kept else []),
+        f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, is that of classes of at "
+        f"least {subject.enough:,}; the smallest class here is {above}.",
+    ]
+
+
+def _row(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
+    told = [None if risk is None else cell_of(risk) for risk in ((after,) if subject.external else (before, after))]
+    return (name, *told, cell_of(subject.threshold))
+
+
+def _highest(sizes: Sizes | None) -> float | None:
+    """1 / the smallest class; 0 where nothing is released."""
+    return None if sizes is None else 1 / int(sizes.min()) if len(sizes) else 0.0
+
+
+def _average(sizes: Sizes | None) -> float | None:
+    """Classes over their people; 0 where nothing is released."""
+    return None if sizes is None else len(sizes) / int(sizes.sum()) if len(sizes) else 0.0
+
+
+def _in_population(subject: Subject, classes: Any) -> float | None:
+    """1 / the fewest persons of the population that fit a released class; None where none fits one of them."""
+    assert subject.population is not None
+    (fewest,) = KMap(subject.population).evaluate(classes).tolist()
+    return None if fewest == 0 else 1 / fewest
+
+
+def _at_risk(subject: Subject, member: Member) -> Table:
+    """Which share of the rows is in classes whose risk is above a limit."""
+    limits = sorted({*_RISKS, subject.threshold}, reverse=True)
+    columns = [Heading("risk above"), *_shares(subject)]
+    told: list[Row] = []
+    for limit in limits:
+        enough = smallest_k(limit)
+        shares = [
+            cell_of(own.sizes[own.sizes < enough].sum() / max(own.n_released, 1)) for own in _both(subject, member)
+        ]
+        told.append((share_text(limit), *shares, enough))
+    title = "Records at risk: the share of the rows in classes whose risk is above a limit."
+    return Table("at_risk", title, (*columns, Heading("that is classes below", "whole")), tuple(told))
+
+
+def _shares(subject: Subject) -> list[Heading]:
+    """The headings of shares before and after."""
+    return [Heading(title, "share") for title in titles(subject.external)]
+
+
+def _both(subject: Subject, member: Member) -> list[Member]:
+    """The raw table and the release; outside the release alone."""
+    return [member] if subject.external else [subject.raw, member]
+
+
+def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
+    """How many persons may be unique in the population, as a range of estimates; why not where that is not known."""
+    n = subject.n_population
+    if n is None:
+        return ["How many people are unique in the population was not estimated: nobody said how many it has."], []
+    if subject.table.person is not None:
+        return ["How many people are unique in the population was not estimated: a person may have several rows."], []
+    pairs = zip(titles(subject.external), _both(subject, member), strict=True)
+    named = {title: population_uniques(own.sizes, n) for title, own in pairs if len(own.sizes)}
+    said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
+    rows: list[Row] = []
+    # Of a table that is the whole population there is a count, and no estimate.
+    for name in dict.fromkeys(name for one in found for name in one.estimates):
+        known = [one.estimates.get(name) for one in found]
+        rows.append((name, *(None if one is None else cell_of(round(one)) for one in known)))
+    columns = (Heading("estimator"), *(Heading(title, "whole") for title in named))
+    title = f"People who are unique among the {n:,} of the population, by three estimators: none is a bound."
+    return said, [Table("uniques", title, columns, tuple(rows))]
+
+
+def _range(found: PopulationUniques) -> str:
+    """How many persons are estimated to be unique, in words."""
+    n = found.n_population
+    if found.range is None:
+        return f"no estimate of how many of {n:,} people are unique in the population."
+    low, high = (one / n for one in found.range)
+    if high * n < 1:
+        return f"none of {n:,} people is estimated to be unique in the population."
+    return f"{share_text(low)} to {share_text(high)} of {n:,} people are estimated to be unique in the population."
+
+
+# ---------------------------------------------------------------- what can be inferred
+
+
+def inference_view(subject: Subject, member: Member) -> View:
+    """What can be inferred of each sensitive column that is released, against what all rows tell."""
+    words: list[str] = []
+    tables: list[Table] = []
+    for place, name in enumerate(subject.released_sensitive):
+        found = [own.inferences[name] for own in _both(subject, member)]
+        after = found[-1]
+        if len(after):
+            words += _said(subject, one_line(name), after)
+        tables += [_figures(subject, place, name, found), _sure(subject, place, name, found)]
+        tables += [] if subject.external else [_worst(subject, member, place, name, after)]
+    if not words:
+        words.append("No sensitive column is known to be released: what can be inferred was not looked at.")
+    return View(tuple(words), tuple(tables))
+
+
+def _guesses(found: pd.DataFrame) -> dict[str, float]:
+    """What is inferred on average and at worst, in shares."""
+    if found.empty:
+        return {}
+    rows = found["size"] / found["size"].sum()
+    return {
+        "who knows the class guesses rightly": float((rows * found["share"]).sum()),
+        "who knows it not guesses rightly": float(found["overall"].max()),
+        "rows in classes of one value": float(rows[found["share"] == 1].sum()),
+        "distance of a class from all rows, mean": float((rows * found["distance"]).sum()),
+        "distance of a class from all rows, greatest": float(found["distance"].max()),
+    }
+
+
+def _said(subject: Subject, name: str, found: pd.DataFrame) -> list[str]:
+    """What can be inferred of a column, in sentences."""
+    known, unknown, certain, mean, most = _guesses(found).values()
+    n = int(found.loc[found["share"] == 1, "size"].sum())
+    are = "is" if n < 2 else "are"
+    least = "" if n == 0 else f" ({share_text(certain)})"
+    return [
+        f"{name}: whoever knows the class of somebody and takes its likeliest value is right for {share_text(known)} "
+        f"of the people; whoever knows nothing takes the likeliest of all, and is right for {share_text(unknown)}.",
+        f"{name}: {subject.rows(n)}{least} {are} in a class of one value, which gives that value away.",
+        f"{name}: the values of a class differ from those of all rows by {share_text(mean)} on average and by "
+        f"{share_text(most)} at most; 0 % is alike, 100 % has nothing in common.",
+    ]
+
+
+def _figures(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]) -> Table:
+    """The same in figures, before and after."""
+    told = [_guesses(one) for one in found]
+    rows = tuple((words, *(cell_of(one.get(words, 0)) for one in told)) for words in told[-1])
+    columns = (Heading(one_line(name)), *_shares(subject))
+    return Table(f"inferred{place}", f"{one_line(name)}: what can be inferred.", columns, rows)
+
+
+def _sure(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]) -> Table:
+    """How many rows are in classes whose likeliest value has which share."""
+    shares = []
+    for one in found:
+        tenth = np.minimum((one["share"].to_numpy() * _TENTHS + 1e-9).astype(np.int64), _TENTHS)
+        shares.append(np.bincount(tenth, one["size"], _TENTHS + 1) / max(one["size"].sum(), 1))
+    rows: list[Row] = []
+    for i in range(_TENTHS + 1):
+        label = "all" if i == _TENTHS else f"{100 * i // _TENTHS}–{100 * (i + 1) // _TENTHS} %"
+        rows.append((label, *(cell_of(own[i]) for own in shares)))
+    columns = (Heading("share of the likeliest value"), *_shares(subject))
+    return Table(f"sure{place}", f"{one_line(name)}: how sure a guess is, by share of the rows.", columns, tuple(rows))
+
+
+def _worst(subject: Subject, member: Member, place: int, name: Name, found: pd.DataFrame) -> Table:
+    """The classes that give most away."""
+    rows: list[Row] = []
+    for at, own in found.head(_MOST_CLASSES).iterrows():
+        labels = map(one_line, member.cells(int(str(at))))
+        figures = (cell_of(own[key]) for key in ("share", "overall", "distance"))
+        rows.append((*labels, int(own["size"]), own["likeliest"], *figures))
+    shares = headings(share_of_it="share", in_all_rows="share", distance="share")
+    columns = (*map(Heading, map(one_line, subject.names)), Heading("people", "whole"), Heading("likeliest"), *shares)
+    return Table(f"worst{place}", f"{one_line(name)}: the classes that give most away.", columns, tuple(rows))
+
+
+# ---------------------------------------------------------------- how many share a class
 
 
 def sizes_view(subject: Subject, member: Member) -> View:
@@ -82,7 +330,7 @@ def _histogram(subject: Subject, member: Member) -> Table:
     rows: list[Row] = []
     for i in range(used[0], used[-1] + 1) if used else ():
         kind = () if k is None else (BELOW if edges[i] < k else ABOVE,)
-        rows.append((_range(edges, i), rows_in[i], classes[i], *kind))
+        rows.append((_ends(edges, i), rows_in[i], classes[i], *kind))
     unit = "people" if subject.table.person is None else "rows"
     columns = (
         Heading(f"{unit} in the class"),
@@ -93,7 +341,7 @@ def _histogram(subject: Subject, member: Member) -> Table:
     return Table("sizes", f"How many {unit} are in classes of which size.", columns, tuple(rows))
 
 
-def _range(edges: list[int], i: int) -> str:
+def _ends(edges: list[int], i: int) -> str:
     if i + 1 == len(edges):
         return f"{edges[i]:,} or more"
     last = edges[i + 1] - 1

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted
-from pymoo_anon.comparison.inference import by_class
-from pymoo_anon.comparison.queries import CountQueries
+from pymoo_anon.comparison.individual import by_class
+from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.constraint import Constraint
@@ -123,15 +123,12 @@ class Member:
 
     def values(self, column: Name) -> ValueCounts:
         """The values of a column with a role in each class of `sizes`."""
-        own, kept = self.classes.columns[column], self.classes.kept
+        own, kept = self.classes.columns[column].trimmed(), self.classes.kept
         place = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept) if self.marked else -1)
-        classes = np.repeat(place, np.diff(own.starts))
-        held, inside = slice(own.starts[0], own.starts[-1]), classes >= 0
-        pairs = classes * own.n_values + own.values[held]
-        found, pair_of = np.unique(pairs[inside], return_inverse=True)
-        counts = np.bincount(pair_of, own.counts[held][inside], len(found)).astype(np.int64)
-        starts = np.searchsorted(found, np.arange(len(self.sizes) + 1) * own.n_values)
-        return ValueCounts(starts, found % own.n_values, counts, own.n_values)
+        rows = np.repeat(place, np.diff(own.starts))
+        inside = rows >= 0
+        held = (own.values[inside], own.counts[inside])
+        return ValueCounts.added(rows[inside], *held, len(self.sizes), own.n_values)
 
 
 @dataclass(frozen=True)
@@ -150,15 +147,16 @@ class Subject:
     about: Mapping[str, Any] = field(default_factory=dict)  # Whose data, for whom, why, and the size of the population
     most: int = MOST_DETAILED  # At most so many points have details in the file
     known: dict[int, Member] = field(default_factory=dict)  # By place the members that were made
-    raw: Member = field(init=False)  # The table as it is, as if it were released
+    found: dict[int, list[float]] = field(default_factory=dict)  # By place what `errors` found
 
-    def __post_init__(self) -> None:
-        own = self.table.quasi_identifiers
-        values = {name: hierarchy.labels[0] for name, hierarchy in own.items()}
-        groups = {name: hierarchy.groups[0] for name, hierarchy in own.items()}
-        same = Generalization(groups, values)
+    @cached_property
+    def raw(self) -> Member:
+        """The table as it is, as if it were released."""
+        own = self.table.quasi_identifiers.items()
+        groups, labels = {name: one.groups[0] for name, one in own}, {name: one.labels[0] for name, one in own}
+        same = Generalization(groups, labels)
         classes = self.table.equivalence_classes(same)
-        vars(self).update(raw=Member(self.place, self.table, same, classes, False, self.table.person))
+        return Member(self.place, self.table, same, classes, False, self.table.person)
 
     @property
     def problem(self) -> AnonymizationProblem:
@@ -231,15 +229,10 @@ class Subject:
 
     def errors(self, member: Member) -> list[float]:
         """How far off counts in a release are: the relative errors of half and of nine in ten of them."""
-        if member.place not in self._errors:
+        if member.place not in self.found:
             found = self.queries.summary({0: member.classes}, "mark" if member.marked else "drop")
-            self._errors[member.place] = found.to_numpy()[0].tolist()
-        return self._errors[member.place]
-
-    @cached_property
-    def _errors(self) -> dict[int, list[float]]:
-        """By place what `errors` found."""
-        return {}
+            self.found[member.place] = found.to_numpy()[0].tolist()
+        return self.found[member.place]
 
     @property
     def own(self) -> Member:

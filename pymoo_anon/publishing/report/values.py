@@ -1,4 +1,4 @@
-"""What the release holds: its columns, what became of the values of each attribute, and what its labels stand for."""
+"""What the release holds: its columns, what became of values, what labels stand for; and what it is still good for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
+from pymoo_anon.comparison.properties import TupleLoss
+from pymoo_anon.comparison.utility import means, numbers_of, total_variation
 from pymoo_anon.publishing.codebook import codebook_of
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line
+from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
+from pymoo_anon.publishing.report.decision import measures
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -41,7 +44,8 @@ def columns_view(subject: Subject) -> View:
     if "columns" not in evidence:
         return View((UNPROTECTED, "Which other columns the release holds was not handed to this report."), ())
     roles: list[Row] = [
-        (one_line(one["column"]), one_line(one["role"]), _text(one["reason"])) for one in evidence["columns"]
+        (one_line(one["column"]), one_line(one["role"]), one["reason"] and one_line(one["reason"]))
+        for one in evidence["columns"]
     ]
     named = headings("column", "role", "why it is kept")
     tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
@@ -96,14 +100,9 @@ def is_ordered(subject: Subject, name: Any) -> bool:
 
 
 def is_of_numbers(hierarchy: Hierarchy) -> bool:
-    """Whether the values of a domain are numbers."""
-    if hierarchy.bins is not None:
-        return True
-    try:
-        numbers = [float(str(value)) for value in hierarchy.domain if value is not None]
-    except ValueError:
-        return False
-    return numbers == sorted(numbers)
+    """Whether the values of a domain are numbers or days, in their order."""
+    numbers = numbers_of(hierarchy)
+    return numbers is not None and bool((np.diff(numbers[~np.isnan(numbers)]) >= 0).all())
 
 
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
@@ -192,5 +191,67 @@ def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool
     return [*pairs[: _MOST_LABELS - 1], (f"{len(rest)} other labels", sum(n for _, n in rest))]
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else one_line(value)
+# ---------------------------------------------------------------- what it is still good for
+
+
+def utility_view(subject: Subject, member: Member) -> View:
+    """How far off counts in a release are."""
+    asked, (half, most) = subject.queries, map(share_text, subject.errors(member))
+    lost = TupleLoss().measure(member.classes).mean() / len(subject.names)
+    return View(
+        (
+            f"Of the information in the quasi-identifiers {share_text(lost)} is lost, and the rest is left.",
+            f"Who counts in the release instead of the table, such as people with {asked.words(0)}, is off by at most "
+            f"{half} in half of {asked.n:,} random counts, and by at most {most} in nine of ten.",
+        ),
+        (),
+    )
+
+
+def left_view(subject: Subject) -> View:
+    """What the release leaves of each attribute, and how far off counts are beside its neighbours on the front."""
+    own = subject.own
+    how = "mark" if own.marked else "drop"
+    apart, mean = total_variation(subject.table, own.classes, how), means(subject.table, own.classes, how)
+    rows: list[Row] = []
+    for name in subject.names:
+        numbers = [cell_of(one) for one in mean.loc[name]] if name in mean.index else [None, None]
+        rows.append((one_line(name), cell_of(apart.loc[name, name]), *numbers))
+    shares = {"distance_of_the_distributions": "share", "mean_before": "number", "mean_after": "number"}
+    columns = headings("attribute", **shares)
+    title = "What the release leaves of each attribute, rows being spread evenly over what their labels stand for."
+    return View((), (Table("left", title, columns, tuple(rows)), _queries(subject)))
+
+
+def _queries(subject: Subject) -> Table:
+    """How far off counts are in the release and in its neighbours on the front."""
+    shown = next((one for one in measures(subject) if one.loss), None)
+    rows: list[Row] = []
+    for member in subject.members():
+        own = [] if shown is None else [cell_of(shown.share(float(shown.measure.evaluate(member.classes)[0])))]
+        errors = map(cell_of, subject.errors(member))
+        rows.append((f"point {subject.number(member.place)}", *errors, *own, HERE if member is subject.own else ""))
+    loss = [] if shown is None else [Heading(f"{shown.name} in % of the most", "share")]
+    columns = (Heading("point"), Heading("half are at most", "share"), Heading("nine in ten are at most", "share"))
+    title = "How far off counts in the release are, beside its neighbours on the front."
+    return Table("queries", title, (*columns, *loss, Heading("the release")), tuple(rows))
+
+
+def beside_view(subject: Subject) -> View:
+    """The release beside levels of whole columns, where each of its classes has levels of its own; else nothing."""
+    if subject.external or not subject.is_local:
+        return View((), ())
+    # What it needs is loaded for local recodings alone.
+    from pymoo_anon.publishing.local_facts import advice, beside, bound_words
+
+    found = beside(subject.problem, subject.front.X[subject.place], subject.own.classes)
+    errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
+    rows = tuple(
+        (way.how, way.k, cell_of(way.mean_risk), cell_of(way.loss), cell_of(errors[way.how])) for way in found.ways
+    )
+    columns = (Heading("recoding"), Heading("k", "whole"), *headings(mean_risk="share", loss="share"))
+    columns += (Heading("counts off by, median", "share"),)
+    title = "Levels for each class beside levels of whole columns, at equal k and at equal mean risk."
+    own = ((subject.evidence or {}).get("chosen") or {}).get("local") or {}
+    words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
+    return View(words, (Table("beside", title, columns, rows),))

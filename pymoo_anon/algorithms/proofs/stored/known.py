@@ -98,25 +98,19 @@ _SHARE_OF_PROJECTIONS = 1 / 16
 
 
 class Measures:
-    """The measures of a problem, by their families.
-
-    Attributes:
-        reader: What they say about nodes.
-        thresholds: The families of the thresholds; one by size comes first.
-        columns: The measures with a column of bounds of their own.
-        sweeps: Whether no floor of an objective rises from below.
-        rules: All as arrays.
-    """
+    """The measures of a problem, by their families."""
 
     def __init__(self, problem: LatticeProblem, reader: BoundsReader) -> None:
         self._problem, self.reader = problem, reader
         families = reader.families
+        # Whether no floor of an objective rises from below.
         self.sweeps = not any(family.floor_rises for family in families[: problem.n_obj])
         listed = [family for family in families if family.kind is Kind.THRESHOLD]
         by_size = [family for family in listed if family.by_size]
+        # The families of the thresholds; one by size comes first.
         self.thresholds: list[Any] = by_size[:1] + [family for family in listed if not family.by_size]
         own = [i for i, family in enumerate(families) if family.kind not in (Kind.ADDITIVE, Kind.THRESHOLD)]
-        # What all specializations inherit comes first.
+        # The measures with a column of bounds of their own; what all specializations inherit comes first.
         self.columns = sorted(own, key=lambda i: families[i].has_floor)
         self.rules = self._rules()
 

@@ -54,10 +54,6 @@ class StoredLatticeProof(LatticeProof):
     which has evaluated nodes on both sides.
 
     Where bounds settle too little to be worth their time, all that they leave open is visited, as by exhaustive search.
-
-    Attributes:
-        sweeps: Whether there are layers, from general to special.
-        visits_all: Whether all open nodes are visited, without lessons.
     """
 
     shows_gap = False
@@ -67,6 +63,7 @@ class StoredLatticeProof(LatticeProof):
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
         self._measures = own = Measures(problem, self.reader)
+        # Whether there are layers, from general to special.
         self.sweeps = own.sweeps
         n_values = max(len(own.thresholds), 1)
         self._nodes = Nodes(
@@ -83,6 +80,7 @@ class StoredLatticeProof(LatticeProof):
         # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
+        # Whether all open nodes are visited, without lessons.
         self.visits_all = False
         # Of layers the first are few nodes, of which most are evaluated: they say little of those to come.
         self._n_counted = max(_COUNTED, problem.n_nodes // 16) if self.sweeps else _COUNTED

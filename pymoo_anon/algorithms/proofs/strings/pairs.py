@@ -222,14 +222,11 @@ def improve_within(
 
 
 class _Found:
-    """Strings that were found under prices.
-
-    Attributes:
-        all: Of every string, whether it keeps to the limit, its gain, and its cuts.
-    """
+    """Strings that were found under prices."""
 
     def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
         self._space, self._k, self._limit, self._random_state = space, k, limit, random_state
+        # Of every string, whether it keeps to the limit, its gain, and its cuts.
         self.all: list[tuple[bool, float, list[Ints]]] = []
 
     @property

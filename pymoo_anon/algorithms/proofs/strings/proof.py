@@ -40,25 +40,18 @@ _STARTS = 8
 
 
 class _Part:
-    """The strings that have the same paths of the first attributes of the order.
-
-    Attributes:
-        gain: None of them gains more, but for the price of rows; of a part that was divided, none that is not of its
-            parts.
-        cuts: Their paths, each as the bytes of an int32 array of groups.
-        price: The price of rows that was best for the part that they come from, or once it is begun for itself.
-        walk: The walk that divides the part, once it is begun.
-        floor: No string that the walk leaves out gains more.
-        position: Where the walk stands that a copy has to make anew.
-    """
+    """The strings that have the same paths of the first attributes of the order."""
 
     __slots__ = ("cuts", "floor", "gain", "position", "price", "walk")
 
     def __init__(self, gain: float, cuts: tuple[bytes, ...], price: float) -> None:
-        self.gain, self.cuts, self.price = gain, cuts, price
-        self.walk: Walk | None = None
-        self.floor = np.inf
-        self.position: tuple[Ints, Ints] | None = None
+        # None of them gains more, but for the price of rows; of a part that was divided, none that is not of its parts.
+        self.gain = gain
+        self.cuts = cuts  # Their paths, each as the bytes of an int32 array of groups
+        self.price = price  # Best for the part that they come from or, once it is begun, for itself
+        self.walk: Walk | None = None  # What divides the part, once it is begun
+        self.floor = np.inf  # No string that the walk leaves out gains more
+        self.position: tuple[Ints, Ints] | None = None  # Where the walk stands that a copy has to make anew
 
     def __lt__(self, other: _Part) -> bool:
         # The greatest gain first; of equal ones the part that is nearest to a string.
@@ -95,15 +88,13 @@ class Search:
 
     The best parts take turns together, each under what is needed when the turn begins. Work is counted in numbers that
     are read. So neither the clock nor the number of threads decides what is found, and in which order.
-
-    Attributes:
-        n_settled: Number of parts that bounds settled, for every k anew.
     """
 
     def __init__(
         self, space: StringSpace, plan: Plan, asked: Asked, gain: float, max_bytes: int, goes_on: bool = False
     ) -> None:
         self.space, self.plan, self.asked, self.max_bytes, self.goes_on = space, plan, asked, max_bytes, goes_on
+        # Parts that bounds settled, for every k anew.
         self.n_settled = 0
         self._open = [_Part(gain, (), asked.price)]
         # Parts that are being divided.

@@ -42,15 +42,11 @@ class Begun(NamedTuple):
 
 
 class StringSpace:
-    """The tables of one instance.
-
-    Attributes:
-        instance: The instance.
-        none: Number of an attribute with one value, which stands where fewer than four are tabled.
-    """
+    """The tables of one instance."""
 
     def __init__(self, instance: StringInstance) -> None:
         self.instance = instance
+        # An attribute with one value, which stands where fewer than four are tabled.
         self.none = instance.n_attributes
         self.sizes = [*instance.sizes.tolist(), 1]
         self.spans = [*instance.spans, np.array([[0, 1]])]

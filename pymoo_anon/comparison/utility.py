@@ -1,0 +1,462 @@
+"""What a release is still good for: count queries, distributions and means of columns, classifiers.
+
+Its reader has boxes of values, over each of which its rows are spread evenly. Whoever reads "15–19" knows nothing more
+of the age: a row is an equal part of a row at each value of its group, and one of `*` at each of the domain. The domain
+is that of the hierarchies, for a table as for every release of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon._messages import label_words, plain, positive_whole, whole_from_0
+from pymoo_anon.comparison.properties import released
+from pymoo_anon.comparison.vectors import Ints, Values
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.numbering import row_ids
+from pymoo_anon.table.domain_values import Name, day_of, is_day
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+
+
+class Column(NamedTuple):
+    """One quasi-identifier of boxes; by places the values of each group stand side by side."""
+
+    places: Ints  # (n_values,), the place of every domain value
+    first: Ints  # (n_groups,), the first place of each group
+    stop: Ints  # (n_groups,), the place after its last
+    cells: Ints  # (n_boxes,), the group of each box
+
+    def shares(self, wanted: NDArray[np.bool_]) -> Values:
+        """(n_boxes,) float array: the share of wanted values in the group of each box; `wanted` is of the domain."""
+        before = np.zeros(len(wanted) + 1)
+        before[1 + self.places] = wanted
+        before = np.cumsum(before)
+        of_groups: Values = (before[self.stop] - before[self.first]) / (self.stop - self.first)
+        return of_groups[self.cells]
+
+    def midpoints(self, numbers: Values) -> Values:
+        """(n_boxes,) float array: the middle of the least and the greatest number of each box's group; NaN is none."""
+        in_order = np.full(len(numbers) + 1, np.nan)
+        in_order[self.places] = numbers
+        # Each group is an interval of places; what lies between one and the next is left out again.
+        ends = np.column_stack([self.first, self.stop]).ravel()
+        least, greatest = (np.asarray(end.reduceat(in_order, ends))[::2] for end in (np.fmin, np.fmax))
+        middle: Values = (least + greatest) / 2
+        return middle[self.cells]
+
+
+class Boxes(NamedTuple):
+    """Boxes of cells: how many rows each holds, (n_boxes,), and its cells by quasi-identifier."""
+
+    rows: Ints
+    columns: tuple[Column, ...]
+
+
+def of_table(table: Microdata) -> Boxes:
+    """A table as it is: every distinct tuple is a box of single values."""
+    tuples = table.tuples
+    each = [np.arange(n) for n in tuples.domain_sizes]
+    columns = (Column(own, own, own + 1, cells) for own, cells in zip(each, tuples.codes.T, strict=True))
+    return Boxes(tuples.counts, tuple(columns))
+
+
+def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Boxes:
+    """A release: every class that is kept is a box, in their order, then one of `*` if suppressed rows are marked."""
+    if suppressed not in ("mark", "drop"):
+        raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
+    own = classes.tuples
+    if len(classes) != 1 or own.n_rows != table.n_rows or own.domain_sizes != table.tuples.domain_sizes:
+        raise ValueError(f"classes must be of one generalization of the table, got {len(classes)} of {own.n_rows} rows")
+    kept = classes.kept
+    marked = classes.n_suppressed if suppressed == "mark" and not kept.all() else np.empty(0, dtype=np.int64)
+    columns = []
+    for j, n_values in enumerate(own.domain_sizes):
+        places, first, stop, cells = _groups(classes, j)
+        # The last group is the whole domain.
+        first, stop = np.append(first, 0), np.append(stop, n_values)
+        columns.append(Column(places, first, stop, np.append(cells[kept], np.full(len(marked), len(first) - 1))))
+    return Boxes(np.append(classes.sizes[kept], marked), tuple(columns))
+
+
+def _groups(classes: EquivalenceClasses, j: int) -> Column:
+    """The groups of one quasi-identifier, and the cells of all classes."""
+    a, b = classes.tuples.offsets[j : j + 2]
+    if classes.maps is not None:
+        groups = classes.maps[0, a:b]
+        stop = np.cumsum(np.bincount(groups))
+        places = np.empty(b - a, dtype=np.int64)
+        places[np.argsort(groups, kind="stable")] = np.arange(b - a)
+        first = np.append(0, stop[:-1])
+        return Column(places, first, stop, groups[classes.tuples.codes[classes.representatives, j]])
+    forest, nodes = classes.cells()
+    start, end = forest.starts[j : j + 2]
+    return Column(forest.places[a:b], forest.first[start:end], forest.stop[start:end], nodes[:, j] - start)
+
+
+def numbers_of(hierarchy: Hierarchy) -> Values | None:
+    """(n_values,) float array: a domain of numbers or days as numbers, bins as the middle of theirs, gaps as NaN.
+
+    None where the domain consists of something else. A text with a zero in front is a code, such as a postal one.
+    """
+    domain, bins = [value for value in hierarchy.domain if value is not None], hierarchy.bins
+    try:
+        if bins is not None:
+            # Whole numbers reach from one edge to the one before the other.
+            edges, less = np.array(bins.edges, dtype=float), (1 if bins.closed == "left" else -1) * bins.whole
+            found = ((edges[:-1] + edges[1:] - less) / 2).tolist()
+        elif all(map(is_day, domain)):
+            found = [day.toordinal() for day in map(day_of, domain) if day is not None]
+        else:
+            found = [float(np.nan if re.match(r"0\d", str(value)) else str(value)) for value in domain]
+    except ValueError:
+        return None
+    values = np.full(hierarchy.n_values, np.nan)
+    values[[value is not None for value in hierarchy.domain]] = found
+    return None if np.isnan(found).any() or not found else values
+
+
+# --- count queries ---------------------------------------------------------------------------------------------------
+
+# A query asks for at most so many attributes. Errors are relative to at least such a share of the rows.
+_ATTRIBUTES, _SANITY = 3, 0.001
+
+# What the summary tells of the errors, and which share of the queries has no greater one.
+_TOLD = {"median": 0.5, "90 %": 0.9}
+
+
+@dataclass(frozen=True)
+class CountQueries:
+    """Random queries such as "how many have an age of 31 to 47, and are female?", asked of a table and its releases.
+
+    A query asks for one to three quasi-identifiers, each number of them as likely. Of each it wants a random number of
+    values: a range, where the values are numbers or days, else any of them. It is drawn from the domains of the
+    hierarchies alone, so that the same queries are asked of every release. A release answers as if its rows were spread
+    evenly over the values of their groups, and rows of `*` over the domain. The error is relative to the true count, as
+    Xiao and Tao 2006 have it, or to 0.1 % of the rows where that is larger: of nothing every error would be infinite.
+    Answers need the table, so they are for those who may see it.
+
+    Args:
+        table: The table.
+        n: Number of queries.
+        seed: Seed of the draws, a whole number from 0.
+
+    Raises:
+        ValueError: `n` is no positive whole number, or `seed` none from 0.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric
+    >>> from pymoo_anon.problems import LatticeProblem
+    >>> problem = LatticeProblem(make_census(500), [GeneralLossMetric()])
+    >>> queries = CountQueries(problem.table)
+    >>> queries.words(0), int(queries.true[0])
+    ('age 21 to 84 and sex Female', 151)
+    >>> coarser = problem.equivalence_classes([1, 1, 0, 0, 0, 0, 1, 0])
+    >>> queries.summary({"coarser": coarser}).round(2).to_numpy().tolist()
+    [[0.0, 0.67]]
+    """
+
+    table: Microdata
+    n: int = 1000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        positive_whole("n", self.n)
+        whole_from_0("seed", self.seed)
+
+    @cached_property
+    def asked(self) -> tuple[dict[int, Ints], ...]:
+        """By the place of each quasi-identifier that a query asks for, the positions in its domain that it wants."""
+        rng, sizes = np.random.default_rng(self.seed), self.table.tuples.domain_sizes
+        queries = []
+        for _ in range(self.n):
+            n_asked, wanted = int(rng.integers(1, min(_ATTRIBUTES, len(sizes)) + 1)), {}
+            for j in sorted(rng.permutation(len(sizes))[:n_asked].tolist()):
+                order, n_wanted = self._orders[j], int(rng.integers(1, max(sizes[j], 2)))
+                if order is None:
+                    wanted[j] = np.sort(rng.choice(sizes[j], n_wanted, replace=False))
+                else:
+                    first = int(rng.integers(0, sizes[j] - n_wanted + 1))
+                    wanted[j] = order[first : first + n_wanted]
+            queries.append(wanted)
+        return tuple(queries)
+
+    @cached_property
+    def true(self) -> Values:
+        """(n,) float array: what the table answers, whole numbers."""
+        return self._counted(of_table(self.table))
+
+    def answers(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Values:
+        """(n,) float array: what a release answers, in rows.
+
+        Args:
+            classes: The equivalence classes of the release, `problem.equivalence_classes(x)`.
+            suppressed: What becomes of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+
+        Raises:
+            ValueError: The classes are not of one generalization of the table, or `suppressed` is something else.
+        """
+        return self._counted(of_release(self.table, classes, suppressed))
+
+    def errors(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Values:
+        """(n,) float array: the relative error of every answer, from 0 on; lower is better. As `answers` otherwise."""
+        least = np.maximum(self.true, _SANITY * self.table.n_rows)
+        found: Values = np.abs(self.answers(classes, suppressed) - self.true) / least
+        return found
+
+    def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
+        """The errors of several releases, by their names, one beside the other. As `answers` otherwise.
+
+        Returns:
+            One row for each release. Columns: "median" and "90 %", the relative errors that half and nine in ten of the
+            queries do not exceed; shares from 0 on, lower is better.
+        """
+        errors = [self.errors(classes, suppressed) for classes in releases.values()]
+        found = [np.quantile(own, [*_TOLD.values()], method="inverted_cdf") for own in errors]
+        index = pd.Index(list(releases), name="release", tupleize_cols=False)
+        return pd.DataFrame(np.reshape(found, (-1, len(_TOLD))), index, [*_TOLD])
+
+    def words(self, i: int) -> str:
+        """Query `i`, counted from 0, as a person reads it; it quotes values of the domains."""
+        parts, columns = [], list(self.table.quasi_identifiers.items())
+        for j, wanted in self.asked[i].items():
+            name, hierarchy = columns[j]
+            first, last = (label_words(hierarchy.domain[wanted[place]]) for place in (0, -1))
+            others = f"one of {len(wanted)} values such as {first}" if self._orders[j] is None else f"{first} to {last}"
+            parts.append(f"{name} {first if len(wanted) == 1 else others}")
+        return plain(" and ".join(parts))
+
+    @cached_property
+    def _orders(self) -> list[Ints | None]:
+        """For each quasi-identifier of numbers or days its values in ascending order, what is missing last."""
+        numbers = map(numbers_of, self.table.quasi_identifiers.values())
+        return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
+
+    def _counted(self, boxes: Boxes) -> Values:
+        """(n,) float array: how many rows of boxes each query finds."""
+        counts = np.empty(self.n)
+        for i, query in enumerate(self.asked):
+            found = boxes.rows.astype(float)
+            for j, values in query.items():
+                wanted = np.zeros(self.table.tuples.domain_sizes[j], dtype=np.bool_)
+                wanted[values] = True
+                found *= boxes.columns[j].shares(wanted)
+            counts[i] = found.sum()
+        return counts
+
+
+# --- distributions and means ------------------------------------------------------------------------------------------
+
+# So many cells of a table of two columns are held at once.
+_CELLS = 1 << 22
+
+
+def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark") -> pd.DataFrame:
+    """How far the distributions of single columns and of pairs are from those of the table.
+
+    The distance is the total variation, half the sum of all differences of shares: by so much at most the share of any
+    set of values differs. Rows of a release are spread evenly over the values of their groups, rows of `*` over the
+    domain. Shares are of the rows that are released.
+
+    Args:
+        table: The table.
+        classes: The equivalence classes of the release, `problem.equivalence_classes(x)`.
+        suppressed: What becomes of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+
+    Returns:
+        A row and a column for each quasi-identifier: the distance of the pair or, in the diagonal, of the one, from 0
+        to 1; lower is better. Where no row is released all are 1.
+
+    Raises:
+        ValueError: The classes are not of one generalization of the table, or `suppressed` is something else.
+    """
+    before, after = of_table(table), of_release(table, classes, suppressed)
+    names = list(table.quasi_identifiers)
+    found = np.zeros((len(names), len(names)))
+    for i, j in combinations_with_replacement(range(len(names)), 2):
+        found[i, j] = found[j, i] = _distance(before, after, i, j)
+    index = pd.Index(names, tupleize_cols=False)
+    return pd.DataFrame(found, index, index)
+
+
+def means(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark") -> pd.DataFrame:
+    """The means of the columns of numbers, before and after. Arguments and errors are those of `total_variation`.
+
+    A group counts as its midpoint, the middle between its least and its greatest number, as somebody reads "15–19" who
+    has nothing else; so does a bin of the domain, before as after, and `*` as the midpoint of the domain.
+
+    Returns:
+        One row for each quasi-identifier whose domain is numbers, be they text or bins. The columns "before" and
+        "after" are means of the rows that have a number; NaN where none has.
+    """
+    before, after = of_table(table), of_release(table, classes, suppressed)
+    found = {}
+    for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
+        numbers = numbers_of(hierarchy)
+        if numbers is not None and not any(map(is_day, hierarchy.domain)):
+            found[name] = [_mean(own.rows, own.columns[j].midpoints(numbers)) for own in (before, after)]
+    index = pd.Index(list(found), tupleize_cols=False)
+    return pd.DataFrame(np.reshape([*found.values()], (-1, 2)), index, ["before", "after"])
+
+
+def _mean(rows: Ints, numbers: Values) -> float:
+    """The mean of the rows that have a number."""
+    there = ~np.isnan(numbers)
+    return float(rows[there] @ numbers[there] / rows[there].sum()) if rows[there].any() else np.nan
+
+
+def _narrowed(codes: Ints, after: Column) -> Column:
+    """A column of a release among the values that have these codes, and the place of each of these."""
+    held, places = np.unique(after.places[codes], return_inverse=True)
+    return Column(places, np.searchsorted(held, after.first), np.searchsorted(held, after.stop), after.cells)
+
+
+def _distance(before: Boxes, after: Boxes, i: int, j: int) -> float:
+    """The total variation of two columns, or of one where they are the same.
+
+    Both distributions sum up to 1, so half the sum of all differences is the sum of those where the table has more. So
+    only cells are looked at that hold rows of the table.
+    """
+    x, y = after.columns[i], after.columns[j]
+    density = after.rows / (x.stop - x.first)[x.cells]
+    pairs = np.column_stack([before.columns[i].cells, before.columns[j].cells])
+    if i == j:
+        # Beside a column of one value it is alone.
+        pairs[:, 1], y = 0, Column(np.array([0]), np.array([0]), np.array([1]), np.zeros_like(x.cells))
+    density /= (y.stop - y.first)[y.cells]
+    ids, some = row_ids(pairs, (len(x.places), len(y.places)))
+    missing = np.bincount(ids, before.rows) / before.rows.sum()
+    x, y = _narrowed(pairs[some, 0], x), _narrowed(pairs[some, 1], y)
+    n, width = int(x.places.max()) + 1, int(y.places.max()) + 1
+    height = min(max(_CELLS // (width + 1), 1), n)
+    # Some values of the first column at a time.
+    for low in range(0, n, height):
+        # Each box adds its density from its corner on, and takes it away again beyond its edges.
+        spread = np.zeros((height + 1, width + 1))
+        for ends, sign in ((x.first, density), (x.stop, -density)):
+            rows = np.clip(ends - low, 0, height)[x.cells]
+            np.add.at(spread, (rows, y.first[y.cells]), sign)
+            np.add.at(spread, (rows, y.stop[y.cells]), -sign)
+        spread = spread.cumsum(axis=0).cumsum(axis=1)
+        here = (x.places >= low) & (x.places < low + height)
+        missing[here] -= spread[x.places[here] - low, y.places[here]] / max(int(after.rows.sum()), 1)
+    return float(np.maximum(missing, 0).sum())
+
+
+# --- classifiers ------------------------------------------------------------------------------------------------------
+
+# At most so many rows take part. One in so many of them is held out.
+_ROWS, _HELD_OUT = 50_000, 3
+
+
+def classification(
+    table: Microdata, releases: Mapping[Any, EquivalenceClasses], target: Name, suppressed: str = "mark", seed: int = 1
+) -> pd.DataFrame:
+    """How well classifiers predict a column from the quasi-identifiers: trained on a release, and on the original.
+
+    A third of the rows is held out. What became of the others in the release trains; the test is on those held out,
+    recoded as the release recodes their values, whether they are suppressed or not. Numbers, bins and days are numbers,
+    a group its midpoint; all other labels are categories. Of more than 50,000 rows so many are drawn. The learners are
+    scikit-learn's boosted trees and logistic regression; the extra `pymoo_anon[utility]` installs it.
+
+    Args:
+        table: The table.
+        releases: By name of a release, its equivalence classes, `problem.equivalence_classes(x)`.
+        target: The column that is predicted: sensitive or the label, and no quasi-identifier.
+        suppressed: What becomes of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+        seed: Seed of the draws and of the learners, a whole number from 0.
+
+    Returns:
+        A row for each release and learner, named by both. Columns: "release" and "original", the share of the rows held
+        out that are predicted rightly by what was trained on each; "majority", that of the most frequent value. Higher
+        is better; NaN where no row is released.
+
+    Raises:
+        ImportError: scikit-learn is not installed.
+        ValueError: The target is no such column, `suppressed` or `seed` is something else, or classes are not of one
+            generalization of the table.
+    """
+    table.tuples.check_role(target, "classification")
+    if target in table.quasi_identifiers or target == table.person:
+        raise ValueError(f"target must be a column that is released as it is, sensitive or the label, got {target!r}")
+    tuples, values = _shuffled(table, target, whole_from_0("seed", seed))
+    test, train = np.split(np.arange(len(values)), [max(len(values) // _HELD_OUT, 1)])
+    numbers = [numbers_of(hierarchy) for hierarchy in table.quasi_identifiers.values()]
+    learners = _learners([j for j, own in enumerate(numbers) if own is None], seed)
+    X = _features(of_table(table), numbers)[tuples]
+    original = {name: _accuracy(own, X, values, train, test) for name, own in learners.items()}
+    majority = float((values[test] == np.bincount(values[train], minlength=1).argmax()).mean())
+    found = []
+    for classes in releases.values():
+        given = _features(of_release(table, classes, suppressed), numbers)
+        everybody = replace(classes, kept=np.ones_like(classes.kept))
+        X = _features(of_release(table, everybody, suppressed), numbers)[released(everybody)[0][tuples]]
+        boxes = released(classes)[0][tuples]
+        there = train[boxes[train] < len(given)]
+        X[there] = given[boxes[there]]
+        found += [[_accuracy(own, X, values, there, test), original[name], majority] for name, own in learners.items()]
+    index = pd.MultiIndex.from_product([list(releases), list(learners)], names=["release", "learner"])
+    return pd.DataFrame(np.reshape(found, (-1, 3)), index, ["release", "original", "majority"])
+
+
+def _shuffled(table: Microdata, target: Name, seed: int) -> tuple[Ints, Ints]:
+    """(n,) int64 arrays: the distinct tuple and the target's value of some rows, in random order."""
+    column, rng = table.tuples.columns[target], np.random.default_rng(seed)
+    counts = column.counts
+    if counts.sum() > _ROWS:
+        counts = rng.multivariate_hypergeometric(counts, _ROWS, method="marginals")
+    chosen = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    return np.repeat(np.arange(len(table.tuples)), np.diff(column.starts))[chosen], column.values[chosen]
+
+
+def _features(boxes: Boxes, numbers: list[Values | None]) -> Values:
+    """(n_boxes, n_attributes) float array: midpoints of numbers and days, groups of all else."""
+    columns = []
+    for column, own in zip(boxes.columns, numbers, strict=True):
+        # Whatever is the whole domain is one category.
+        whole = (column.stop - column.first == len(column.places))[column.cells]
+        columns.append(np.where(whole, -1.0, column.cells) if own is None else column.midpoints(own))
+    return np.column_stack(columns)
+
+
+def _learners(nominal: list[int], seed: int) -> dict[str, Any]:
+    """The learners by name; columns of numbers may have gaps, `nominal` ones are categories."""
+    try:
+        from sklearn.compose import make_column_transformer
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn.impute import SimpleImputer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+    except ImportError:
+        raise ImportError('classification needs scikit-learn: pip install "pymoo_anon[utility]"') from None
+    # Trees take at most 255 categories, of which the rarest are one; those that were not seen are missing.
+    codes = OrdinalEncoder(max_categories=255, handle_unknown="use_encoded_value", unknown_value=np.nan)
+    trees = HistGradientBoostingClassifier(categorical_features=[*range(len(nominal))], random_state=seed)
+    scaled = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    dummies = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), nominal), remainder=scaled)
+    return {
+        "boosted trees": make_pipeline(make_column_transformer((codes, nominal), remainder="passthrough"), trees),
+        "logistic regression": make_pipeline(dummies, LogisticRegression(max_iter=1000)),
+    }
+
+
+def _accuracy(learner: Any, X: Values, values: Ints, train: Ints, test: Ints) -> float:
+    """The share of test rows that a learner predicts rightly after training; NaN where there is nothing to train on."""
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    if len(np.unique(values[train])) < 2:
+        return float((values[test] == values[train[0]]).mean()) if len(train) else np.nan
+    # Sums of several threads would be rounded in another order.
+    with threadpool_limits(1):
+        predicted = learner.fit(X[train], values[train]).predict(X[test])
+    return float((predicted == values[test]).mean())
