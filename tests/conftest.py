@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from numba.core.dispatcher import Dispatcher
 from pymoo.algorithms.moo import age, age2
+
+# Tests read the benchmarks: tables of a paper, results, the makers of the suite. Last, so that a package that is
+# installed is the one that is tested.
+sys.path.append(str(Path(__file__).parents[1]))
 
 # No deadline and no check of speed: the first example of a test may wait for numba to compile.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

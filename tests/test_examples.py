@@ -187,6 +187,7 @@ QUOTED = [
     "exact",
     "local_attacks",
     "local_bound",
+    "local_figures",
     "local_fronts",
     "local_search",
     "local_utility",

@@ -1,7 +1,9 @@
 """What goes out: the wheel and the source distribution, what the workflow runs, and how the project is cited."""
 
+import os
 import re
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -65,6 +67,27 @@ def test_the_workflow_tests_what_the_project_promises():
     assert PROJECT["requires-python"] == f">={promised[0]}"
     assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
     assert jobs["test"]["needs"] == "build"
+
+
+def test_the_tests_meet_the_package_that_is_installed(tmp_path):
+    (tmp_path / "pymoo_anon").mkdir()
+    (tmp_path / "pymoo_anon" / "__init__.py").write_text("raise ImportError('this is the installed one')\n")
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("pytest"),
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            ROOT / "tests" / "test_init.py",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "this is the installed one" in done.stdout, done.stdout + done.stderr
 
 
 def test_every_dependency_has_a_lower_bound_that_is_tested():

@@ -2,9 +2,9 @@
 
     python -m benchmarks.local.utility
 
-Of the front of each way, exact for levels of whole columns, by PBG-EA for bit strings and a sweep for local recodings,
-the release of least loss is taken that has such a k, or such a mean risk and k of 5. Count queries, and classifiers
-trained on it. Each way of each table is a process of its own. Five minutes of a processor; needs Adult, scikit-learn.
+Of the front of each way, exact for levels of whole columns and a sweep for local recodings, the release of least loss
+is taken that has such a k, or such a mean risk and k of 5. Count queries, and classifiers trained on it. Each way of
+each table is a process of its own. Five minutes of a processor; needs Adult and scikit-learn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import record
-from benchmarks.local.ways import FULL, SEED, STRINGS, searched
+from benchmarks.local.ways import FULL, SEED, searched
 from benchmarks.suite.tables import Table, patients, trips
 from pymoo_anon.comparison import CountQueries, classification
 from pymoo_anon.datasets import fetch_adult
@@ -28,7 +28,7 @@ from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, new_figure
 
 KS = 2, 5, 10, 25, 50, 100
 RISKS = 0.05, 0.02, 0.01, 0.005
-WAYS = FULL, STRINGS, "local, mondrian-relaxed", "local, bottom-up"
+WAYS = FULL, "local, mondrian-relaxed", "local, bottom-up"
 
 # What is predicted, and which columns of the invented tables are numbers.
 TARGETS = {"Adult": "salary-class", "patients": "diagnosis", "trips": "purpose"}
@@ -139,9 +139,9 @@ def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
             "What releases are still good for: Adult (the salary class is predicted), and the suite's invented "
             f"patients (diagnosis) and trips (purpose); {where}.",
             "Of each way the release of least loss with such a k, or with such a mean risk and k of 5 or more. Levels "
-            "of whole columns and bit strings suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one "
-            "to three columns, which half and nine in ten of them do not exceed; the share of held-out rows that a "
-            "classifier predicts rightly, the better one of boosted trees and logistic regression:",
+            "of whole columns suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one to three "
+            "columns, which half and nine in ten of them do not exceed; the share of held-out rows that a classifier "
+            "predicts rightly, the better one of boosted trees and logistic regression:",
             record.markdown(heads, rows),
             "![Errors of counts and what classifiers learn, against k and the mean risk](local_utility.png)",
         ]

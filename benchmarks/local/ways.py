@@ -10,18 +10,18 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms import PBGEA, ExhaustiveSearch, TargetSweep
+from pymoo_anon.algorithms import ExhaustiveSearch, TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
-from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, LocalRecodingProblem
+from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata
 
-SEED, N_GEN = 1, 200
+SEED = 1
 #: At equal mean risk nobody is in a class of fewer rows.
 LEAST = 5
-#: These two suppress at most 1 %, local recodings nothing.
-FULL, STRINGS = "levels of whole columns", "bit strings, PBG-EA"
+#: At most 1 % is suppressed, in local recodings nothing.
+FULL = "levels of whole columns"
 LOCAL = {f"local, {method}": method for method in ("mondrian", "mondrian-relaxed", "top-down", "bottom-up")}
-WAYS = FULL, STRINGS, *LOCAL
+WAYS = FULL, *LOCAL
 
 
 def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
@@ -29,7 +29,7 @@ def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
 
     Args:
         table: What is recoded.
-        way: Of `WAYS`: levels exactly, bit strings by PBG-EA, local recodings by a sweep.
+        way: Of `WAYS`: levels exactly, local recodings by a sweep.
         by: "k" for k and loss; "risk" for k, loss and mean risk, from a k on.
 
     Returns:
@@ -42,14 +42,11 @@ def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
         held.append(KAnonymity() >= LEAST)
     problem: AnonymizationProblem
     algorithm: Algorithm
-    termination = None
     if way == FULL:
         problem, algorithm = LatticeProblem(table, goals, 0.01, held), ExhaustiveSearch()
-    elif way == STRINGS:
-        problem, algorithm, termination = BitStringProblem(table, goals, 0.01, held), PBGEA(), ("n_gen", N_GEN)
     else:
         problem, algorithm = LocalRecodingProblem(table, goals, held, method=LOCAL[way]), TargetSweep()
         problem.fresh_copy().compute(problem.x_of(1000)[np.newaxis])
     began = time.process_time()
-    res = minimize(problem, algorithm, termination, seed=SEED)
+    res = minimize(problem, algorithm, seed=SEED)
     return problem, res, time.process_time() - began

@@ -24,6 +24,8 @@ from pymoo_anon.table.domain_values import is_number, spelled
 # What an entry may hold at most, so that a small file fills no memory: XML in bytes, tables and hierarchies together.
 _MOST_XML = 1 << 26
 _MOST_BYTES = 1 << 30
+# Tables unpack to about ten times the archive. What unpacks to more than this, and to more than XML may, is a bomb.
+_MOST_TIMES = 100
 _MOST_ENTRIES = 10_000
 
 _DATA, _DEFINITION, _CONFIG = "data/input.csv", "input/definition.xml", "input/config.xml"
@@ -123,7 +125,8 @@ class _Reader:
     """Reads the entries of one project."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        self._path, self._archive, self._left = path, archive, _MOST_BYTES
+        self._path, self._archive = path, archive
+        self._left = min(_MOST_BYTES, max(_MOST_XML, _MOST_TIMES * path.stat().st_size))
         self._names = set(archive.namelist())
         self._taken = Taken()
 

@@ -11,10 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.comparison.vectors import Values
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
-
-Values = NDArray[np.float64]
 
 # From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
 _MANY, _TERMS = 50, 60

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
+from pymoo_anon.comparison.vectors import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import is_whole
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # A model fits where its equations hold to this share of their sides.
 _FITS = 1e-6

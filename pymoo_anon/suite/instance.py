@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.suite.measures import LARGER_IS_BETTER, OF_CLASSES, Released, whole_sums
-
-Ints = NDArray[np.int64]
+from pymoo_anon.suite.measures import LARGER_IS_BETTER, OF_CLASSES, Ints, Released, whole_sums
 
 #: Runs of values, first and last, that lie side by side or within one another; one of them holds all values.
 Nodes = tuple[tuple[int, ...], ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -14,7 +14,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppressible
+from pymoo_anon.objectives.bounds.base import ClassGains, Ints, Kind, Values, suppressible
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.bitstrings import BitStringProblem
@@ -24,9 +24,7 @@ from pymoo_anon.table.suppression import AtMost, Below, Violating
 from pymoo_anon.testing.tables import quiet_lattice
 from pymoo_anon.testing.telling import ContractError, called, first_difference, slack, typed
 
-Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 # The front of a larger lattice takes long to find without bounds.
 _MOST_PROVEN = 1000
@@ -275,7 +273,10 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
     if objective.bounding is None or problem.n_nodes > _MOST_PROVEN:
         return
     rule, constraints = problem.suppression, list(problem.constraints)
-    for partner in _partners(objective):
+    for partner, unlike in ((GeneralLossMetric(), NormalizedWeightedPenalty), (KAnonymity(), KAnonymity)):
+        if partner == objective or isinstance(objective, unlike):
+            # Such a front has few points.
+            continue
         both = quiet_lattice(problem.table, [objective, partner], rule, constraints)
         exact = np.asarray(both.pareto_front(max_nodes=both.n_nodes))
         res = called(
@@ -288,13 +289,6 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
                 f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "
                 f"got {typed(found)} and not {typed(exact)}"
             )
-
-
-def _partners(objective: Objective) -> Iterator[Objective]:
-    """Objectives that a front with this one has many points of."""
-    for partner, unlike in ((GeneralLossMetric(), NormalizedWeightedPenalty), (KAnonymity(), KAnonymity)):
-        if partner != objective and not isinstance(objective, unlike):
-            yield partner
 
 
 def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:

@@ -17,25 +17,14 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.objectives.bounds.base import Bounding, Values
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.generalization import Decoded, label_text
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.testing import tables
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
-from pymoo_anon.testing.tables import (
-    quiet_lattice,
-    random_recoding,
-    random_tables,
-    shuffled,
-    small_parts,
-    some_nodes,
-    some_rules,
-    taken,
-)
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
-
-Values = NDArray[np.float64]
 
 # So many tables, each under four rules of suppression.
 _TABLES = 6
@@ -83,7 +72,7 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
 def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
     """Check one table under every rule of suppression; one case for each."""
     duty = f"{objective!r} must measure every generalization of a table"
-    problems = called(duty, some_rules, objective, table, rng)
+    problems = called(duty, tables.some_rules, objective, table, rng)
     cases = []
     for problem in problems:
         case = _case(objective, problem, rng)
@@ -101,8 +90,12 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
     """The tables, of which the objective can measure the first."""
-    tables = small_parts(table, _TABLES, rng) if table is not None else random_tables(objective.column, _TABLES, rng)
-    one = next(tables)
+    drawn = (
+        tables.small_parts(table, _TABLES, rng)
+        if table is not None
+        else tables.random_tables(objective.column, _TABLES, rng)
+    )
+    one = next(drawn)
     try:
         objective.check(one)
     except ValueError as error:
@@ -110,7 +103,7 @@ def _tables(objective: Objective, table: Microdata | None, rng: np.random.Genera
             f"objective must measure the tables that it is checked on, got {error}; give check_objective a table of "
             "your own"
         ) from error
-    return chain([one], tables)
+    return chain([one], drawn)
 
 
 def _check_words(objective: Objective) -> None:
@@ -146,7 +139,7 @@ def _check_copies(objective: Objective) -> None:
 
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
     """Some nodes of a lattice as a search sees them."""
-    X = some_nodes(problem, rng)
+    X = tables.some_nodes(problem, rng)
     grouped: list[EquivalenceClasses] = []
 
     def lessons(classes: EquivalenceClasses) -> list[tuple[int, int, EquivalenceClasses]]:
@@ -218,8 +211,8 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
     """Check that nothing but the classes counts: not what is measured with them, nor any order."""
     _check_again(objective, case, "again")
     mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
-    table = shuffled(case.problem.table, rng)
-    other = quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
+    table = tables.shuffled(case.problem.table, rng)
+    other = tables.quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
     found = {
         "alone": np.concatenate([_of(objective, one) for one in case.classes]),
         "with its classes in another order": np.concatenate([_of(objective, one) for one in mixed]),
@@ -298,7 +291,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
     for row in rng.choice(len(case.X), 2):
         x = case.X[row]
         made.append((case.problem.decode(x), case.problem.equivalence_classes(x), case.values[row], case.at(row)))
-    local = random_recoding(table, rng)
+    local = tables.random_recoding(table, rng)
     if local is not None:
         own_classes = table.equivalence_classes(local)
         # A measure that reads the groups of whole columns has no value here.
@@ -323,7 +316,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
 def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> EquivalenceClasses:
     """The same classes in another order, and the values of each in the opposite one."""
     columns = {
-        name: taken(column, [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order])
+        name: tables.taken(column, [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order])
         for name, column in one.columns.items()
     }
     return replace(

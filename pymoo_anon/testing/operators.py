@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
@@ -21,10 +20,8 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import check_points, valid_points
+from pymoo_anon.testing.tables import Points, check_points, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
-
-Points = NDArray[Any]
 
 # How many individuals an operator is given or asked for, even and odd.
 _SIZES = (1, 2, 7, 40)

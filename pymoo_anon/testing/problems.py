@@ -14,10 +14,9 @@ from pymoo.core.sampling import Sampling
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
-from pymoo_anon.testing.tables import valid_points
+from pymoo_anon.testing.tables import Points, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
-Points = NDArray[Any]
 Values = dict[str, NDArray[np.float64]]
 
 _N_POINTS = 24

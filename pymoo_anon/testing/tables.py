@@ -15,7 +15,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.tuples import Ints, ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
@@ -32,7 +32,6 @@ from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
 from pymoo_anon.testing.telling import ContractError, called, typed
 
-Ints = NDArray[np.int64]
 Points = NDArray[Any]
 
 # Pairs of nodes are compared one by one: so many nodes of a lattice are looked at.

@@ -10,13 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
-from numpy.typing import NDArray
 
-from pymoo_anon.comparison.vectors import PropertyVector, align
+from pymoo_anon.comparison.vectors import PropertyVector, Values, align
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
-
-Values = NDArray[np.float64]
 
 #: Up to so many tuples are drawn one by one.
 _TUPLES = 200

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon.comparison.vectors import Ints
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
-
-Ints = NDArray[np.int64]
 
 # Up to so many nodes are drawn one by one, and up to so many with the lines between neighbours.
 _NODES = 600

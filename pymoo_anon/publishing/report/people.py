@@ -230,7 +230,8 @@ def _said(subject: Subject, name: str, found: pd.DataFrame) -> list[str]:
     least = "" if n == 0 else f" ({share_text(certain)})"
     return [
         f"{name}: whoever knows the class of somebody and takes its likeliest value is right for {share_text(known)} "
-        f"of the people; whoever knows nothing takes the likeliest of all, and is right for {share_text(unknown)}.",
+        f"of the {subject.unit}; whoever knows nothing takes the likeliest of all, and is right for "
+        f"{share_text(unknown)}.",
         f"{name}: {subject.rows(n)}{least} {are} in a class of one value, which gives that value away.",
         f"{name}: the values of a class differ from those of all rows by {share_text(mean)} on average and by "
         f"{share_text(most)} at most; 0 % is alike, 100 % has nothing in common.",
@@ -267,7 +268,12 @@ def _worst(subject: Subject, member: Member, place: int, name: Name, found: pd.D
         figures = (cell_of(own[key]) for key in ("share", "overall", "distance"))
         rows.append((*labels, int(own["size"]), own["likeliest"], *figures))
     shares = headings(share_of_it="share", in_all_rows="share", distance="share")
-    columns = (*map(Heading, map(one_line, subject.names)), Heading("people", "whole"), Heading("likeliest"), *shares)
+    columns = (
+        *map(Heading, map(one_line, subject.names)),
+        Heading(subject.unit, "whole"),
+        Heading("likeliest"),
+        *shares,
+    )
     return Table(f"worst{place}", f"{one_line(name)}: the classes that give most away.", columns, tuple(rows))
 
 
@@ -331,14 +337,13 @@ def _histogram(subject: Subject, member: Member) -> Table:
     for i in range(used[0], used[-1] + 1) if used else ():
         kind = () if k is None else (BELOW if edges[i] < k else ABOVE,)
         rows.append((_ends(edges, i), rows_in[i], classes[i], *kind))
-    unit = "people" if subject.table.person is None else "rows"
     columns = (
-        Heading(f"{unit} in the class"),
-        Heading(unit, "whole"),
+        Heading(f"{subject.unit} in the class"),
+        Heading(subject.unit, "whole"),
         Heading("classes", "whole"),
         *([] if k is None else [Heading("for what is required")]),
     )
-    return Table("sizes", f"How many {unit} are in classes of which size.", columns, tuple(rows))
+    return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows))
 
 
 def _ends(edges: list[int], i: int) -> str:
@@ -360,15 +365,15 @@ def bias_view(subject: Subject, member: Member) -> View:
     groups = _groups(member.table, loss, risk)
     average = share_text(loss.mean())
     words = [
-        f"All people lose {average} of their information on average."
+        f"All {subject.unit} lose {average} of their information on average."
         if not groups
         else f"Most is lost where {groups[0][0]} is {groups[0][1]}: {share_text(_share(groups[0]))} of the "
-        f"information, against {average} for all people on average.",
+        f"information, against {average} for all {subject.unit} on average.",
         "Gini coefficients say how unequal people are, from 0 (all alike) to 1 (one has everything): "
         f"{gini(size):.2f} for the size of their class, {gini(loss):.2f} for the loss.",
     ]
-    columns = headings("attribute", "group", people="whole", information_lost="share", mean_risk="share")
-    caption = "Who loses most: groups of people, the greatest mean loss first."
+    columns = headings("attribute", "group", **{subject.unit: "whole"}, information_lost="share", mean_risk="share")
+    caption = f"Who loses most: groups of {subject.unit}, the greatest mean loss first."
     tables = (Table("groups", caption, columns, tuple(groups)), _quantiles(loss, size, risk), _lorenz(loss, size))
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
@@ -436,7 +441,7 @@ def _smallest(subject: Subject, member: Member) -> Table:
     """The smallest classes of the release, with their labels."""
     first = np.argsort(member.sizes, kind="stable")[:_MOST_CLASSES].tolist()
     rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
-    columns = (*(Heading(one_line(name)) for name in subject.names), Heading("people", "whole"))
+    columns = (*(Heading(one_line(name)) for name in subject.names), Heading(subject.unit, "whole"))
     return Table("smallest", "The smallest classes: who is easiest to find.", columns, tuple(rows))
 
 

@@ -201,10 +201,15 @@ class Subject:
         j = self.names.index(name)
         return int(self.front.X[place][j]) if isinstance(self.problem, LatticeProblem) else None
 
+    @property
+    def unit(self) -> str:
+        """What is counted: people, or rows where a person may have several."""
+        return "people" if self.table.person is None else "rows"
+
     def rows(self, n: int) -> str:
         """A number of rows in words; a row is a person, unless a person may have several."""
-        unit = ("person", "people") if self.table.person is None else ("row", "rows")
-        return counted(n, *unit) if n else "nobody" if unit[0] == "person" else "no row"
+        one, nothing = ("person", "nobody") if self.unit == "people" else ("row", "no row")
+        return counted(n, one, self.unit) if n else nothing
 
     def requirements(self, member: Member) -> list[Requirement]:
         """What is required of a point, and what it has as it is released."""

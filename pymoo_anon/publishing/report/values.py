@@ -201,8 +201,8 @@ def utility_view(subject: Subject, member: Member) -> View:
     return View(
         (
             f"Of the information in the quasi-identifiers {share_text(lost)} is lost, and the rest is left.",
-            f"Who counts in the release instead of the table, such as people with {asked.words(0)}, is off by at most "
-            f"{half} in half of {asked.n:,} random counts, and by at most {most} in nine of ten.",
+            f"Who counts in the release instead of the table, such as {subject.unit} with {asked.words(0)}, is off by "
+            f"at most {half} in half of {asked.n:,} random counts, and by at most {most} in nine of ten.",
         ),
         (),
     )
