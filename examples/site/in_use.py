@@ -58,7 +58,7 @@ SHOWN_BY = {
     "LocalRecodingProblem": "TargetSweep",
     "PreferenceProblem": "PreferenceNSGA2",
 }
-NODES = "before = LatticeSampling().do(problem, 4, random_state=rng)[2:]"
+NODES = "before = LatticeSampling().do(problem, 6, random_state=rng)[4:]"
 STRINGS = "before = BitStringSampling().do(problem, 4, random_state=rng)[2:]"
 OTHER = "do(problem, before, random_state=rng, inplace=False)"
 CROSSED = "do(problem, before, [[0, 1]], random_state=rng)"
@@ -80,7 +80,7 @@ CALLS = {
     "LevelCrossover": (LEVELS, NODES, f"LevelCrossover(prob=1).{CROSSED}"),
     "LevelNeighborhood": (
         LEVELS,
-        NODES.replace("2:", "3:"),
+        NODES.replace("4:", "4:5"),
         "LevelNeighborhood().do(problem, before[0].X, 1, random_state=rng)",
     ),
     "PartitionCrossover": (BITS, STRINGS, f"PartitionCrossover().{CROSSED}"),

@@ -294,7 +294,7 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | No
     if sources is not None:
         reused, layers = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
         reused[sources[sources >= 0]] = True
-    # Arrays in another order would be compiled for once more, and numba 0.60 reads them in the wrong one.
+    # Arrays in another order would be compiled for once more.
     return Request(
         np.require(maps, requirements=["C", "W"]),
         np.require(n_groups, requirements=["C", "W"]),
