@@ -39,11 +39,14 @@ def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[s
         spark_types = {nw.String: "string", nw.Int64: "bigint"}
         types = ", ".join(f"`{name}` {spark_types[schema[name]]}" for name in columns)
         return nw.from_native(native.sparkSession.createDataFrame(list(zip(*columns.values(), strict=True)), types))
-    if kind.is_dask():
+    if kind.is_pandas() or kind.is_dask():
+        # A Series that is made as text keeps a gap; one that pandas 2 turns into text has a word there.
+        dtypes = {nw.String: "str", nw.Int64: "int64"}
+        own = pd.DataFrame({name: pd.Series(values, dtype=dtypes[schema[name]]) for name, values in columns.items()})
+        if kind.is_pandas():
+            return nw.from_native(own)
         import dask.dataframe as dd
 
-        pandas_types = {nw.String: "str", nw.Int64: "int64"}
-        own = pd.DataFrame(dict(columns)).astype({name: pandas_types[schema[name]] for name in columns})
         return nw.from_native(dd.from_pandas(own, npartitions=1))  # type: ignore[no-untyped-call]
     eager: Frame = nw.from_dict(dict(columns), dict(schema), backend=kind)
     return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager

@@ -44,13 +44,18 @@ def decoded(data: bytes, name: str) -> str:
             f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"
             f"{as_in}; save it as UTF-8"
         ) from None
+    refuse_nul(text, name)
+    return text
+
+
+def refuse_nul(text: str, name: str) -> None:
+    """Raise where a text holds a NUL, which csv cannot write before Python 3.11."""
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise ValueError(
             f"{name} must be text in UTF-8 or UTF-16, got a NUL in line {line}, as in UTF-16 without a byte order "
             "mark; save it as UTF-8"
         )
-    return text
 
 
 def separator_of(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples
-from pymoo_anon.table.delimited import decoded, rows_of
+from pymoo_anon.table.delimited import decoded, refuse_nul, rows_of
 from pymoo_anon.table.domain_values import ROOT
 
 # What may stand between two columns, that of ARX first. A comma may stand within a number, too, so it comes last.
@@ -60,7 +60,9 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
         file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
     )
     try:
-        writer.writerows(zip(*wanted, strict=True))
+        rows = list(zip(*wanted, strict=True))
+        refuse_nul("\n".join(";".join(label or "" for label in row) for row in rows), "the file")
+        writer.writerows(rows)
         text = file.getvalue()
         same = read_columns(io.StringIO(text, newline=""))[1] == wanted
     except (ValueError, csv.Error) as error:
