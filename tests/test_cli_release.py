@@ -486,7 +486,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "name"), [("releasing", "write_table"), ("releasing", "read_back"), ("releasing", "put_in_place")]
+    ("module", "name"), [("engines", "write_table"), ("releasing", "read_back"), ("releasing", "put_in_place")]
 )
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, number):
