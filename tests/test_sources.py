@@ -1,6 +1,7 @@
 """Tables on every engine: the same cells from the same file, and the same sentence where a file is wrong."""
 
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 
 import narwhals as nw
@@ -15,6 +16,7 @@ from pymoo_anon.cli.engines import engine_of, open_frame
 from pymoo_anon.cli.names import Reading, Source, checksum, source_of
 
 QUICK = ["polars", "duckdb", "dask"]
+TAKES_QUOTES = version("duckdb") >= "2"
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving", "ignore::DeprecationWarning:dask")
 
@@ -65,9 +67,19 @@ def test_engines_agree(tmp_path, name):
     plain = opened(path, "pandas")
     assert len(plain) > 0
     for engine in QUICK:
+        if engine == "duckdb" and not TAKES_QUOTES and any('"' in column for column in plain):
+            continue
         frame = opened(path, engine)
         assert nw.from_native(frame).collect_schema().names() == list(plain), engine
         assert cells(frame) == cells(plain), engine
+
+
+def test_an_old_duckdb_says_what_it_cannot_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "version", lambda package: "1.5.4")
+    for name in (".file.csv", "file.csv"):
+        (tmp_path / name).write_bytes(NASTY["quotes"].encode())
+        with pytest.raises(ValueError, match=r"^engine duckdb before DuckDB 2 must have columns without "):
+            opened(tmp_path / name, "duckdb")
 
 
 def test_what_the_cells_are(tmp_path):
@@ -84,7 +96,7 @@ def test_what_the_cells_are(tmp_path):
 
 def test_engines_stay_lazy(tmp_path):
     path = tmp_path / "file.csv"
-    path.write_bytes(NASTY["quotes"].encode())
+    path.write_bytes(NASTY["windows"].encode())
     kinds = {engine: type(opened(path, engine)).__name__ for engine in QUICK}
     assert kinds == {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "dask": "DataFrame"}
 

@@ -7,6 +7,7 @@ import csv
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -189,7 +190,10 @@ def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Se
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)
-    return nw.from_native(frame).select(*made).to_native()
+    table = nw.from_native(frame)
+    if table.implementation.is_duckdb():
+        _check_duckdb(columns)
+    return table.select(*made).to_native()
 
 
 def first_line(error: Exception) -> str:
@@ -240,7 +244,18 @@ def _duckdb_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
     return import_module("duckdb").connect().sql(f"SELECT * FROM read_csv({_quoted(str(path))}, {listed})")
 
 
+def _check_duckdb(names: Sequence[str]) -> None:
+    """Refuse names that expressions of DuckDB before 2 cannot have; it is the newest one for Python 3.10."""
+    odd = [name for name in names if '"' in name]
+    if odd and int(version("duckdb").split(".")[0]) < 2:
+        raise ValueError(
+            f'engine duckdb before DuckDB 2 must have columns without " in their names, got {examples(odd)}; take '
+            "another engine or a newer DuckDB"
+        )
+
+
 def _duckdb_adopt(frame: pd.DataFrame) -> Any:
+    _check_duckdb(frame.columns.tolist())
     duckdb = import_module("duckdb")
     relation = duckdb.connect().from_df(frame)
     # A column without any value has no type of its own.
