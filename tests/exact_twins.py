@@ -187,8 +187,12 @@ def prosecutor_risk(release: Release, _: Any) -> Exact:
     return Exact(Fraction(1, min(map(len, release.counted()))))
 
 
-def marketer_risk(release: Release, _: Any) -> Exact:
-    return Exact(Fraction(len(release.classes()) + (release.n_suppressed > 0), release.n))
+def marketer_risk(release: Release, objective: MarketerRisk) -> Exact:
+    if objective.register is None:
+        return Exact(Fraction(len(release.classes()) + (release.n_suppressed > 0), release.n))
+    register = objective.register.population
+    risks = [Fraction(len(own), max(len(own), fitting(release, register, own[0]))) for own in release.classes()]
+    return Exact((sum(risks) + Fraction(release.n_suppressed, max(register.n_rows, release.n))) / release.n)
 
 
 def records_at_risk(release: Release, objective: Any) -> Exact:
@@ -208,20 +212,20 @@ def squared_counts(release: Release, objective: Any) -> Exact:
     )
 
 
-def k_map(release: Release, objective: KMap) -> Exact:
-    if not any(release.kept):
-        return Exact(Fraction(objective.population.n_rows))
-    tuples, names = objective.population.tuples, list(release.hierarchies)
+def fitting(release: Release, population: Microdata, row: dict[str, Any]) -> int:
+    """How many persons of a population the class of a row fits."""
+    tuples, names = population.tuples, list(release.hierarchies)
+    groups = [release.group(name, row) for name in names]
     people = [
         ([release.hierarchies[name].domain[value] for name, value in zip(names, code, strict=True)], int(count))
         for code, count in zip(tuples.codes, tuples.counts, strict=True)
     ]
+    return sum(n for values, n in people if all(v in own for v, own in zip(values, groups, strict=True)))
 
-    def fitting(row: dict[str, Any]) -> int:
-        groups = [release.group(name, row) for name in names]
-        return sum(n for values, n in people if all(v in own for v, own in zip(values, groups, strict=True)))
 
-    return Exact(Fraction(min(fitting(own[0]) for own in release.classes())))
+def k_map(release: Release, objective: KMap) -> Exact:
+    fits = [fitting(release, objective.population, own[0]) for own in release.classes()]
+    return Exact(Fraction(min(fits, default=objective.population.n_rows)))
 
 
 def alpha(release: Release, objective: Any) -> Exact:
@@ -440,6 +444,7 @@ class Case:
             KLDivergence(),
             KMap(self.population),
             MarketerRisk(),
+            MarketerRisk(self.population),
             NonUniformEntropy(),
             NormalizedClassDispersion(),
             NormalizedWeightedPenalty(),

@@ -138,12 +138,13 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
     """Random tables, objectives of some kinds, suppression, and constraints that some of the nodes may satisfy."""
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
-    k_map = KMap(draw(populations(table))[1])
-    objectives = draw(st.lists(st.sampled_from([*of, k_map]), min_size=1, max_size=3, unique_by=repr))
-    bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, k_map]), st.booleans()), max_size=2, unique_by=repr))
+    # Of other tables.
+    others = [KMap(draw(populations(table))[1]), MarketerRisk(draw(populations(table))[1])]
+    objectives = draw(st.lists(st.sampled_from([*of, *others]), min_size=1, max_size=3, unique_by=repr))
+    bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, *others]), st.booleans()), max_size=2, unique_by=repr))
     if violating:
         # One at least that single classes can break.
-        worst = draw(st.sampled_from([kind for kind in (*KINDS, k_map) if kind.worst_class]))
+        worst = draw(st.sampled_from([kind for kind in (*KINDS, *others) if kind.worst_class]))
         bounded = [(worst, worst.maximize), *[(kind, side) for kind, side in bounded if kind != worst]]
     limits = []
     smallest = draw(st.integers(1, min(len(table.frame), 8))) if below else 0

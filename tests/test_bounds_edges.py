@@ -69,6 +69,12 @@ def test_as_many_classes_as_possible_are_suppressed_and_one_is_left(limit, left)
     assert best(MarketerRisk(), limit) == [left / 10]
 
 
+@pytest.mark.parametrize(("limit", "risk"), [(0, 1 + 4 / 3 + 5 / 13), (2, 3 / 3 + 5 / 13 + 2 / 20)])
+def test_the_tuples_that_fit_the_fewest_persons_of_a_register_are_suppressed(limit, risk):
+    # Classes of 1, 2, 2 and 5 rows fit 1, 3, 3 and 13 persons, and a suppressed tuple all 20.
+    assert best(MarketerRisk(one_class_each(["a", "abc", "abc", "a" * 13])), limit) == pytest.approx([risk / 10])
+
+
 @pytest.mark.parametrize(("limit", "rows"), [(0, 5), (1, 5), (2, 5), (3, 2), (4, 1), (5, 0), (9, 0)])
 def test_suppressed_rows_are_out_of_risk_where_they_are_many_enough(limit, rows):
     # Classes of 1, 2, 2 and 5 rows; three are enough.

@@ -44,6 +44,7 @@ MADE = [
     (KAnonymity(person="patient"), None),
     (KLDivergence(), None),
     (KMap(TABLE), TABLE),
+    (MarketerRisk(TABLE), TABLE),
     (ProsecutorRisk(), None),
     (RecordsAtRisk(0.3), None),
     (RecordsAtRisk(), CENSUS),

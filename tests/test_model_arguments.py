@@ -15,6 +15,7 @@ from pymoo_anon.objectives import (
     EntropyLDiversity,
     GeneralLossMetric,
     KMap,
+    MarketerRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
@@ -83,3 +84,4 @@ def test_what_does_not_fit_the_table_is_refused():
             "population must have the domains of the table, in the same order; those of 'q' differ; "
             "population.recoded gives it hierarchies of these domains"
         )
+    assert refused(TypeError, lambda: MarketerRisk("people")) == "population must be a Microdata, got str"

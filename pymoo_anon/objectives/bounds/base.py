@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 from math import lcm
 from typing import Any
 
@@ -376,6 +377,30 @@ class FewestClasses(Bounding):
         ends = [np.cumsum(np.sort(one.sizes)) for one in classes]
         left = [len(own) - np.searchsorted(own, below.limit, side="right") for own in ends]
         return np.repeat(np.maximum(left, 1) / classes.n_rows, len(below))
+
+
+class RisksOverClasses(Bounding):
+    """The mean risk of the tuples in a register: tuples over persons, summed over classes; marketer risk with one.
+
+    It asks the measure for `persons(classes)`, how many persons of the register each class fits, and `everybody`.
+
+    A part of a class fits no more persons than the class, so that its tuples add no less to the sum than they add
+    in the class. Suppressed tuples, of which there are at most the limit, add 1 / everybody each.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: Suppressible) -> Values:
+        """The sum where those tuples are suppressed that fit the fewest persons, and a little less."""
+        persons, everybody = self.measure.persons(classes), self.measure.everybody(classes.n_rows)
+        found = []
+        for a, b in pairwise(classes.starts):
+            order = np.argsort(persons[a:b], kind="stable")
+            sizes = classes.sizes[a:b][order]
+            before = np.append(0, np.cumsum(sizes)[:-1])
+            gone = np.clip(below.limit - before, 0, sizes)
+            found.append(((sizes - gone) / persons[a:b][order]).sum() + gone.sum() / everybody)
+        # A sum of so many positive terms, each rounded, is off by a smaller share.
+        share = (len(persons) + 4) * 2.0**-52
+        return np.repeat(np.array(found) / classes.n_rows * (1 - share), len(below))
 
 
 class RowsOfSmallClasses(Bounding):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -17,7 +18,14 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Knowing, Objective, Values, known_of, sums_of_squares, worst_kept
-from pymoo_anon.objectives.bounds.base import Bounding, FewestClasses, RowsOfSmallClasses, SquaresOverClasses
+from pymoo_anon.objectives.bounds.base import (
+    Bounding,
+    FewestClasses,
+    Ints,
+    RisksOverClasses,
+    RowsOfSmallClasses,
+    SquaresOverClasses,
+)
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.recount import Counted, Recount
@@ -194,30 +202,101 @@ class MarketerRisk(Objective):
     """Marketer risk: the mean over all tuples of 1 / (size of their class).
 
     The number of released classes over the rows; the suppressed tuples are one class (Dankar and El Emam 2010). From
-    1 / rows to 1; lower is better.
+    1 / rows to 1; lower is better. Against a register, the mean of 1 / (persons of the register whom the tuple's class
+    fits): whoever holds the register links each row to one of them. All persons fit a suppressed tuple. Those of the
+    table are persons of the register: no class fits fewer persons than it has tuples.
 
     Formula:
-        (1 / N) Σ 1 / |E(t)|, over the N tuples t
+        (1 / N) Σ 1 / |E(t)|, over the N tuples t; with a register (1 / N) Σ 1 / |{p in the register: E(t) fits p}|
+
+    Args:
+        population: The register that the marketer holds, of which the table is a part: a table with the same
+            quasi-identifiers, in the same order and with the same domains. None is one of the table's persons alone.
+
+    Raises:
+        TypeError: `population` is no Microdata.
     """
 
-    name = "marketer risk"
     short = "marketer-risk"
     words = "average re-identification risk"
     maximize = False
     step = 0.0001
-    bounding = FewestClasses
+
+    def __init__(self, population: Microdata | None = None) -> None:
+        self.register = None if population is None else KMap(population)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Marketer risk, and whether there is a register."""
+        return "marketer risk" if self.register is None else "marketer risk with a register"
+
+    @property
+    def bounding(self) -> type[Bounding]:  # type: ignore[override]
+        """Classes are counted, or their persons."""
+        return FewestClasses if self.register is None else RisksOverClasses
+
+    def check(self, table: Microdata) -> None:
+        """Refuse a table with other quasi-identifiers than the register.
+
+        Raises:
+            ValueError: Names, order or domains differ.
+        """
+        if self.register is not None:
+            self.register.check(table)
+
+    def risks(self, classes: EquivalenceClasses, tuples: Ints) -> list[Fraction]:
+        """The exact sum, over each of n generalizations, of so many tuples of each class over the persons it fits.
+
+        Args:
+            classes: The classes.
+            tuples: (n_classes,) int64 array.
+        """
+        persons = self.persons(classes)
+        return [_sum_of_ratios(tuples[a:b], persons[a:b]) for a, b in pairwise(classes.starts)]
+
+    def persons(self, classes: EquivalenceClasses) -> Ints:
+        """(n_classes,) int64 array: the persons of the register whom each class fits, at least its tuples."""
+        assert self.register is not None
+        return np.maximum(self.register.of_classes(classes).astype(np.int64), classes.sizes)
+
+    def everybody(self, n_rows: int) -> int:
+        """The persons of the register, at least so many rows of a table."""
+        assert self.register is not None
+        return max(self.register.population.n_rows, n_rows)
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the risk of each of n generalizations."""
-        return classes.n_released / classes.n_rows
+        if self.register is None:
+            return classes.n_released / classes.n_rows
+        kept = self.risks(classes, np.where(classes.kept, classes.sizes, 0))
+        n_rows, everybody = classes.n_rows, self.everybody(classes.n_rows)
+        gone = classes.n_suppressed.tolist()
+        return np.array([float((one + Fraction(n, everybody)) / n_rows) for one, n in zip(kept, gone, strict=True)])
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 / rows, and 1."""
-        return 1 / tuples.n_rows, 1
+        """1 / rows, or 1 / persons of the register, and 1."""
+        return 1 / (tuples.n_rows if self.register is None else self.everybody(tuples.n_rows)), 1
 
     def recount(self, recount: Recount) -> Counted:
-        """Classes by rows; suppressed rows are one class, marked or dropped."""
-        return Fraction(recount.n_classes, recount.n_rows)
+        """Classes by rows; suppressed rows are one class, marked or dropped. With a register, rows by persons."""
+        if self.register is None:
+            return Fraction(recount.n_classes, recount.n_rows)
+        kept = recount.cells[~recount.marked]
+        fitting = zip(kept.n.tolist(), self.register.fitting(recount), strict=True)
+        risks = sum((Fraction(n, max(n, fit)) for n, fit in fitting), Fraction(0))
+        return (risks + Fraction(recount.n_suppressed, self.everybody(recount.n_rows))) / recount.n_rows
+
+    def _arguments(self) -> list[str]:
+        return [] if self.register is None else [repr(self.register.population)]
+
+
+def _sum_of_ratios(tuples: Ints, persons: Ints) -> Fraction:
+    """The exact sum of tuples over persons, both (n_classes,) arrays; classes without tuples add nothing."""
+    different, ids = np.unique(persons, return_inverse=True)
+    together = np.zeros(len(different), dtype=np.int64)
+    np.add.at(together, ids, tuples)
+    parts = [Fraction(n, d) for n, d in zip(together.tolist(), different.tolist(), strict=True) if n]
+    return sum(parts, Fraction(0))
 
 
 class RecordsAtRisk(Objective):
@@ -364,9 +443,11 @@ class KMap(Objective):
 
     def recount(self, recount: Recount) -> Counted:
         """The fewest persons of the population whose values, recoded alike, are those of a class."""
+        return min(self.fitting(recount), default=self.population.n_rows)
+
+    def fitting(self, recount: Recount) -> list[int]:
+        """How many persons of the population each kept class of a release fits, in the order of `cells`."""
         kept = recount.cells[~recount.marked]
-        if kept.empty:
-            return self.population.n_rows
         keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
         labels = [recount.labels[name] for name in recount.names]
         if not recount.is_local:
@@ -377,14 +458,13 @@ class KMap(Objective):
                 at = np.repeat(np.arange(len(own.places)), own.extents)[label_of]
                 people[key] = own.index.to_numpy()[at[codes]]
             persons = people.groupby(keys, as_index=False, sort=False)
-            found = kept.merge(persons.persons.sum(), on=keys, how="left").persons
-            return float(found.fillna(0).min())
+            return kept.merge(persons.persons.sum(), on=keys, how="left").persons.fillna(0).astype(int).tolist()
         members = [own.members(kept[key].tolist()) for key, own in zip(keys, labels, strict=True)]
-        fewest = self.population.n_rows
-        for one in range(len(kept)):
-            fits = np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
-            fewest = min(fewest, int(tuples.counts[fits].sum()))
-        return fewest
+        fits = (
+            np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
+            for one in range(len(kept))
+        )
+        return [int(tuples.counts[one].sum()) for one in fits]
 
     def __eq__(self, other: object) -> bool:
         """Whether both count in the same population, also in copies of it."""
