@@ -67,8 +67,8 @@ MADE = {
     "NSDER": rounded(NSDER, DIRECTIONS, 12),
 }
 
-#: pymoo's survivals hold a function that Python cannot pickle.
-PICKLE = "must go on from a pickle before the first generation, got AttributeError: Can't pickle local object 'default_"
+#: pymoo's survivals hold a function that Python cannot pickle; each Python has its own words for that.
+PICKLE = "must go on from a pickle before the first generation, got "
 #: The seed is ignored where individuals are equal and infeasible.
 SEED = "must find the same "
 #: What they break, or how they refuse the problem: without constraints, and with some.
