@@ -34,6 +34,12 @@ def whole_from_0(name: str, value: Any) -> int:
     return int(value)
 
 
+def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of its choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+
+
 def repeated(items: Iterable[Any]) -> list[Any]:
     """The items that occur more than once, each once, in order."""
     seen: set[Any] = set()

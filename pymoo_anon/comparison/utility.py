@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import label_words, plain, positive_whole, whole_from_0
+from pymoo_anon._messages import label_words, one_of, plain, positive_whole, whole_from_0
 from pymoo_anon.comparison.properties import released
 from pymoo_anon.comparison.vectors import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -26,6 +26,7 @@ from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.table.domain_values import Name, day_of, is_day
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import HOW_RELEASED
 
 
 class Column(NamedTuple):
@@ -72,8 +73,7 @@ def of_table(table: Microdata) -> Boxes:
 
 def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Boxes:
     """A release: every class that is kept is a box, in their order, then one of `*` if suppressed rows are marked."""
-    if suppressed not in ("mark", "drop"):
-        raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
+    one_of("suppressed", suppressed, HOW_RELEASED)
     own = classes.tuples
     if len(classes) != 1 or own.n_rows != table.n_rows or own.domain_sizes != table.tuples.domain_sizes:
         raise ValueError(f"classes must be of one generalization of the table, got {len(classes)} of {own.n_rows} rows")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon._messages import one_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -19,6 +20,7 @@ from pymoo_anon.table.domain_values import Name, is_whole, spelled
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import HOW_RELEASED
 
 #: What the codebook says of a `*` that suppressed rows have.
 EVERYTHING = "any value: the row is suppressed"
@@ -67,8 +69,7 @@ def codebook(
     >>> book[book.column == "age"].members.tolist()
     ['17–59', '60–90']
     """
-    if suppressed not in ("mark", "drop"):
-        raise ValueError(f"suppressed must be 'mark' or 'drop', got {suppressed!r}")
+    one_of("suppressed", suppressed, HOW_RELEASED)
     made, classes = decoded(problem, x, recoding)
     own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
     levels = np.ravel(x).tolist() if own_levels else [None] * len(problem.table.quasi_identifiers)

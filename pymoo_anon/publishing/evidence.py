@@ -38,6 +38,7 @@ from pymoo_anon.publishing.release import Release, uniqueness_of
 from pymoo_anon.publishing.verify import shown
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import HOW_RELEASED
 
 #: What evidence says of a search; what is not known is left out or None.
 SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
@@ -430,12 +431,12 @@ _SHAPE = {
         "quasi_identifiers": [{"name": _TEXT, "level": _Optional(_COUNT), "n_groups": _COUNT}],
         "local": _Optional(_LOCAL),
     },
-    "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of("mark", "drop")},
+    "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of(*HOW_RELEASED)},
     "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": _Optional(_NUMBER), "holds": _Optional(_TRUTH)}],
     "exceptions": [_TEXT],
     "columns": _COLUMNS,
     "uniqueness": _UNIQUENESS,
-    "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of("mark", "drop")}],
+    "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
     "front": [{"x": [_COUNT], "values": [_NUMBER], "suppressed": _COUNT}],
 }
 _EXTERNAL_SHAPE = {

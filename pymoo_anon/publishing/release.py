@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import examples, html_table, listed, number, repeated, share
+from pymoo_anon._messages import examples, html_table, listed, number, one_of, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -31,7 +31,7 @@ from pymoo_anon.table.frames import COUNT, Frame, Renamed
 from pymoo_anon.table.generalization import SUPPRESSED, LocalGeneralization
 from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.microdata import Microdata, names_of
-from pymoo_anon.table.suppression import Violating
+from pymoo_anon.table.suppression import HOW_RELEASED, Violating
 
 # Where more of the rows than this are distinct, it does not pay to count them.
 _FEW = 0.5
@@ -341,8 +341,7 @@ ALONE = (
 
 def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
     """Recode a table, and leave the recount to who writes it: what is counted should be the file."""
-    if asked.suppressed not in ("mark", "drop"):
-        raise ValueError(f"suppressed must be 'mark' or 'drop', got {asked.suppressed!r}")
+    one_of("suppressed", asked.suppressed, HOW_RELEASED)
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x

@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from pymoo_anon._messages import one_of
+
 #: What stands for a value that is wholly generalized or suppressed.
 ROOT = "*"
 
@@ -217,8 +219,7 @@ def nested_bins(
     low: float, high: float, widths: Sequence[float], step: float, closed: str
 ) -> tuple[list[list[Hashable]], Bins]:
     """The label of every bin, for the bins themselves and for each width as in `Hierarchy.intervals`; and the bins."""
-    if closed not in ("left", "right"):
-        raise ValueError(f"closed must be 'left' or 'right', got {closed!r}")
+    one_of("closed", closed, ("left", "right"))
     arguments = _numbers(low, high, step, widths)
     whole = all(isinstance(argument, Integral) for argument in arguments)
     # Exact fractions of the decimals that a person writes, so that the edge after 0.2 in steps of 0.1 is 0.3. Counted

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pymoo_anon.engine.classes import EquivalenceClasses
 
 
+#: What becomes of suppressed rows in a release: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
+HOW_RELEASED = "mark", "drop"
+
+
 class ClassConstraint(Protocol):
     """What a rule of suppression asks of a constraint."""
 

@@ -7,6 +7,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import one_of
 from pymoo_anon.engine.local.blocks import classes_by_sizes
 from pymoo_anon.engine.local.neighbourhood import improve
 from pymoo_anon.engine.local.relocate import relocate
@@ -31,8 +32,7 @@ def check_ways(**given: str) -> None:
         ValueError: There is not.
     """
     for name, value in given.items():
-        if value not in _WAYS[name]:
-            raise ValueError(f"{name} must be {' or '.join(map(repr, _WAYS[name]))}, got {value!r}")
+        one_of(name, value, _WAYS[name])
 
 
 def recode(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import counted
+from pymoo_anon._messages import counted, one_of
 from pymoo_anon.comparison.individual import by_class
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -30,6 +30,7 @@ from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
 from pymoo_anon.table.generalization import Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import HOW_RELEASED
 
 Sizes = NDArray[np.int64]
 
@@ -328,6 +329,19 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
     return Member(member.place, table, same, table.equivalence_classes(same), False, member.person)
 
 
+def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
+    """Refuse what nobody says of a report, and what is no text or no number of persons."""
+    unknown = [name for name in about if name not in (*ABOUT, "population_size")]
+    if unknown:
+        raise TypeError(f"what is said of a report must be among {', '.join(ABOUT)}, population_size, got {unknown}")
+    wrong = [name for name in ABOUT if not isinstance(about.get(name, ""), str)]
+    if wrong:
+        raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
+    n = about.get("population_size")
+    if n is not None and (not is_whole(n) or n < n_rows):
+        raise ValueError(f"population_size must be a whole number from {n_rows:,} on, the rows, got {n!r}")
+
+
 def checked_subject(
     front: Any,
     choice: Any,
@@ -352,21 +366,22 @@ def checked_subject(
         how, recoding = evidence["suppressed"]["how"], "local" if known is not None and known["refined"] else None
     elif evidence is not None:
         raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
-    if how not in ("mark", "drop"):
-        raise ValueError(f"suppressed must be 'mark' or 'drop', got {how!r}")
+    one_of("suppressed", how, HOW_RELEASED)
     if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold must be a risk above 0 and at most 1, got {threshold!r}")
     if population is not None:
         KMap(population).check(front.table)
     place = front.place_of(choice)
-    unknown = [name for name in about if name not in (*ABOUT, "population_size")]
-    if unknown:
-        raise TypeError(f"what is said of a report must be among {', '.join(ABOUT)}, population_size, got {unknown}")
-    wrong = [name for name in ABOUT if not isinstance(about.get(name, ""), str)]
-    if wrong:
-        raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
-    n = about.get("population_size")
-    if n is not None and (not is_whole(n) or n < front.table.n_rows):
-        raise ValueError(f"population_size must be a whole number from {front.table.n_rows:,} on, the rows, got {n!r}")
-    given = (evidence, how, recoding, float(threshold), population, bool(external))
-    return Subject(front, place, choice.requirements, *given, about)
+    _check_about(about, front.table.n_rows)
+    return Subject(
+        front=front,
+        place=place,
+        asked=choice.requirements,
+        evidence=evidence,
+        suppressed=how,
+        recoding=recoding,
+        threshold=float(threshold),
+        population=population,
+        external=bool(external),
+        about=about,
+    )
