@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.engine.local import Requirements, Trees, recode
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.local_target import LocalTarget, least_k, requirement_of, whole_classes
+from pymoo_anon.problems.local_target import LocalTarget, least_k, requirements_of, whole_classes
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
-
-Ints = NDArray[np.int64]
 
 
 def rebuilt(
@@ -43,8 +40,7 @@ def rebuilt(
     """
     classes = table.local_classes(made, tuple({one.column: None for one in constraints if one.column is not None}))
     alone = [whole_classes(one) for one in constraints]
-    found = [requirement_of(one, table.tuples) for one in alone]
-    others = [*target.requirements, *(one for one in found if one is not None)]
+    others = [*target.requirements, *requirements_of(alone, table.tuples)]
     tests = Requirements(max(target.k, least_k(alone)), others).tests(table.tuples, trees)
     smallest = np.argsort(classes.sizes, kind="stable")
     stay, n_joined = kept_by(constraints, classes), 0

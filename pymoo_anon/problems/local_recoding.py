@@ -29,7 +29,7 @@ from pymoo_anon.problems.local_target import (
     holds_by_construction,
     least_k,
     prices_of,
-    requirement_of,
+    requirements_of,
     targets_of,
 )
 from pymoo_anon.table.generalization import LocalGeneralization, checked_nodes
@@ -141,8 +141,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         )
         self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
         self._base = base_weights(self.objectives, self.table.tuples.names)
-        found = (requirement_of(one, table.tuples) for one in self.held)
-        self._requirements = tuple(one for one in found if one is not None)
+        self._requirements = tuple(requirements_of(self.held, table.tuples))
         self._recodings = _Recodings()
 
     def fresh_copy(self) -> LocalRecodingProblem:

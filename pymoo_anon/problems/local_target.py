@@ -109,6 +109,12 @@ def requirement_of(constraint: Constraint, tuples: DistinctTuples) -> Requiremen
     return None if make is None else make(measure, constraint.bound, tuples)
 
 
+def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[Requirement]:
+    """What constraints ask of every class, of those that the kernels have a test of."""
+    found = (requirement_of(one, tuples) for one in constraints)
+    return [one for one in found if one is not None]
+
+
 def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
     """Whether every recoding that the kernels make holds a constraint, if any does."""
     risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None

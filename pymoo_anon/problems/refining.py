@@ -16,7 +16,7 @@ from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import bound, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirement_of
+from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 
 Ints = NDArray[np.int64]
@@ -107,8 +107,7 @@ def _divided(
     tuples = problem.table.tuples
     nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
-    found = (requirement_of(one, tuples) for one in promised)
-    tests = Requirements(int(promised[0].bound), [one for one in found if one is not None]).tests(tuples, trees)
+    tests = Requirements(int(promised[0].bound), requirements_of(promised, tuples)).tests(tuples, trees)
     chosen = np.flatnonzero(divided[trees.places])
     # Tuples are numbered anew, so that cells come in the order of `chosen`.
     part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
