@@ -244,16 +244,6 @@ class MarketerRisk(Objective):
         if self.register is not None:
             self.register.check(table)
 
-    def risks(self, classes: EquivalenceClasses, tuples: Ints) -> list[Fraction]:
-        """The exact sum, over each of n generalizations, of so many tuples of each class over the persons it fits.
-
-        Args:
-            classes: The classes.
-            tuples: (n_classes,) int64 array.
-        """
-        persons = self.persons(classes)
-        return [_sum_of_ratios(tuples[a:b], persons[a:b]) for a, b in pairwise(classes.starts)]
-
     def persons(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: the persons of the register whom each class fits, at least its tuples."""
         assert self.register is not None
@@ -268,10 +258,11 @@ class MarketerRisk(Objective):
         """(n,) float array, the risk of each of n generalizations."""
         if self.register is None:
             return classes.n_released / classes.n_rows
-        kept = self.risks(classes, np.where(classes.kept, classes.sizes, 0))
+        persons, kept = self.persons(classes), np.where(classes.kept, classes.sizes, 0)
         n_rows, everybody = classes.n_rows, self.everybody(classes.n_rows)
-        gone = classes.n_suppressed.tolist()
-        return np.array([float((one + Fraction(n, everybody)) / n_rows) for one, n in zip(kept, gone, strict=True)])
+        ends = zip(pairwise(classes.starts), classes.n_suppressed.tolist(), strict=True)
+        sums = (_sum_of_ratios(kept[a:b], persons[a:b]) + Fraction(n, everybody) for (a, b), n in ends)
+        return np.array([float(one / n_rows) for one in sums])
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1 / rows, or 1 / persons of the register, and 1."""
