@@ -3,17 +3,26 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.console import COMPILING
+from pymoo_anon.table import Hierarchy
 
 SMALL = ["--rows", "300", "--generations", "5"]
 
 FILES = ["front.csv", "front.png", "run.json"]
 
 MINE = ["--data", "mine.csv", "--hierarchies", "trees", "--generations", "5"]
+
+
+def run(*arguments, code=0):
+    """What a command says that ends with an exit code: its results, or what is wrong."""
+    result = CliRunner().invoke(app, [*arguments])
+    assert result.exit_code == code, result.output
+    return result.stdout if code == 0 else result.stderr
 
 
 def search(*arguments, **kwargs):
@@ -51,3 +60,14 @@ def write_own_table(folder):
     lines = [f"0213{i};0213{i // 5}x;*" for i in range(10)]
     (folder / "trees" / "zip.csv").write_text("\n".join(lines), encoding="utf-8")
     (folder / "trees" / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
+
+
+def write_persons(**others):
+    """120 persons with age and sex, quasi-identifiers of texts that others name, and a diagnosis, and hierarchies."""
+    rng = np.random.default_rng(1)
+    columns = {"age": rng.integers(20, 60, 120), "sex": rng.choice(["F", "M"], 120)}
+    columns |= {name: rng.choice(list(texts), 120) for name, texts in others.items()}
+    columns["diagnosis"] = rng.choice(["flu", "cold", "gout"], 120)
+    pd.DataFrame(columns).to_csv("mine.csv", index=False)
+    Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
+    Hierarchy.flat(["F", "M"]).to_csv("sex.csv")

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from arx_projects import IDENTIFYING, INSENSITIVE, QUASI, SENSITIVE, config_of, definition_of, entries, write
-from typer.testing import CliRunner
+from command import run
 
 from benchmarks.papers.arx_optima import COLUMN, EIGHT, FOLDER, NINE, Node, Plain
 from pymoo_anon.cli import arx
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
 
@@ -46,12 +45,6 @@ def project(**changes):
 def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [*arguments])
-    assert result.exit_code == code, result.output
-    return result.stdout if code == 0 else result.stderr
 
 
 def test_what_is_taken_over(folder):

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from command import front, record, search
+from command import front, record, search, write_persons
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
@@ -48,16 +47,7 @@ require = "k>=3"
 def project(tmp_path, monkeypatch):
     """A folder with a table of 120 rows and its hierarchies; what it gives writes the project file."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    columns = {
-        "age": rng.integers(20, 60, 120),
-        "sex": rng.choice(["F", "M"], 120),
-        "a,b": rng.choice(list("pqr"), 120),
-        "diagnosis": rng.choice(["flu", "cold", "gout"], 120),
-    }
-    pd.DataFrame(columns).to_csv("mine.csv", index=False)
-    Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
-    Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
+    write_persons(**{"a,b": "pqr"})
     Hierarchy.flat(list("pqr")).to_csv("ab.csv")
 
     def write(adversaries):

@@ -3,16 +3,14 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from command import front, record, refused, search
+from command import front, record, refused, search, write_persons
 from persons_of_a_report import read
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
 from pymoo_anon.publishing import read_evidence
-from pymoo_anon.table import Hierarchy
 
 PROJECT = """
 [data]
@@ -38,15 +36,7 @@ def command(*arguments):
 def project(tmp_path, monkeypatch):
     """A folder with a table of 120 rows and its hierarchies; what it gives writes the project file."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    columns = {
-        "age": rng.integers(20, 60, 120),
-        "sex": rng.choice(["F", "M"], 120),
-        "diagnosis": rng.choice(["flu", "cold", "gout"], 120),
-    }
-    pd.DataFrame(columns).to_csv("mine.csv", index=False)
-    Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
-    Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
+    write_persons()
 
     def write(recoding):
         Path("mine.toml").write_text(PROJECT.replace("RECODING", recoding), encoding="utf-8")

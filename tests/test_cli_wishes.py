@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import MINE, front, record, refused, write_own_table
+from command import MINE, front, record, refused, run, write_own_table
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
@@ -20,12 +20,6 @@ def folder(tmp_path, monkeypatch, unrendered):
     write_own_table(tmp_path)
     Path("my.toml").write_text(WISHES, encoding="utf-8")
     return tmp_path
-
-
-def run(*arguments):
-    result = CliRunner().invoke(app, [*arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def test_wishes_reach_the_report():

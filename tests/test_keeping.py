@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from command import write_own_table
+from command import run, write_own_table
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed_projects import RIGHT
@@ -192,12 +192,6 @@ def folder(tmp_path, monkeypatch, unrendered):
     text = RIGHT.replace('role = "keep"', 'role = "keep"\nhierarchy = "trees/paid.csv"\nlevel = 1')
     Path("my.toml").write_text(text.replace('role = "drop"', 'role = "keep"\nround = 20\nclip = [0, 30]'))
     return tmp_path
-
-
-def run(*arguments):
-    result = CliRunner().invoke(app, [*arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def test_a_project_keeps_columns_as_coarse_as_it_says(folder):

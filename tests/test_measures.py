@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
-from command import write_own_table
+from command import run, write_own_table
 from numba.core.registry import CPUDispatcher
 from typer.testing import CliRunner
 
@@ -247,12 +247,6 @@ output = "front"
 """
 
 
-def command(*arguments):
-    done = CliRunner().invoke(app, list(arguments))
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
 @pytest.fixture
 def contributed(monkeypatch):
     """The class of the page for contributors, in a module of its own, as a search pickles it."""
@@ -272,25 +266,25 @@ def test_what_the_page_for_contributors_asks_for_suffices(contributed, tmp_path,
     write_own_table(tmp_path)
     Path("mine.toml").write_text(PROJECT, encoding="utf-8")
 
-    assert "small classes" in command("search", "mine.toml", "--suppression", "4")
+    assert "small classes" in run("search", "mine.toml", "--suppression", "4")
     assert "small classes" in Path("front/front.csv").read_text(encoding="utf-8").partition("\n")[0]
-    command("pick", "mine.toml", "--require", "small-classes<=30", "--require", "k>=2", "--least", "GLM")
-    command("release", "mine.toml")
+    run("pick", "mine.toml", "--require", "small-classes<=30", "--require", "k>=2", "--least", "GLM")
+    run("release", "mine.toml")
     (evidence,) = Path().glob("*.evidence.json")
     claims = {claim["measure"]: claim for claim in read_evidence(evidence)["claims"]}
     own = claims["small classes"]
     assert (own["recounted"], own["holds"]) == (own["promised"], True)
     assert type(own["recounted"]) is int
     assert own["promised"] > 0
-    assert "small classes" in command("verify", "mine.toml")
-    command("report", "mine.toml")
+    assert "small classes" in run("verify", "mine.toml")
+    run("report", "mine.toml")
     (report,) = Path().glob("*.html")
     assert "rows in small classes" in report.read_text(encoding="utf-8").lower()
 
     released = evidence.name.removesuffix(".evidence.json")
     asked = ["verify", released, "--quasi-identifier", "zip", "--quasi-identifier", "sex", "--require"]
     count = own["promised"]
-    assert re.search(rf"small classes +{count} +<= {count} +yes", command(*asked, f"small-classes<={count}"))
+    assert re.search(rf"small classes +{count} +<= {count} +yes", run(*asked, f"small-classes<={count}"))
     done = CliRunner().invoke(app, [*asked, f"small-classes<={count - 1}"])
     assert done.exit_code == 1, done.output
     assert re.search(rf"small classes +{count} +<= {count - 1} +NO", done.stdout)
