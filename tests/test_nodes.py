@@ -87,6 +87,10 @@ def test_a_label_of_two_sets_is_refused_naming_them():
     assert fine.nodes.labels == ("*", "Other", "a", "b", "c")
 
 
+def test_what_is_missing_is_no_text():
+    assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
+
+
 def test_a_number_and_its_text_read_alike():
     mixed = Hierarchy.from_levels([[17, 18, 19], ["17", "17", "19"], ["*", "*", "*"]])
     with pytest.raises(ValueError, match="'17' stands for 17 at level 0 and for 17, 18 at level 1"):
