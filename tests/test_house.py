@@ -180,8 +180,8 @@ def test_a_module_gives_a_name_once():
     given = []
     for path in MODULES:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            targets = getattr(node, "targets", [getattr(node, "target", None)])
-            names = [one.id for own in targets if own for one in ast.walk(own) if isinstance(one, ast.Name)]
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+            names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
             given += [f"{path.relative_to(PACKAGE)} {name}" for name in names]
     assert len(given) > 100
     assert repeated(given) == []
