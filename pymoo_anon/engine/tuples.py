@@ -49,6 +49,10 @@ class ValueCounts:
         own = self.trimmed()
         return np.maximum.reduceat(own.counts, own.starts[:-1])
 
+    def merged(self, row_of: Ints, n: int) -> ValueCounts:
+        """The value counts of n rows, each of which is one or several of these; (n_rows,) says in which each goes."""
+        return ValueCounts.added(np.repeat(row_of, np.diff(self.starts)), self.values, self.counts, n, self.n_values)
+
     @classmethod
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
         """The value counts of n rows, of entries that each say a row, a value and a count; they may repeat."""
