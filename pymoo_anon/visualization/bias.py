@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from pymoo_anon.comparison.vectors import PropertyVector, Values, align
+from pymoo_anon.comparison.vectors import PropertyVector, align
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.comparison.vectors import Ints
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
 
