@@ -11,11 +11,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-
-Ints = NDArray[np.int64]
+from pymoo_anon.engine.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

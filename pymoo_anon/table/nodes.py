@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.table.domain_values import label_text
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
