@@ -168,7 +168,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
     """Values in their order or, where they have none, by type and text."""
     try:
         # True equals 1 for Python, and stands behind it.
-        return sorted(values, key=lambda value: (value, isinstance(value, bool)))
+        return sorted(values, key=lambda value: (value, isinstance(value, bool | np.bool_)))
     except TypeError:
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
