@@ -160,12 +160,21 @@ class Recount:
 
     def agreeing(self, names: Sequence[Name]) -> Recount:
         """The same table by classes of rows that agree on some quasi-identifiers; marked rows agree with no others."""
-        made = copy.copy(self)
-        found = self.found.assign(marked=self.marked.to_numpy()[self._cell_of])
-        groups = found.groupby([*self._keys(names), "marked"], sort=False)
-        made.cells, made._cell_of = groups.n.sum().reset_index(), groups.ngroup()
-        made.marked = made.cells.marked
+        made, marked = copy.copy(self), self.marked.to_numpy()[self._cell_of]
+        cell_of = marked.astype(np.int64)
+        # Cells are numbered again with each column: this is asked for thousands of sets of names.
+        for key in self._keys(names):
+            numbers = self._numbers[key]
+            cell_of = pd.factorize(cell_of * len(numbers) + numbers)[0]
+        made._cell_of = pd.Series(cell_of)
+        made.cells = pd.DataFrame({"n": np.bincount(cell_of, self.found.n).astype(np.int64)})
+        made.marked = pd.Series(np.bincount(cell_of, marked) > 0)
         return made
+
+    @cached_property
+    def _numbers(self) -> dict[str, NDArray[np.int64]]:
+        """Per quasi-identifier a number for the value of each distinct row, below the number of these rows."""
+        return {key: pd.factorize(self.found[key])[0] for key in self._keys(self.names)}
 
     @property
     def n_released(self) -> int:
