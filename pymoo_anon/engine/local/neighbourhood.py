@@ -120,6 +120,8 @@ def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvem
     Returns:
         (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
     """
+    if n_improvements == 0:
+        return class_of
     ascent = Ascent(trees, Items.of(trees, tests.k))
     for _ in range(_PASSES):
         ascent.advance()

@@ -59,8 +59,7 @@ def recode(
             merged, so that classes tell little of the values. "direct": tuples then move between classes as all
             requirements allow, which loses less. Who knows the method can conclude from it that parts of a class, which
             sizes would have kept apart, break one.
-        n_threads: How many parts of a large table are worked on at once, as many as there are processors for None. The
-            cells are the same for any number.
+        n_threads: How many parts of a large table are worked on at once, for the same cells; None is all processors.
         n_improvements: So many times a few classes are freed and built anew, and kept where they lose less.
 
     Returns:
@@ -78,13 +77,12 @@ def recode(
             class_of = top_down(trees, sizes.k, price, method=method)
         else:
             class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1)
-        if n_improvements > 0 and not direct:
+        if not direct:
             class_of = improve(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
             class_of = mend(trees, tests, class_of)
         if direct:
             class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
-            if n_improvements > 0:
-                class_of = improve(trees, tests, class_of, price, n_improvements)
+            class_of = improve(trees, tests, class_of, price, n_improvements)
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     return trees.released(cells[class_of])
