@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import Forest, grouped
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.hierarchy import Hierarchy
-
-Ints = NDArray[np.int64]
 
 #: What stands in every quasi-identifier of a suppressed row.
 SUPPRESSED = ROOT

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-
-Ints = NDArray[np.int64]
+from pymoo_anon.engine.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
 from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
-
-Ints = NDArray[np.int64]
 
 
 class Classes(NamedTuple):

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
-
-Ints = NDArray[np.int64]
 
 # What cells may cost in one band after the other, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.trees import Trees, by_first_step
 
-Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.

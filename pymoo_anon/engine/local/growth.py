@@ -11,12 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import sort_by_cells
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
-
-Ints = NDArray[np.int64]
-
 
 # What adds less than this to the cost of cells adds nothing.
 _NOTHING = 1e-12

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.local.requirements import Kind, Tests
 from pymoo_anon.engine.local.trees import Trees
-
-Ints = NDArray[np.int64]
 
 # What rounding may make of a share.
 _ROUNDING = 1e-9

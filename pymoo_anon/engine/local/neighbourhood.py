@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import Classes
 from pymoo_anon.engine.local.dual import Ascent
@@ -18,7 +19,6 @@ from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold
 from pymoo_anon.engine.local.trees import Trees, by_first_step, join
 
-Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 # Passes of the ascent that make the prices.

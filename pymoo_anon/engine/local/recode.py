@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import one_of
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.local.blocks import classes_by_sizes
 from pymoo_anon.engine.local.neighbourhood import improve
 from pymoo_anon.engine.local.relocate import relocate
@@ -16,7 +17,6 @@ from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.specialize import RULES, top_down
 from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 
-Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
 # With all requirements, sequential clustering may compare so many cells for each tuple.

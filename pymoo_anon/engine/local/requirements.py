@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
-
-Ints = NDArray[np.int64]
 
 
 class Kind(IntEnum):

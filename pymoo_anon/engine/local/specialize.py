@@ -14,12 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees, join
-
-Ints = NDArray[np.int64]
 
 # How an attribute is chosen and split, by method.
 _BY_GAIN, _STRICT, _RELAXED = 0, 1, 2

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 
-Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
 #: What a node costs that must not be released: more than all others together, and small enough to count with.
