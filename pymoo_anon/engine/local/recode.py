@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import one_of
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.local.blocks import classes_by_sizes
 from pymoo_anon.engine.local.neighbourhood import improve
 from pymoo_anon.engine.local.relocate import relocate
@@ -84,5 +83,4 @@ def recode(
         if direct:
             class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
             class_of = improve(trees, tests, class_of, price, n_improvements)
-    cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
-    return trees.released(cells[class_of])
+    return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
