@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from pymoo_anon.objectives import (
     TCloseness,
     any_of,
 )
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.report.decision import decision_view
@@ -354,6 +356,18 @@ def test_a_release_holds_for_every_set_and_not_for_their_union(suppressed):
         names = [f"q{j}" for j in range(4)]
         assert verify(out, names, bounds[:1], original=frame).recounted.tolist() == made.claims.recounted.tolist()[1:2]
     assert min(smallest) == 1
+
+
+def test_a_release_counts_every_set_once_whoever_asks_for_it(monkeypatch):
+    """The problem, the choice, and every release that leaves nobody alone ask for the same k."""
+    frame, table = frame_of(0)
+    problem = LatticeProblem(table, [KAnonymity(known=any_of(2)), GeneralLossMetric()])
+    choice = problem.front([problem.lengths]).choose(require=[KAnonymity(known=any_of(2)) >= 2])
+    counted, agreeing = [], Recount.agreeing
+    monkeypatch.setattr(Recount, "agreeing", lambda self, names: counted.append(names) or agreeing(self, names))
+    made = release(frame, problem, choice)
+    assert made.claims.measure.tolist() == ["k (any 2)", "GLM", "k (any 2) >= 2"]
+    assert counted == [list(pair) for pair in combinations(table.quasi_identifiers, 2)]
 
 
 @pytest.mark.parametrize("make", [KINDS["k"][0], KINDS["alpha"][0]], ids=["k", "alpha"])

@@ -2,6 +2,8 @@
 
 import pickle
 import re
+from datetime import datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -91,7 +93,11 @@ def test_what_is_missing_is_no_text():
     assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
 
 
-def test_a_number_and_its_text_read_alike():
-    mixed = Hierarchy.from_levels([[17, 18, 19], ["17", "17", "19"], ["*", "*", "*"]])
-    with pytest.raises(ValueError, match="'17' stands for 17 at level 0 and for 17, 18 at level 1"):
+@pytest.mark.parametrize(
+    ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
+)
+def test_a_value_and_its_text_in_a_release_read_alike(number, text):
+    mixed = Hierarchy.from_levels([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
+    found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
+    with pytest.raises(ValueError, match=re.escape(found)):
         _ = mixed.nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -17,7 +17,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
@@ -253,16 +253,20 @@ class Recoded:
             # Columns that are not released are counted beside the release.
             rows = self._recoding.applied(self._complete.frame, [*names, *outside])
             beside = Recount(self._recoding.source.native(rows, [*names, *outside]), names, outside, **self._about)
+
+        @cache
+        def counted(measure: Objective) -> Counted:
+            return measure.recount(beside if measure.column in outside else own)
+
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
             if measure.recountable and measure.column not in names:
-                found = measure.recount(beside if measure.column in outside else own)
-                again, holds = shown(measure, found), is_kept(found, promised, higher)
+                again, holds = shown(measure, counted(measure)), is_kept(counted(measure), promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         in_rows = KAnonymity(known=self.problem.nobody_alone.objective.known)
-        return object_frame(("measure", "promised", "recounted", "holds"), rows), in_rows.recount(own) == 1
+        return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
