@@ -1,6 +1,10 @@
 """What algorithms take of pymoo's arguments, and that a misspelt one is refused."""
 
+import numpy as np
 import pytest
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.population import Population
+from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import (
     GENITOR,
@@ -11,6 +15,9 @@ from pymoo_anon.algorithms import (
     ParetoLocalSearch,
     PreferenceNSGA2,
 )
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
 # What a genetic algorithm of pymoo takes and Algorithm 2 or GENITOR does not, and names of other algorithms' arguments.
 UNKNOWN = {
@@ -47,3 +54,26 @@ def test_a_genetic_algorithm_takes_what_is_left_to_the_caller():
 def test_several_unknown_arguments_are_named_in_order():
     with pytest.raises(TypeError, match=r"^BranchAndBound takes no argument 'a', 'b', 'c', 'd', 'e' and 1 more$"):
         BranchAndBound(f=1, e=1, d=1, c=1, b=1, a=1)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "kind"),
+    [
+        (PBGEA, LatticeProblem),
+        (ParetoLocalSearch, LatticeProblem),
+        (GENITOR, BitStringProblem),
+        (BitStringLocalSearch, BitStringProblem),
+    ],
+)
+def test_first_points_are_some_and_of_this_problem(algorithm, kind):
+    problem = kind(make_census(50), [GeneralLossMetric()], constraints=[KAnonymity() >= 2])
+    none = np.empty((0, problem.n_var), dtype=problem.vtype)
+    with pytest.raises(ValueError, match=r"^sampling must give at least one individual, got none$"):
+        minimize(problem, algorithm(sampling=none))
+    other = kind(problem.table, [GeneralLossMetric(), KAnonymity()])
+    pop = Population.new(X=np.zeros((3, problem.n_var), dtype=problem.vtype))
+    with pytest.raises(ValueError) as caught:
+        minimize(problem, algorithm(sampling=Evaluator().eval(other, pop)))
+    assert str(caught.value) == (
+        "sampling must hold individuals of this problem, with (1, 1, 0) values in F, G and H, got (2, 0, 0)"
+    )

@@ -36,6 +36,8 @@ def test_what_is_written_is_read(rows, separator, encoding):
         ("age;weight\n30;70,5\n31;80,2\n", ";"),
         ("a;b;c\n1,5;2,5;3,5\n", ";"),
         ('a,b\n"1;2","3;4"\n', ","),
+        # A comma that every one of the first rows holds parts no other.
+        ("name;city, land\nAnn;Bonn, DE\nBob;Paris, FR\nEve;London\n", ";"),
         # Rows that fit count more than fields that are many.
         ("a;b,c,d\n1;2\n", ";"),
         # Blank lines count nothing.

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pymoo_anon._messages import repeated
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pymoo_anon"
 
@@ -171,6 +173,18 @@ def raises(function: ast.FunctionDef) -> bool:
             if not (isinstance(name, ast.Name) and name.id in ("NotImplementedError", "IndexError")):
                 return True
     return False
+
+
+def test_a_module_gives_a_name_once():
+    """What is read before the second time would have the second value, too."""
+    given = []
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+            names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+            given += [f"{path.relative_to(PACKAGE)} {name}" for name in names]
+    assert len(given) > 100
+    assert repeated(given) == []
 
 
 def test_lists_side_by_side_are_of_one_length():

@@ -162,20 +162,6 @@ def test_evaluated_individuals_are_not_evaluated_again():
     assert outcome(res) == outcome(run(free(), sampling=NODES))
 
 
-def test_individuals_of_another_problem_are_refused():
-    pop = Evaluator().eval(free(), Population.new(X=NODES))
-    with pytest.raises(ValueError) as caught:
-        run(constrained(), sampling=pop)
-    assert str(caught.value) == (
-        "sampling must hold individuals of this problem, with (2, 2, 0) values in F, G and H, got (2, 0, 0)"
-    )
-
-
-def test_an_empty_first_population_is_refused():
-    with pytest.raises(ValueError, match=r"^sampling must give at least one individual, got none$"):
-        run(free(), sampling=NODES[:0])
-
-
 @pytest.mark.parametrize("n_gen", [2, 6, 20])
 def test_what_was_tolerated_for_the_time_being_is_in_no_result(n_gen):
     own = constrained()

@@ -309,6 +309,11 @@ def test_bad_points_are_refused(problem):
     assert refused(ValueError, lambda: problem.evaluate(np.array([[0, 2, 1], [0, 0, -1]]))) == (
         "X must hold levels from 0 to [3, 1, 2], got [0, 2, 1], [0, 0, -1]"
     )
+    # Also what no integer holds.
+    assert refused(ValueError, lambda: problem.evaluate(np.array([[np.inf, 1e300, 0]]))) == (
+        "X must hold levels from 0 to [3, 1, 2], got [inf, 1e+300, 0.0]"
+    )
+    assert refused(ValueError, lambda: problem.evaluate(np.array([[1j, 0, 0]]))).startswith("X must hold whole gener")
     assert refused(ValueError, lambda: problem.decode([1, 1])) == (
         "x must be one node, an array of 3 levels, got shape (2,)"
     )

@@ -19,7 +19,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Matrix, check_arguments, check_kind, ending, front_size
+from pymoo_anon.algorithms.common import Matrix, check_arguments, check_kind, checked_first, ending, front_size
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import StringSpace
@@ -65,7 +65,8 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
         n_done: Number of starts that led no further.
 
     Raises:
-        ValueError: `n_starts` is no positive whole number.
+        ValueError: `n_starts` is no positive whole number. At the first iteration: `sampling` gives no individual, or
+            evaluated ones of another problem.
         TypeError: An argument is not known. At setup: the problem is no `BitStringProblem`.
     """
 
@@ -100,6 +101,7 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
 
     def _initialize_infill(self) -> Population:
         pop = self.initialization.do(self.problem, self.n_starts, random_state=self.random_state)
+        pop = checked_first(pop, self.problem)
         self._starts = self.problem.checked(pop.get("X"))
         return pop
 

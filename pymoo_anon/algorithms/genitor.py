@@ -24,7 +24,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from pymoo_anon.algorithms.common import check_arguments
+from pymoo_anon.algorithms.common import check_arguments, checked_first
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import BitStringSampling
@@ -64,7 +64,8 @@ class GENITOR(Algorithm):  # type: ignore[misc]
     Raises:
         TypeError: An argument is not known.
         ValueError: `pop_size` is no whole number from 2, `bias` is not from 1 to 2 or, at setup, the problem has
-            several objectives.
+            several objectives. At the first iteration: `sampling` gives no individual, or evaluated ones of another
+            problem.
     """
 
     def __init__(
@@ -109,7 +110,8 @@ class GENITOR(Algorithm):  # type: ignore[misc]
             raise ValueError(f"problem must have one objective, got {problem.n_obj}")
 
     def _initialize_infill(self) -> Population:
-        return self.initialization.do(self.problem, self.pop_size, algorithm=self, random_state=self.random_state)
+        pop = self.initialization.do(self.problem, self.pop_size, algorithm=self, random_state=self.random_state)
+        return checked_first(pop, self.problem)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None

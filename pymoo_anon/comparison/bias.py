@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.comparison.properties import Property, released
-from pymoo_anon.comparison.vectors import Ints, PropertyVector, Values, Vector, align, finite_values, quantiles
+from pymoo_anon.comparison.vectors import PropertyVector, Vector, align, finite_values, quantiles
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.table.domain_values import ROOT, is_whole
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
-from pymoo_anon.comparison.vectors import Ints, Values
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import is_whole
 

@@ -16,9 +16,9 @@ from math import comb
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
@@ -28,7 +28,6 @@ from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 
-Values = NDArray[np.float64]
 T = TypeVar("T", bound="Knowing")
 
 # What a subclass may say anew of a measure without another value.
@@ -176,7 +175,7 @@ class Objective(Boundable):
         """
         return 1.0 if self.whole else 0.0
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains | None:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains | None:
         """The minimised loss as what every kept class saves, or None where it has no such form.
 
         Args:
@@ -288,7 +287,7 @@ def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
     return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
 
 
-def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, NDArray[np.int64]]) -> EquivalenceClasses:
+def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]) -> EquivalenceClasses:
     """One class of so many rows, with how often it holds each value of some columns."""
     counts = {}
     for column, total in totals.items():
@@ -492,7 +491,7 @@ class Knowing(Objective):
         made.known = known
         return made
 
-    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, NDArray[np.int64]]]:
+    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
         """For each known set the classes of rows that agree on it, and in which of them each class is."""
         return agreeing(classes, sets_of(self.known, classes.tuples.names), self.column)
 

@@ -63,16 +63,26 @@ def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
     return given.reshape(1, n_var)
 
 
-def whole_numbers(X: ArrayLike, points: str, numbers: str, n_var: int) -> NDArray[np.int64]:
-    """Points of whole numbers as an (n, n_var) int64 array; what these are called is said where they are others."""
-    given = plain_array(X)
+def whole_numbers(
+    X: ArrayLike, points: str, whole: str, ranged: str, lowest: NDArray[np.int64], highest: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Points of whole numbers within their ranges as an (n, n_var) int64 array.
+
+    Others are refused: `points` says what points are, `whole` and `ranged` what their numbers have to be.
+    """
+    given, n_var = plain_array(X), len(highest)
     if given.ndim != 2 or given.shape[1] != n_var:
         raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
-    if given.dtype == bool or not np.issubdtype(given.dtype, np.number) or not np.array_equal(given, np.floor(given)):
+    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
         raise ValueError(
-            f"X must hold whole {numbers}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
+            f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
             "them whole in any algorithm"
         )
+    # Before they are cast: what is too large would become another number.
+    outside = given[((given < lowest) | (given > highest)).any(axis=1)]
+    if len(outside):
+        least = lowest.tolist() if lowest.any() else 0
+        raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
     return given.astype(np.int64)
 
 

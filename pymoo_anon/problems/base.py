@@ -51,6 +51,9 @@ _POINTS_OF_A_THREAD = 16
 # More points are split once more, so that no thread waits long for another: those of a lattice differ in cost.
 _POINTS_OF_A_PART = 512
 
+# Bytes that the group maps of points take that are grouped together. All those of a lattice whose columns have many
+# values would not fit into memory.
+_BYTES_OF_MAPS = 1 << 26
 
 # Whether a block that lasts puts off the start already.
 _PUT_OFF: ContextVar[bool] = ContextVar("put off", default=False)
@@ -470,6 +473,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
         Columns are those whose values are to be counted, None those that are measured.
         """
+        n_parts = -(-8 * len(X) * int(self.table.tuples.offsets[-1]) // _BYTES_OF_MAPS)
+        if n_parts > 1 and len(X) > 1:
+            for part in np.array_split(np.arange(len(X)), min(n_parts, len(X))):
+                yield from ((part[rows], classes) for rows, classes in self._grouped(X[part], columns))
+            return
         points, sources, given = self._roll_up(X)
         asked = None if sources is None else given >= 0
         rows = given if asked is None else given[asked]

@@ -16,6 +16,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
@@ -28,7 +29,6 @@ from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
-Ints = NDArray[np.int64]
 Nodes = NDArray[np.int64]
 
 # Unasked, `pareto_front` visits no more nodes, and groups no more distinct tuples: so many nodes times tuples take some
@@ -266,14 +266,8 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
         """
-        given = whole_numbers(X, f"nodes of {self.n_var} levels", "generalization levels", self.n_var)
-        outside = given[((given < self.lowest) | (given > self.highest)).any(axis=1)]
-        if len(outside):
-            least = self.lowest.tolist() if self.lowest.any() else 0
-            raise ValueError(
-                f"X must hold levels from {least} to {self.highest.tolist()}, got {examples(outside.tolist())}"
-            )
-        return given
+        points = f"nodes of {self.n_var} levels"
+        return whole_numbers(X, points, "whole generalization levels", "levels", self.lowest, self.highest)
 
     def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
         return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.termination import Termination
 
-from pymoo_anon._messages import examples, listed, number, plain, whole_from_0
+from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.objectives.base import Objective
@@ -294,13 +294,9 @@ class LocalRecodingProblem(AnonymizationProblem):
         Raises:
             ValueError: X has another shape, or a value that is not whole or out of range.
         """
-        points = whole_numbers(X, f"points of {self.n_var} whole numbers", "numbers", self.n_var)
-        outside = points[((points < 0) | (points > self.xu)).any(axis=1)]
-        if len(outside):
-            raise ValueError(
-                f"X must hold whole numbers from 0 to {self.xu.astype(int).tolist()}, got {examples(outside.tolist())}"
-            )
-        return points
+        highest = self.xu.astype(np.int64)
+        points, numbers = f"points of {self.n_var} whole numbers", "whole numbers"
+        return whole_numbers(X, points, numbers, numbers, np.zeros_like(highest), highest)
 
     def _variables_frame(self, X: Points) -> pd.DataFrame:
         n_labels = [self.decode(x).n_groups for x in X]

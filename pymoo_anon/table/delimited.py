@@ -24,16 +24,16 @@ from pymoo_anon.engine.compiled import njit
 SEPARATORS = (",", ";", "\t")
 
 # A file is recognised by so many of its first rows.
-_ROWS = 1000
+_FIRST_ROWS = 1000
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def decoded(data: bytes, name: str) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one."""
+def decoded(data: bytes, name: str, whole: bool = True) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one; or of its first bytes."""
     mark, encoding = next(((mark, known) for mark, known in _MARKS.items() if data.startswith(mark)), (b"", "utf-8"))
     try:
-        text = data[len(mark) :].decode(encoding)
+        text = codecs.getincrementaldecoder(encoding)().decode(data[len(mark) :], whole)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         likely = (
@@ -67,7 +67,7 @@ def separator_of(text: str) -> str:
         widths: list[int] = []
         # csv refuses a field that is too long, as after an unclosed quote: the rows before it tell enough.
         with suppress(csv.Error):
-            widths.extend(len(row) for row in islice(reader, _ROWS) if row)
+            widths.extend(len(row) for row in islice(reader, _FIRST_ROWS) if row)
         first = widths[0] if widths else 1
         ranked[separator] = (first > 1 and min(widths) == max(widths), first)
     # max takes the first of equals, which is the comma.
@@ -99,7 +99,7 @@ _BEFORE, _BARE, _QUOTED, _CLOSED, _RETURNED = range(5)
 
 # Places of the state that travels from block to block: where the reader is, fields of the row before this one, fields
 # of the first row or -1, rows, and the bytes of this field in earlier blocks.
-_WHERE, _FIELDS, _WIDTH, _ROWS, _BYTES = range(5)
+_WHERE, _FIELDS, _WIDTH, _N_ROWS, _BYTES = range(5)
 # What was seen: rows of unequal length, broken quotes and NULs; what readers differ about; both kinds of line ends;
 # line ends inside quotes.
 _WRONG, _DOUBTFUL, _UNIX, _WINDOWS, _INSIDE = range(5, 10)
@@ -136,10 +136,10 @@ def scanned(path: Path, separator: str) -> Scan:
     if state[_WHERE] in (_BARE, _QUOTED, _CLOSED) or state[_FIELDS] > 0:
         _end_row(state)
     cut = bool(decoder.getstate()[0])
-    right = not state[_WRONG] and state[_WHERE] != _QUOTED and state[_ROWS] > 0 and not cut
+    right = not state[_WRONG] and state[_WHERE] != _QUOTED and state[_N_ROWS] > 0 and not cut
     doubts = state[_DOUBTFUL] or (state[_UNIX] and state[_WINDOWS]) or state[_WHERE] == _RETURNED
     certain = certain and not doubts and state[_BYTES] <= _LONGEST
-    return Scan(bool(right), bool(right and certain), bool(state[_INSIDE]), int(state[_ROWS]), int(state[_WIDTH]))
+    return Scan(bool(right), bool(right and certain), bool(state[_INSIDE]), int(state[_N_ROWS]), int(state[_WIDTH]))
 
 
 @njit(cache=True)
@@ -150,7 +150,7 @@ def _end_row(state: NDArray[np.int64]) -> None:
         state[_WIDTH] = fields
     elif state[_WIDTH] != fields:
         state[_WRONG] = 1
-    state[_ROWS] += 1
+    state[_N_ROWS] += 1
     state[_FIELDS] = 0
 
 

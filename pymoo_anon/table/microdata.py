@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
-from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of
+from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of, grouped
 from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
@@ -227,10 +227,14 @@ class Microdata:
                 held = np.unique(codes[:, j])
                 hierarchies[name], places = fitted(name, quasi_identifiers[name], [old.domain[code] for code in held])
                 codes[:, j] = places[np.searchsorted(held, codes[:, j])]
-        columns = {name: self.tuples.columns[name] for name in self.tuples.domains if name not in hierarchies}
-        domains = {name: self.tuples.domains[name] for name in columns}
-        roles = (self.sensitive, self.label, self.person)
-        return Microdata(hierarchies, codes, self.tuples.counts, columns, domains, *roles)
+        # Values that were apart may be in one bin or on one day now.
+        distinct = grouped(codes, tuple(hierarchy.n_values for hierarchy in hierarchies.values()))
+        ids, n = distinct.class_of, len(distinct.nodes)
+        counts = np.zeros(n, dtype=np.int64)
+        np.add.at(counts, ids, self.tuples.counts)
+        domains = {name: domain for name, domain in self.tuples.domains.items() if name not in hierarchies}
+        columns = {name: self.tuples.columns[name].merged(ids, n) for name in domains}
+        return Microdata(hierarchies, distinct.nodes, counts, columns, domains, self.sensitive, self.label, self.person)
 
     @property
     def n_rows(self) -> int:

@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import (
@@ -27,7 +27,7 @@ from pymoo_anon.engine.sums import (
     own_logs,
 )
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Objective, Values, sums_of_squares
+from pymoo_anon.objectives.base import ColumnObjective, Objective, sums_of_squares
 from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
 from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
@@ -59,11 +59,11 @@ class ClassificationMetric(ColumnObjective):
         penalised: Values = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
         return penalised
 
-    def majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def majorities(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
         return self._counts(classes).most_frequent()
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """What a kept class saves: the tuples of its majority are not penalised."""
         labels = tuples.columns[self.column].histogram()
         worths = tuple(np.zeros(len(own)) for own in spans)
@@ -134,7 +134,7 @@ class Discernibility(Objective):
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """What a kept class of n of N tuples saves: it adds n^2 and not n N."""
         worths = tuple(np.zeros(len(own)) for own in spans)
         n_rows = float(tuples.n_rows)

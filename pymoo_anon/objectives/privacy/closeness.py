@@ -11,21 +11,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Values, WorstClassObjective
+from pymoo_anon.objectives.base import WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
 from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-
-Ints = NDArray[np.int64]
 
 
 class TCloseness(WorstClassObjective):

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Knowing, Values, WorstClassObjective, known_of
+from pymoo_anon.objectives.base import ColumnObjective, Knowing, WorstClassObjective, known_of
 from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import (
     Hereditary,
@@ -119,7 +119,7 @@ class SquaredValueCounts(ColumnObjective):
         )
         return total
 
-    def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def squares(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: what each class adds."""
         own = self._counts(classes).trimmed()
         return np.add.reduceat(own.counts**2, own.starts[:-1])
@@ -147,7 +147,7 @@ class _WorstDiversity(WorstClassObjective):
         """(n_classes,) float array: the diversity of each class."""
         return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
-    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: the best diversity that each class can have left."""
         raise NotImplementedError
 
@@ -174,7 +174,7 @@ class EntropyLDiversity(_WorstDiversity):
     words = "entropy l-diversity"
     step = 0.01
 
-    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: exp(entropy) of each class, so many of its most frequent values removed."""
         counts = self._counts(classes)
         diversity: Values = _entropy_diversity(
@@ -219,7 +219,7 @@ class RecursiveCLDiversity(_WorstDiversity):
             raise ValueError(f"c must be a positive number, got {c!r}")
         self.c = c
 
-    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: the largest l of each class, so many of its most frequent value removed."""
         counts = self._counts(classes)
         # A fraction of the decimal that was written: 0.1 times 30 is 3, and a c beyond the rows is as good as them.

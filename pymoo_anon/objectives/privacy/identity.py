@@ -13,15 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Knowing, Objective, Values, known_of, sums_of_squares, worst_kept
+from pymoo_anon.objectives.base import Knowing, Objective, known_of, sums_of_squares, worst_kept
 from pymoo_anon.objectives.bounds.base import (
     Bounding,
     FewestClasses,
-    Ints,
     RisksOverClasses,
     RowsOfSmallClasses,
     SquaresOverClasses,
@@ -95,7 +95,7 @@ class KAnonymity(Knowing):
             return self.of_known(classes)
         return classes.sizes if self.column is None else DistinctLDiversity(self.column).of_classes(classes)  # type: ignore[return-value]
 
-    def of_k(self, k: NDArray[np.int64]) -> Values:
+    def of_k(self, k: Ints) -> Values:
         """(n,) float array: k itself."""
         return k.astype(float)
 
@@ -147,7 +147,7 @@ class SquaredClassSizes(Objective):
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
         return total
 
-    def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def squares(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: what each class adds."""
         return classes.sizes**2
 
@@ -185,7 +185,7 @@ class ProsecutorRisk(Objective):
         """(n_classes,) float array: the risk in each class."""
         return 1 / classes.sizes
 
-    def of_k(self, k: NDArray[np.int64]) -> Values:
+    def of_k(self, k: Ints) -> Values:
         """(n,) float array: the risk that belongs to each k."""
         return 1 / k
 
