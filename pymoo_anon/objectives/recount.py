@@ -16,16 +16,9 @@ import pandas as pd
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.arrays import Flags, Ints
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import (
-    SUPPRESSED,
-    Decoded,
-    Generalization,
-    LocalGeneralization,
-    label_text,
-    label_texts,
-)
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 
 

@@ -1,13 +1,10 @@
-"""Generalizations: what a node or a bit string decodes to, what a local recoding makes, and the text of labels."""
+"""Generalizations: what a node or a bit string decodes to, and what a local recoding makes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
-from decimal import Decimal
 from functools import partial
-from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -18,7 +15,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import Forest, grouped
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.table.domain_values import ROOT, Name
+from pymoo_anon.table.domain_values import ROOT, Name, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
 
 #: What stands in every quasi-identifier of a suppressed row.
@@ -113,29 +110,6 @@ class Generalization:
             shown = "; ".join(map(str, labels[:4])) + (f"; ... {len(labels)} groups" if len(labels) > 4 else "")
             parts.append(f"  {name}: {shown}")
         return "Generalization(\n" + "\n".join(parts) + "\n)"
-
-
-def label_text(label: Any) -> str | None:
-    """A label as text, which depends on its value alone; None, which stands for a missing value, stays None.
-
-    >>> label_text(17.0), label_text("15–19"), label_text(2.5), label_text(None)
-    ('17', '15–19', '2.5', None)
-    """
-    if label is None or isinstance(label, str):
-        return label
-    if isinstance(label, datetime):
-        return label.date().isoformat() if label.time() == time() and label.tzinfo is None else label.isoformat(" ")
-    if isinstance(label, date):
-        return label.isoformat()
-    if isinstance(label, bool):
-        return str(label)
-    if isinstance(label, Integral):
-        return str(int(label))
-    if isinstance(label, Decimal):
-        return format(label.normalize(), "f") if label.is_finite() else str(label)
-    if isinstance(label, Real) and float(label).is_integer():
-        return str(int(float(label)))
-    return str(label)
 
 
 def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[str | None]]:
