@@ -125,6 +125,11 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     sample = _drawn(_sizes_of(classes), n_population)
     if sample.n_rows == n_population:
         return PopulationUniques(sample.n_population, {"the table itself": sample.of_size(1)})
+    return _estimated(sample)
+
+
+def _estimated(sample: _Sample) -> PopulationUniques:
+    """What each estimator says, or why it says nothing."""
     estimates: dict[str, float | None] = {}
     missing = {}
     for name, estimator in _ESTIMATORS.items():
@@ -134,10 +139,10 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
         except _NoEstimateError as error:
             missing[name] = str(error)
             continue
-        if 0 <= estimate <= n_population * (1 + 1e-9):
+        if 0 <= estimate <= sample.n_population * (1 + 1e-9):
             estimates[name] = estimate
         else:
-            missing[name] = f"as it came to {estimate:,.0f} of {n_population:,} persons"
+            missing[name] = f"as it came to {estimate:,.0f} of {sample.n_population:,} persons"
     return PopulationUniques(sample.n_population, estimates, missing)
 
 
