@@ -137,8 +137,8 @@ def check_rows(own: Recount, table: Microdata, made: LocalGeneralization, suppre
         rows[key] = values_of([texts[name][node] for node in nodes]).where(kept, SUPPRESSED)
         pairs = pd.DataFrame({"place": places[key], "label": rows[key]})[kept].drop_duplicates()
         labels, stands_for = own.labels[name].index, own.labels[name].places
-        known = {"place": np.concatenate(stands_for), "label": np.repeat(labels, [*map(len, stands_for)])}
-        if len(pairs.merge(pd.DataFrame(known))) < len(pairs):
+        allowed = {"place": np.concatenate(stands_for), "label": np.repeat(labels, [*map(len, stands_for)])}
+        if len(pairs.merge(pd.DataFrame(allowed))) < len(pairs):
             raise ValueError(f"labels of {name!r} do not stand for the values that they came from")
     if suppressed == "drop":
         rows = rows[kept]
