@@ -121,6 +121,11 @@ BOMB = '<!DOCTYPE a [<!ENTITY x "xxxx"><!ENTITY y "&x;&x;">]><definition>&y;</de
         ({"input/definition.xml": "<definition>"}, "input/definition.xml must be XML, got no element found"),
         ({"input/config.xml": None}, "must be a project of ARX, which holds input/config.xml, got none"),
         ({"data/input.csv": ""}, "data/input.csv must hold a table, got nothing"),
+        (
+            {"data/input.csv": project()["data/input.csv"].splitlines()[0]},
+            "data/input.csv must hold a table, got no row",
+        ),
+        ({"input/hierarchies/zip.csv": ""}, "input/hierarchies/zip.csv must hold a hierarchy, got nothing"),
         ({"data/input.csv": b"a;b\n\xff;1\n"}, "data/input.csv must be text in UTF-8, got the byte 0xff"),
         ({"data/input.csv": "a;b\n1\n"}, "data/input.csv must have as many fields in every row"),
         ({"data/input.csv": "other\n1\n"}, "must say what every column is, got nothing of ['other']"),

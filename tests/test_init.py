@@ -8,8 +8,9 @@ import pytest
 from command import record, search
 from typer.testing import CliRunner
 
+from pymoo_anon.cli import engines
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.initializing import file_names
+from pymoo_anon.cli.initializing import file_names, is_padded
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
 
@@ -181,6 +182,24 @@ def test_a_file_without_names_and_with_blanks():
     )
     assert own.open()["workclass"].tolist() == ["State-gov", None, "Private"]
     assert own.table().domain_of("salary") == ("<=50K", ">50K")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        pytest.param("age,note\n" + '30,"one\ntwo\nthree"\n31,"x"\n' * 20, "utf-8", id="the head ends in quotes"),
+        pytest.param("age,note\r" + "30,x\r31,y\r" * 20, "utf-8", id="old line ends"),
+        # Bytes of these letters are those of a line end.
+        pytest.param("\ufeffage,note\n" + "30,ਅਅਅ上上\n31,上ਅ\n" * 20, "utf-16-le", id="UTF-16"),
+        pytest.param("\ufeffage,note\n" + "30,ਅਅਅ上上\n31,上ਅ\n" * 20, "utf-16-be", id="UTF-16, the other way"),
+    ],
+)
+def test_the_first_bytes_of_a_file_may_end_anywhere(text, encoding, monkeypatch):
+    path = Path("t.csv")
+    path.write_bytes(text.encode(encoding))
+    for head in range(30, 64):
+        monkeypatch.setattr(engines, "_HEAD", head)
+        assert (engines.dialect_of(path, None).names, is_padded(path, None)) == (["age", "note"], False)
 
 
 def test_what_stands_for_suppressed_is_no_value():

@@ -40,6 +40,17 @@ def test_a_table_with_persons_keeps_them_when_it_is_copied_recoded_and_grouped()
         assert one.equivalence_classes(coarsest).columns["patient"].histogram().tolist() == [[2, 3, 1]]
 
 
+def test_tuples_that_a_new_hierarchy_puts_together_are_one():
+    frame, bins = persons(patient=[1, 2, 1, 3, 2, 2]), Hierarchy.intervals(0, 100, widths=[50], step=25)
+    single, binned = (
+        Microdata.from_frame(frame, {**QUASI, "age": ages}, "diagnosis", person="patient")
+        for ages in (Hierarchy.flat([30, 41, 99]), bins)
+    )
+    recoded = single.recoded({"age": bins})
+    assert (single.n_distinct, recoded.n_distinct) == (4, 3)
+    assert contents(recoded) == contents(binned)
+
+
 @pytest.mark.parametrize("n", [24, 70])
 def test_tables_may_have_any_number_of_quasi_identifiers(n):
     """The product of the domains' sizes is beyond 64 bits, and of 64 dimensions numpy has no more."""

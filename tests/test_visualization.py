@@ -333,10 +333,14 @@ def test_steps_show_the_best_that_a_bound_on_x_allows(objectives, steps):
     assert line.get_drawstyle() == f"steps-{steps.removeprefix('steps-')}"
 
 
-@pytest.mark.parametrize(("objective", "values", "best"), [(K, [-3.0, -7.0], "7"), (GLM, [3.0, 7.0], "3")])
-def test_a_single_objective_names_its_best_value(objective, values, best):
+@pytest.mark.parametrize(
+    ("objective", "values", "best", "drawn_on"),
+    [(K, [-3.0, -7.0], "7", "linear"), (GLM, [3.0, 7.0], "3", "linear"), (K, [-3.0, -500.0], "500", "log")],
+)
+def test_a_single_objective_names_its_best_value_on_the_scale_of_its_values(objective, values, best, drawn_on):
     figure = plot_fronts(problem_of(objective), {"found": np.array(values)[:, np.newaxis]})
     assert [text.get_text() for text in figure.axes[0].texts] == [best]
+    assert figure.axes[0].get_xscale() == drawn_on
 
 
 def test_without_open_bounds_nothing_is_open():

@@ -59,8 +59,9 @@ def test_the_picture_of_a_small_lattice():
     assert sorted(map(tuple, picture.lines.tolist())) == [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5)]
 
 
-def test_lines_lead_to_every_neighbour_above():
-    picture = lattice_picture(problem_of(3, 2, 3), [[0, 0, 0]])
+@pytest.mark.parametrize("lengths", [(3, 2, 3), (3,)])
+def test_lines_lead_to_every_neighbour_above(lengths):
+    picture = lattice_picture(problem_of(*lengths), np.zeros((1, len(lengths)), dtype=int))
     nodes = picture.nodes
     expected = {
         (i, j)

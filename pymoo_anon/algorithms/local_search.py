@@ -36,6 +36,7 @@ from pymoo_anon.algorithms.common import (
     in_type_of_problem,
 )
 from pymoo_anon.algorithms.lessons import LearnedBounds, can_settle
+from pymoo_anon.engine.arrays import Flags
 from pymoo_anon.fronts.archive import (
     BoxArchive,
     ParetoArchive,
@@ -296,7 +297,6 @@ def _violations(pop: Population) -> Matrix:
 
 
 Nodes = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Of a lattice with more nodes random ones are drawn, and the walk gives up after so many in a row of no use.
 _MOST_NODES = 1 << 20

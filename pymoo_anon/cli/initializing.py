@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -106,7 +107,7 @@ def _reading(request: InitRequest, source: Source) -> Reading:
         assert source.path is not None
         if not source.path.is_file():
             raise ValueError(f"{source} must be a file, got none of this name")
-        strip = _is_padded(source.path, names)
+        strip = is_padded(source.path, names)
         header = dialect_of(source.path, names, strip).names
         numbers = [name for name in header if is_number(spelled(name, float))]
         if names is None and len(numbers) > 1:
@@ -119,10 +120,13 @@ def _reading(request: InitRequest, source: Source) -> Reading:
     return Reading(source, request.engine, (), names, strip)
 
 
-def _is_padded(path: Path, names: Sequence[str] | None) -> bool:
+def is_padded(path: Path, names: Sequence[str] | None) -> bool:
     """Whether all fields of a column begin with a blank, and so the blanks are no part of them."""
     separator = dialect_of(path, names or ("",)).separator
-    rows = [row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row]
+    rows: list[list[str]] = []
+    # The head may end inside quotes; what is wrong in the file is said where all of it is read.
+    with suppress(ValueError):
+        rows.extend(row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 

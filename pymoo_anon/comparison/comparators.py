@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
-from pymoo_anon.comparison.vectors import Aligned, Values, Vector, align, align_sets, is_set
+from pymoo_anon.comparison.vectors import Aligned, Vector, align, align_sets, is_set
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.table.domain_values import is_number
 
 Outcomes = NDArray[np.int8]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.comparison.vectors import Values
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
 

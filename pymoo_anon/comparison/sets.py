@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon.comparison.comparators import Comparator, Tournament, judged, leads
-from pymoo_anon.comparison.vectors import Values, align_sets, finite_values
+from pymoo_anon.comparison.vectors import align_sets, finite_values
+from pymoo_anon.engine.arrays import Values
 
 
 class SetComparator(Comparator):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import label_words, one_of, plain, positive_whole, whole_from_0
 from pymoo_anon.comparison.properties import released
-from pymoo_anon.comparison.vectors import Ints, Values
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.table.domain_values import Name, day_of, is_day

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.sums import total
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Squares of such values, and sums of these squares, are finite floats.
 _LARGEST = 1e150

@@ -20,6 +20,7 @@ from pymoo_anon.engine.compiled import njit
 Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
+Values = NDArray[np.float64]
 
 
 class Request(NamedTuple):

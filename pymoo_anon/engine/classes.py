@@ -251,17 +251,11 @@ def classes_of(
         sizes=sizes,
         representatives=grouping.representatives,
         kept=np.ones(n, dtype=np.bool_),
-        columns={name: _merged(tuples.columns[name], class_of, n) for name in columns},
+        columns={name: tuples.columns[name].merged(class_of, n) for name in columns},
         class_of=class_of[np.newaxis],
         forest=forest,
         nodes=grouping.nodes,
     )
-
-
-def _merged(column: ValueCounts, class_of: Ints, n_classes: int) -> ValueCounts:
-    """The value counts of classes, of those of the distinct tuples."""
-    rows = np.repeat(class_of, np.diff(column.starts))
-    return ValueCounts.added(rows, column.values, column.counts, n_classes, column.n_values)
 
 
 def agreeing(

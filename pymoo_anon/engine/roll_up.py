@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
-
-Ints = NDArray[np.int64]
 
 
 def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Ints]:

@@ -11,11 +11,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-
-Ints = NDArray[np.int64]
+from pymoo_anon.engine.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +48,10 @@ class ValueCounts:
         """(n,) int64 array: how often each row holds its most frequent value."""
         own = self.trimmed()
         return np.maximum.reduceat(own.counts, own.starts[:-1])
+
+    def merged(self, row_of: Ints, n: int) -> ValueCounts:
+        """The value counts of n rows, each of which is one or several of these; (n_rows,) says in which each goes."""
+        return ValueCounts.added(np.repeat(row_of, np.diff(self.starts)), self.values, self.counts, n, self.n_values)
 
     @classmethod
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:

@@ -7,19 +7,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pymoo_anon.engine.arrays import Flags, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import is_number, is_whole
-
-Values = NDArray[np.float64]
 
 # The greatest float: whole numbers beyond it compare with no value.
 _MOST = sys.float_info.max
 
 
-def keeps(values: Values, bound: float, at_least: bool) -> NDArray[np.bool_]:
+def keeps(values: Values, bound: float, at_least: bool) -> Flags:
     """(n,) Boolean array: whether values keep a bound; this alone decides it, in search, recount and choice.
 
     Equal to the bound is enough. Floats can say so without a slack: every measure gives the float next to its exact
@@ -87,7 +83,7 @@ class Constraint:
         """Whether what a class is worth depends on which others are kept: adversaries know some columns alone."""
         return self.objective.known is not None
 
-    def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+    def broken(self, classes: EquivalenceClasses) -> Flags:
         """(n_classes,) Boolean array: the classes that break a constraint that speaks of single classes.
 
         Args:
@@ -95,7 +91,7 @@ class Constraint:
         """
         return ~self.keeps(self.objective.of_classes(classes))
 
-    def keeps(self, values: Values) -> NDArray[np.bool_]:
+    def keeps(self, values: Values) -> Flags:
         """(n,) Boolean array: whether values keep the bound, as `keeps` decides.
 
         Args:

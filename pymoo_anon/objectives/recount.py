@@ -13,19 +13,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.engine.arrays import Flags, Ints
+from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import (
-    SUPPRESSED,
-    Decoded,
-    Generalization,
-    LocalGeneralization,
-    label_text,
-    label_texts,
-)
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 
 
@@ -50,7 +43,7 @@ class Labels:
     """The labels that a column may hold, by their texts."""
 
     texts: list[str | None]  # The text of each label
-    places: list[NDArray[np.int64]]  # For each label the positions in the domain that it stands for, ascending
+    places: list[Ints]  # For each label the positions in the domain that it stands for, ascending
     levels: list[int] | None  # For each label the level of its cells; None where there are no levels
     n_values: int  # The number of values of the domain
     of: str  # What they are labels of, in words
@@ -66,11 +59,11 @@ class Labels:
         """Per label, of how many values of the domain it stands."""
         return pd.Series([len(places) for places in self.places], index=self.index)
 
-    def totals(self, by_value: NDArray[np.int64]) -> pd.Series[int]:
+    def totals(self, by_value: Ints) -> pd.Series[int]:
         """Per label the sum of an (n_values,) array over the values that it stands for."""
         return pd.Series([int(by_value[places].sum()) for places in self.places], index=self.index)
 
-    def members(self, labels: Sequence[Any]) -> NDArray[np.bool_]:
+    def members(self, labels: Sequence[Any]) -> Flags:
         """(n, n_values) Boolean array: which values of the domain each of some labels stands for."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
         unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]
@@ -86,14 +79,14 @@ def labels_of_groups(name: Name, generalization: Generalization) -> Labels:
     """The labels of a column that is recoded value by value."""
     groups = generalization.groups[name]
     texts = label_texts({name: generalization.labels[name]})[name]
-    return Labels(texts, _by_group(groups), None, len(groups), "generalization")
+    return Labels(texts, by_group(groups), None, len(groups), "generalization")
 
 
 def labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
     """The labels of a column whose cells may be of any level; the level of each is the lowest that has it."""
-    known: dict[str | None, tuple[NDArray[np.int64], int]] = {}
+    known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
-        for label, places in zip(labels, _by_group(groups), strict=True):
+        for label, places in zip(labels, by_group(groups), strict=True):
             first, _ = known.setdefault(label_text(label), (places, level))
             if not np.array_equal(first, places):
                 raise ValueError(
@@ -113,7 +106,7 @@ def labels_by_column(
     return {name: labels_of_nodes(name, known[name]) for name in names}
 
 
-def _by_group(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def by_group(groups: Ints) -> list[Ints]:
     """For each group the places that are in it, ascending."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
@@ -172,7 +165,7 @@ class Recount:
         return made
 
     @cached_property
-    def _numbers(self) -> dict[str, NDArray[np.int64]]:
+    def _numbers(self) -> dict[str, Ints]:
         """Per quasi-identifier a number for the value of each distinct row, below the number of these rows."""
         return {key: pd.factorize(self.found[key])[0] for key in self._keys(self.names)}
 
@@ -270,7 +263,7 @@ class Recount:
         texts = self.labels[name].texts
         return values_of([texts[group] for group in self._generalization.groups[name][self.places(name, values)]])
 
-    def places(self, name: Name, values: Sequence[Any]) -> NDArray[np.int64]:
+    def places(self, name: Name, values: Sequence[Any]) -> Ints:
         """The positions of original values in the domain of a quasi-identifier."""
         given = [None if value is MISSING else value for value in values]
         return fitted(name, self.hierarchies[name], given)[1]

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
@@ -45,7 +46,6 @@ from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, logarithmic, 
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 
-Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 # So many points of a front are printed; all are in its frame.

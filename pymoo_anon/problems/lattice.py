@@ -16,6 +16,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
@@ -28,7 +29,6 @@ from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
-Ints = NDArray[np.int64]
 Nodes = NDArray[np.int64]
 
 # Unasked, `pareto_front` visits no more nodes, and groups no more distinct tuples: so many nodes times tuples take some

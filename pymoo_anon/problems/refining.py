@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Trees, recode
 from pymoo_anon.objectives.base import marked_class
@@ -18,8 +19,6 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
-
-Ints = NDArray[np.int64]
 
 
 def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up") -> LocalGeneralization:

@@ -8,13 +8,13 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import ClassGains, Ints, Kind, Values, suppressible
+from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppressible
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.bitstrings import BitStringProblem
@@ -23,8 +23,6 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Violating
 from pymoo_anon.testing.tables import quiet_lattice
 from pymoo_anon.testing.telling import ContractError, called, first_difference, slack, typed
-
-Flags = NDArray[np.bool_]
 
 # The front of a larger lattice takes long to find without bounds.
 _MOST_PROVEN = 1000
@@ -38,8 +36,8 @@ class Case:
     """Some nodes of one lattice, their classes, some at a time and each alone, and their natural values."""
 
     problem: LatticeProblem
-    X: NDArray[np.int64]
-    batches: list[tuple[NDArray[np.int64], EquivalenceClasses]]
+    X: Ints
+    batches: list[tuple[Ints, EquivalenceClasses]]
     classes: list[EquivalenceClasses]
     values: Values
 

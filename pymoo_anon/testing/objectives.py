@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Bounding, Values
+from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.generalization import Decoded, label_text
+from pymoo_anon.table.domain_values import label_text
+from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing import tables
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
@@ -313,7 +314,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
                 )
 
 
-def _reordered(one: EquivalenceClasses, order: NDArray[np.int64]) -> EquivalenceClasses:
+def _reordered(one: EquivalenceClasses, order: Ints) -> EquivalenceClasses:
     """The same classes in another order, and the values of each in the opposite one."""
     columns = {
         name: tables.taken(column, [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
@@ -112,11 +113,11 @@ def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
     unpickled = called(f"{name} must be pickled", pickled, problem)
     copied = called(f"{name} must be copied", copy.deepcopy, problem)
 
-    def one_by_one(rows: NDArray[np.int64]) -> Values:
+    def one_by_one(rows: Ints) -> Values:
         single = [_evaluated(problem, X[row]) for row in rows]
         return {key: np.array([one[key] for one in single]) for key in values}
 
-    def threads(rows: NDArray[np.int64]) -> Values:
+    def threads(rows: Ints) -> Values:
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda part: _evaluated(problem, X[part]), np.array_split(rows, 8)))
         return {key: np.concatenate([one[key] for one in found]) for key in values}

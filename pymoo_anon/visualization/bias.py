@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from pymoo_anon.comparison.vectors import PropertyVector, Values, align
+from pymoo_anon.comparison.vectors import PropertyVector, align
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.problems.tradeoffs import logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 
 #: Up to so many tuples are drawn one by one.
 _TUPLES = 200
@@ -167,11 +168,9 @@ def _picture(
 
 def _finish(ax: Axes, picture: VectorPicture) -> None:
     """Draw what both kinds of pictures share: the scale of the values, its label and the legend."""
-    ax.set_yscale("log" if picture.log else "linear")
-    greatest = max(points[:, 1].max() for points in picture.curves.values())
-    tick(ax.yaxis, picture.log, picture.whole, float(greatest))
-    ax.set_ylabel(literal(picture.label))
-    ax.grid(alpha=0.3)
+    greatest = max(float(points[:, 1].max()) for points in picture.curves.values())
+    scale(ax, "y", picture.label, picture.log, picture.whole, greatest)
+    ax.grid(axis="x", alpha=0.3)
     if len(picture.curves) > 1:
         legend(ax, ax.lines, list(picture.curves))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -47,6 +47,13 @@ def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
         with replaced(path) as temporary:
             figure.savefig(temporary, format="png", dpi=150)
     return figure
+
+
+def scale(ax: Axes, which: Literal["x", "y"], label: str, log: bool, whole: bool, greatest: float) -> None:
+    """Scale, label, numbers and lines of a side, "x" or "y"."""
+    ax.set(**{f"{which}scale": "log" if log else "linear", f"{which}label": literal(label)})
+    tick(getattr(ax, f"{which}axis"), log, whole, greatest)
+    ax.grid(axis=which, alpha=0.3)
 
 
 def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import colormaps
@@ -22,7 +22,7 @@ from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, tick
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale, tick
 
 Matrix = NDArray[np.float64]
 
@@ -219,7 +219,8 @@ def _draw(picture: FrontPicture) -> Figure:
         _draw_steps(ax, picture)
     else:
         _draw_coloured(ax, picture)
-    _label(ax, picture.axes[0], picture.axes[1])
+    _label(ax, "x", picture.axes[0])
+    _label(ax, "y", picture.axes[1])
     if n_obj == 2 and len(picture.open_bounds):
         _draw_open(ax, picture)
     if len(picture.fronts) > 1:
@@ -237,10 +238,7 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
     ax.set_yticks(range(len(picture.fronts)), [literal(name) for name in picture.fronts])
     ax.set_ylim(len(picture.fronts) - 0.5, -0.5)
     ax.margins(x=0.2)
-    ax.set_xlabel(literal(axis.label))
-    tick(ax.xaxis, axis.log, axis.whole, axis.greatest)
-    _add_shares(ax, "x", axis)
-    ax.grid(axis="x", alpha=0.3)
+    _label(ax, "x", axis)
 
 
 def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
@@ -331,17 +329,9 @@ def _style(number: int) -> dict[str, Any]:
     }
 
 
-def _label(ax: Axes, x: Axis, y: Axis) -> None:
-    for which, axis in (("x", x), ("y", y)):
-        getattr(ax, f"set_{which}scale")("log" if axis.log else "linear")
-        getattr(ax, f"set_{which}label")(literal(axis.label))
-        tick(getattr(ax, f"{which}axis"), axis.log, axis.whole, axis.greatest)
-        _add_shares(ax, which, axis)
-    ax.grid(alpha=0.3)
-
-
-def _add_shares(ax: Axes, which: str, axis: Axis) -> None:
-    """Beside the numbers of a loss, their share of what could be lost."""
+def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+    """Scale and label of a side; beside the numbers of a loss, their share of what could be lost."""
+    scale(ax, which, axis.label, axis.log, axis.whole, axis.greatest)
     if axis.loss is None:
         return
     low, high = axis.loss
@@ -433,13 +423,10 @@ def plot_convergence(
         colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
         # A front stays as it is until the next generation has been evaluated.
         marks += ax.plot(*curve.T, drawstyle="steps-post", color=colour, linestyle=style, linewidth=1.8)
-    if picture.log:
-        ax.set_xscale("log")
     greatest = max(float(curve[:, 0].max()) for curve in picture.curves.values())
-    tick(ax.xaxis, picture.log, True, greatest)
-    ax.set_xlabel("evaluations")
+    scale(ax, "x", "evaluations", picture.log, True, greatest)
     ax.set_ylabel(literal(picture.label))
-    ax.grid(alpha=0.3)
+    ax.grid(axis="y", alpha=0.3)
     if len(marks) > 1:
         legend(ax, marks, list(picture.curves))
     return saved(figure, path)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.comparison.vectors import Ints
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
 
@@ -147,20 +147,14 @@ def _places(nodes: Ints, counts: list[int]) -> NDArray[np.float64]:
 
 
 def _is_in(nodes: Ints, some: Ints) -> NDArray[np.bool_]:
-    known = set(map(tuple, some.tolist()))
-    return np.array([tuple(node) in known for node in nodes.tolist()], dtype=bool)
+    found: NDArray[np.bool_] = (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
+    return found
 
 
 def _lines(nodes: Ints) -> Ints:
     """Pairs of nodes that differ in one level by one, the lower one first."""
-    number = {tuple(node): place for place, node in enumerate(nodes.tolist())}
-    pairs = []
-    for node, place in number.items():
-        for j in range(len(node)):
-            above = number.get((*node[:j], node[j] + 1, *node[j + 1 :]))
-            if above is not None:
-                pairs.append((place, above))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    steps = nodes - nodes[:, np.newaxis]
+    return np.argwhere((steps.min(axis=2) >= 0) & (steps.sum(axis=2) == 1))
 
 
 def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, share_off
-from pymoo_anon.algorithms.proofs.reading import BoundsReader, Ints, Matrix
+from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.algorithms.proofs.stored.known import least_bounds
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind

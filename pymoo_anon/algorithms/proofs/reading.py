@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
 from pymoo_anon.problems.lattice import LatticeProblem
 
-Ints = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 

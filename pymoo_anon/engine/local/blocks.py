@@ -8,8 +8,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.local.cube import bottom_up
 from pymoo_anon.engine.local.growth import grow
 from pymoo_anon.engine.local.relocate import relocate
@@ -17,8 +17,6 @@ from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.specialize import top_down
 from pymoo_anon.engine.local.trees import Trees
-
-Ints = NDArray[np.int64]
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
 _BLOCK = 30_000

@@ -7,72 +7,46 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
 from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
 
-Ints = NDArray[np.int64]
-
 
 class Classes(NamedTuple):
-    """Classes of tuples as chains. A class without rows is none.
+    """Classes of tuples as chains. A class without rows is none."""
 
-    Attributes:
-        class_of: (n_tuples,) int64, the class of each tuple, -1 for none.
-        cells: (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class.
-        rows: (n_classes,) int64.
-        costs: (n_classes,) float, what the cells of each class cost a row.
-        heads: (n_classes,) int64, the first tuple of each class, -1 for none.
-        following: (n_tuples,) int64, the next tuple of the class, -1 for none.
-        preceding: (n_tuples,) int64, the one before, -1 for none.
-        attributes: (n_attributes,) int64, in the order in which cells are compared: first those where to widen a cell
-            costs most.
-        order: (n_classes,) int64, the classes sorted by their cells.
-        sorted: (n_classes, n_attributes) int32, their cells when they were sorted, in that order of classes and of
-            attributes.
-        shared: (n_classes,) int64, of how many attributes the cells are those of the class before in that order.
-        skip: (n_classes, n_attributes) int64, where in that order the next class stands that differs in one of the
-            attributes up to this one.
-        changed: (n_classes,) int64, the classes whose cells may have changed since they were sorted.
-        has_changed: (n_classes,) Boolean, the same.
-        reached: (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how
-            much more that is than without.
-        members: (n_tuples,) int64, memory for the tuples of a class.
-        moving: (n_tuples,) int64, memory for the tuples of a class that is dissolved.
-        tally: (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how
-            many tuples and classes were moved for good.
-        scratch: Memory for tests.
-    """
-
-    class_of: Ints
-    cells: NDArray[np.int32]
-    rows: Ints
-    costs: NDArray[np.float64]
-    heads: Ints
-    following: Ints
-    preceding: Ints
+    class_of: Ints  # (n_tuples,) int64, the class of each tuple, -1 for none
+    cells: NDArray[np.int32]  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
+    rows: Ints  # (n_classes,) int64
+    costs: NDArray[np.float64]  # (n_classes,) float, what the cells of each class cost a row
+    heads: Ints  # (n_classes,) int64, the first tuple of each class, -1 for none
+    following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
+    preceding: Ints  # (n_tuples,) int64, the one before, -1 for none
+    # (n_attributes,) int64, in the order in which cells are compared: first those where to widen a cell costs most.
     attributes: Ints
-    order: Ints
+    order: Ints  # (n_classes,) int64, the classes sorted by their cells
+    # (n_classes, n_attributes) int32, their cells when they were sorted, in that order of classes and of attributes.
     sorted: NDArray[np.int32]
-    shared: Ints
+    shared: Ints  # (n_classes,) int64, of how many attributes the cells are those of the class before in that order
+    # (n_classes, n_attributes) int64, where in that order the next class stands that differs in one of the attributes
+    # up to this one.
     skip: Ints
-    changed: Ints
-    has_changed: NDArray[np.bool_]
+    changed: Ints  # (n_classes,) int64, the classes whose cells may have changed since they were sorted
+    has_changed: NDArray[np.bool_]  # (n_classes,) Boolean, the same
+    # (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how much more
+    # that is than without.
     reached: NDArray[np.float64]
-    members: Ints
-    moving: Ints
+    members: Ints  # (n_tuples,) int64, memory for the tuples of a class
+    moving: Ints  # (n_tuples,) int64, memory for the tuples of a class that is dissolved
+    # (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how many
+    # tuples and classes were moved for good.
     tally: Ints
-    scratch: Scratch
+    scratch: Scratch  # Memory for tests
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints) -> Classes:
-        """The classes of some tuples.
-
-        Args:
-            trees: The trees and tuples.
-            tests: What will be tested.
-            class_of: (n_tuples,) int64 array, classes counted from 0, -1 for tuples without one.
-        """
+        """The classes of `class_of`, (n_tuples,) int64, counted from 0; -1 for tuples without one."""
         own = np.array(class_of, dtype=np.int64)
         n_classes, n_tuples = int(own.max(initial=-1)) + 1, len(own)
         cells = cells_of_classes(trees, own, n_classes)

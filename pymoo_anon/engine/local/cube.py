@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
-
-Ints = NDArray[np.int64]
 
 # What cells may cost in one band after the other, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.
@@ -23,45 +22,26 @@ _BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16
 
 
 class Cube(NamedTuple):
-    """Memory of the search. A depth is an attribute; dear ones come first.
+    """Memory of the search. A depth is an attribute; dear ones come first."""
 
-    Attributes:
-        attributes: (n_attributes,) int64, the attribute of each depth.
-        sorted: (n_attributes, n_tuples) int64, at each depth the tuples at hand by position.
-        sums: (n_attributes, n_tuples + 1) int64, the rows of the tuples before each of them.
-        nodes: (n_attributes, room) int64, at each depth the nodes that hold them and are the smallest to do so.
-        begins: (n_attributes, room) int64, where the tuples of each node begin in `sorted`.
-        ends: (n_attributes, room) int64, where they end.
-        n_nodes: (n_attributes,) int64, how many nodes each depth has.
-        turn: (n_attributes,) int64, the node of each depth that comes next.
-        path: (n_attributes,) int64, the node that is chosen at each depth.
-        spent: (n_attributes + 1,) float, what the nodes chosen before each depth cost.
-        spine: (n_nodes, 2) int64, memory for nodes that are not yet complete and where they begin.
-        counts: (n_positions + 1,) int64, memory for sorting; 0 between steps.
-        best: (n_tuples,) float, the least score of cells that cover each tuple, or what it has to be below.
-        owner: (n_tuples,) int64, which cells that is, -1 for none.
-        cells: (n_vectors, n_attributes) int32, cells that were the best of a tuple.
-        tally: (2,) int64, the number of cells, and the tuples that were looked at.
-        moved: (n_vectors,) int64, memory for dropping cells.
-    """
-
-    attributes: Ints
-    sorted: Ints
-    sums: Ints
-    nodes: Ints
-    begins: Ints
-    ends: Ints
-    n_nodes: Ints
-    turn: Ints
-    path: Ints
-    spent: NDArray[np.float64]
-    spine: Ints
-    counts: Ints
+    attributes: Ints  # (n_attributes,) int64, the attribute of each depth
+    sorted: Ints  # (n_attributes, n_tuples) int64, at each depth the tuples at hand by position
+    sums: Ints  # (n_attributes, n_tuples + 1) int64, the rows of the tuples before each of them
+    nodes: Ints  # (n_attributes, room) int64, at each depth the nodes that hold them and are the smallest to do so
+    begins: Ints  # (n_attributes, room) int64, where the tuples of each node begin in `sorted`
+    ends: Ints  # (n_attributes, room) int64, where they end
+    n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
+    turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
+    path: Ints  # (n_attributes,) int64, the node that is chosen at each depth
+    spent: NDArray[np.float64]  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
+    spine: Ints  # (n_nodes, 2) int64, memory for nodes that are not yet complete and where they begin
+    counts: Ints  # (n_positions + 1,) int64, memory for sorting; 0 between steps
+    # (n_tuples,) float, the least score of cells that cover each tuple, or what it has to be below.
     best: NDArray[np.float64]
-    owner: Ints
-    cells: NDArray[np.int32]
-    tally: Ints
-    moved: Ints
+    owner: Ints  # (n_tuples,) int64, which cells that is, -1 for none
+    cells: NDArray[np.int32]  # (n_vectors, n_attributes) int32, cells that were the best of a tuple
+    tally: Ints  # (2,) int64, the number of cells, and the tuples that were looked at
+    moved: Ints  # (n_vectors,) int64, memory for dropping cells
 
     @classmethod
     def of(cls, trees: Trees) -> Cube:
@@ -291,14 +271,10 @@ def _mean_weight(trees: Trees) -> float:
 
 
 class Index(NamedTuple):
-    """The tuples that are left, by position.
+    """The tuples that are left, by position."""
 
-    Attributes:
-        tuples: (n_attributes, n_left) int64, in each attribute's order.
-        starts: (n_positions + 1,) int64, how many of these tuples stand before each position, all attributes in a row.
-    """
-
-    tuples: Ints
+    tuples: Ints  # (n_attributes, n_left) int64, in each attribute's order
+    # (n_positions + 1,) int64, how many of these tuples stand before each position, all attributes in a row.
     starts: Ints
 
     @classmethod

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.trees import Trees, by_first_step
 
-Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
@@ -43,51 +43,30 @@ _ROUNDING = 1e-9
 
 
 class Walk(NamedTuple):
-    """Memory for visits to all vectors. A depth is an attribute; dear ones come first.
+    """Memory for visits to all vectors. A depth is an attribute; dear ones come first."""
 
-    Attributes:
-        attributes: (n_attributes,) int64, the attribute of each depth.
-        members: int32, items: all of them in their order, then at each depth those below each node, in the same order.
-        offsets: (n_attributes,) int64, where each depth begins in `members`.
-        nodes: (n_attributes, room) int32, at each depth the nodes that hold enough of the items at hand and are the
-            smallest to hold theirs; nodes come after those below them.
-        begins: (n_attributes, room) int64, where the items of each node begin in `members`.
-        ends: (n_attributes, room) int64, where they end.
-        n_nodes: (n_attributes,) int64, how many nodes each depth has.
-        turn: (n_attributes,) int64, the node of each depth that comes next.
-        spent: (n_attributes + 1,) float, what the nodes chosen before each depth cost.
-        touched: (n_nodes,) int32, memory for the nodes of an attribute.
-        climbing: (2, n_nodes) int32, memory for leaves and how far up each is.
-        n_below: (n_nodes,) int64, items below a node; 0 between steps.
-        rows_below: (n_nodes,) int64, rows; 0 between steps.
-        place: (n_nodes,) int64, where the next item of a node goes; -1 for a node that is not visited.
-        ranked: (n_items,) int32, memory for items in the order of their prices.
-        chosen: (n_items,) int64, how many rows of each item are in the best set.
-        seen: (n_values,) int64, when each value was seen last.
-        tally: (4,) int64, when that was, the vectors visited, the sets whose prices were lowered, and the items that
-            were looked at in this visit.
-        greatest: (1,) float, by how much a set was paid too much, at most.
-    """
-
-    attributes: Ints
+    attributes: Ints  # (n_attributes,) int64, the attribute of each depth
+    # int32, items: all of them in their order, then at each depth those below each node, in the same order.
     members: NDArray[np.int32]
-    offsets: Ints
+    offsets: Ints  # (n_attributes,) int64, where each depth begins in `members`
+    # (n_attributes, room) int32, at each depth the nodes that hold enough of the items at hand and are the smallest to
+    # hold theirs; nodes come after those below them.
     nodes: NDArray[np.int32]
-    begins: Ints
-    ends: Ints
-    n_nodes: Ints
-    turn: Ints
-    spent: Numbers
-    touched: NDArray[np.int32]
-    climbing: NDArray[np.int32]
-    n_below: Ints
-    rows_below: Ints
-    place: Ints
-    ranked: NDArray[np.int32]
-    chosen: Ints
-    seen: Ints
-    tally: Ints
-    greatest: Numbers
+    begins: Ints  # (n_attributes, room) int64, where the items of each node begin in `members`
+    ends: Ints  # (n_attributes, room) int64, where they end
+    n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
+    turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
+    spent: Numbers  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
+    touched: NDArray[np.int32]  # (n_nodes,) int32, memory for the nodes of an attribute
+    climbing: NDArray[np.int32]  # (2, n_nodes) int32, memory for leaves and how far up each is
+    n_below: Ints  # (n_nodes,) int64, items below a node; 0 between steps
+    rows_below: Ints  # (n_nodes,) int64, rows; 0 between steps
+    place: Ints  # (n_nodes,) int64, where the next item of a node goes; -1 for a node that is not visited
+    ranked: NDArray[np.int32]  # (n_items,) int32, memory for items in the order of their prices
+    chosen: Ints  # (n_items,) int64, how many rows of each item are in the best set
+    seen: Ints  # (n_values,) int64, when each value was seen last
+    tally: Ints  # (2,) int64, when that was, and the items that were looked at in this visit
+    greatest: Numbers  # (1,) float, by how much a set was paid too much, at most
 
     @classmethod
     def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
@@ -115,7 +94,7 @@ class Walk(NamedTuple):
             ranked=np.empty(n_items, dtype=np.int32),
             chosen=np.empty(n_items, dtype=np.int64),
             seen=np.zeros(int(items.values.max()) + 1, dtype=np.int64),
-            tally=np.zeros(4, dtype=np.int64),
+            tally=np.zeros(2, dtype=np.int64),
             greatest=np.zeros(1),
         )
 
@@ -153,12 +132,7 @@ class Ascent:
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests) -> Ascent:
-        """The ascent from that requirement which bounds most before the first pass.
-
-        Args:
-            trees: The trees and tuples; the costs of nodes are those of the loss.
-            tests: What every class has to hold.
-        """
+        """The ascent from that requirement which bounds most before the first pass."""
         starts = [cls(trees, items) for items in Items.readings(trees, tests)]
         return max(starts, key=lambda one: one.paid)
 
@@ -255,7 +229,7 @@ class Part:
 
     def _limit(self) -> int:
         """When the visit that comes next has to end; nothing stops where one attribute is left."""
-        self._walk.tally[3] = 0
+        self._walk.tally[1] = 0
         return self._budget if len(self._walk.attributes) > 1 else 1 << 62
 
 
@@ -269,7 +243,7 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
     _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
-    while depth >= 0 and walk.tally[3] < limit:
+    while depth >= 0 and walk.tally[1] < limit:
         a, b, spent = _next_node(depth, trees, walk)
         if a == b:
             depth -= 1
@@ -277,7 +251,6 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
         if not _is_of_use(a, b, spent, items, walk, best):
             continue
         if depth == deepest:
-            walk.tally[1] += 1
             for i in range(a, b):
                 best[walk.members[i]] = min(best[walk.members[i]], spent)
         else:
@@ -324,7 +297,7 @@ def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ign
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
     _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
-    while depth >= 0 and walk.tally[3] < limit:
+    while depth >= 0 and walk.tally[1] < limit:
         a, b, spent = _next_node(depth, trees, walk)
         if a == b:
             depth -= 1
@@ -337,7 +310,6 @@ def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ign
             walk.spent[depth] = spent
             _arrange(depth, a, b, items, trees, walk)
             continue
-        walk.tally[1] += 1
         if mends:
             _mend(a, b, spent, items, walk, proposed, prices)
         else:
@@ -402,7 +374,6 @@ def _mend(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untype
         excess, n_chosen = _best_set(ranked, np.int64(0), n, spent, items, walk, prices)
         if excess <= 0.0:
             return
-        walk.tally[2] += 1
         squares = 0.0
         for i in range(n_chosen):
             squares += walk.chosen[i] * (walk.chosen[i] / items.rows[ranked[i]])
@@ -441,7 +412,7 @@ def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
     Items below a node stand in the order in which they came.
     """
     j, members = walk.attributes[depth], walk.members
-    walk.tally[3] += b - a
+    walk.tally[1] += b - a
     n_touched = np.int64(0)
     for i in range(a, b):
         r = members[i]

@@ -11,42 +11,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import sort_by_cells
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
-
-Ints = NDArray[np.int64]
-
 
 # What adds less than this to the cost of cells adds nothing.
 _NOTHING = 1e-12
 
 
 class Seeds(NamedTuple):
-    """Tuples without a class, sorted, and the class that grows.
+    """Tuples without a class, sorted, and the class that grows."""
 
-    Attributes:
-        attributes: (n_attributes,) int64, in the order in which tuples are sorted and compared.
-        order: (n,) int64, the tuples, sorted by their positions.
-        shared: (n,) int64, in how many attributes each has the positions of the one before.
-        skip: (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
-        scores: (n,) float, what a class costs a row that grows from each tuple.
-        is_taken: (n,) Boolean, the tuples that are in the class or in one that is made.
-        members: (n,) int64, the tuples of the class, as places in `order`.
-        cells: (n_attributes,) int64, the cells of the class.
-        rest: (n_attributes + 1,) float, what the cells from each attribute on cost.
-        reached: (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand.
-    """
-
-    attributes: Ints
-    order: Ints
-    shared: Ints
+    attributes: Ints  # (n_attributes,) int64, in the order in which tuples are sorted and compared
+    order: Ints  # (n,) int64, the tuples, sorted by their positions
+    shared: Ints  # (n,) int64, in how many attributes each has the positions of the one before
+    # (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
     skip: Ints
-    scores: NDArray[np.float64]
-    is_taken: NDArray[np.bool_]
-    members: Ints
-    cells: Ints
-    rest: NDArray[np.float64]
+    scores: NDArray[np.float64]  # (n,) float, what a class costs a row that grows from each tuple
+    is_taken: NDArray[np.bool_]  # (n,) Boolean, the tuples that are in the class or in one that is made
+    members: Ints  # (n,) int64, the tuples of the class, as places in `order`
+    cells: Ints  # (n_attributes,) int64, the cells of the class
+    rest: NDArray[np.float64]  # (n_attributes + 1,) float, what the cells from each attribute on cost
+    # (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand.
     reached: NDArray[np.float64]
 
     @classmethod

@@ -9,33 +9,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.local.requirements import Kind, Tests
 from pymoo_anon.engine.local.trees import Trees
-
-Ints = NDArray[np.int64]
 
 # What rounding may make of a share.
 _ROUNDING = 1e-9
 
 
 class Items(NamedTuple):
-    """Tuples, or pairs of a tuple and a value, and what every class needs of them.
+    """Tuples, or pairs of a tuple and a value, and what every class needs of them."""
 
-    Attributes:
-        positions: (n_items, n_attributes) int32, as of `Trees`.
-        rows: (n_items,) int64, the rows that an item stands for.
-        values: (n_items,) int64, the value of a pair, counted from 0.
-        tuples: (n_items,) int64, the tuple of each item.
-        k: The least number of rows of a class, at least `n_values`.
-        n_values: The least number of distinct values of a class, 0 where it does not matter.
-    """
-
-    positions: NDArray[np.int32]
-    rows: Ints
-    values: Ints
-    tuples: Ints
-    k: int
-    n_values: int
+    positions: NDArray[np.int32]  # (n_items, n_attributes) int32, as of `Trees`
+    rows: Ints  # (n_items,) int64, the rows that an item stands for
+    values: Ints  # (n_items,) int64, the value of a pair, counted from 0
+    tuples: Ints  # (n_items,) int64, the tuple of each item
+    k: int  # The least number of rows of a class, at least `n_values`
+    n_values: int  # The least number of distinct values of a class, 0 where it does not matter
 
     @classmethod
     def of(cls, trees: Trees, k: int) -> Items:
@@ -49,10 +39,6 @@ class Items(NamedTuple):
 
         Numbers of rows and of distinct values are read. The rest of a requirement is not, which can only make a bound
         lower. Where the whole table breaks one, all tuples are one class whatever is required, and k alone is read.
-
-        Args:
-            trees: The trees and tuples.
-            tests: What every class has to hold.
         """
         kept = tests.keeps_whole(trees.rows)
         needed = [_least_values(tests, t) if kept else 1 for t in range(len(tests.kinds))]

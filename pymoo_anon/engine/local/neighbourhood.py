@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import Classes
 from pymoo_anon.engine.local.dual import Ascent
@@ -18,7 +19,6 @@ from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold
 from pymoo_anon.engine.local.trees import Trees, by_first_step, join
 
-Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 # Passes of the ascent that make the prices.
@@ -35,58 +35,33 @@ _LEAST = 1e-9
 
 
 class Search(NamedTuple):
-    """Classes, and memory for the neighbourhood at hand: freed tuples and the new classes that they are put in.
+    """Classes, and memory for the neighbourhood at hand: freed tuples and the new classes that they are put in."""
 
-    Attributes:
-        class_of: (n_tuples,) int64.
-        cells: (room, n_attributes) int32, the smallest nodes that hold each class.
-        rows: (room,) int64, 0 for a number that is spare.
-        costs: (room,) float, what the cells of each class cost a row.
-        heads: (room,) int64, the first tuple of each class.
-        following: (n_tuples,) int64, the next tuple of the class, -1 for none.
-        n_tuples: (room,) int64.
-        spare: (room,) int64, numbers without a class.
-        prices: (n_tuples,) float, what each row is priced at.
-        attributes: (n_attributes,) int64, in the order in which cells are compared.
-        order: (n_tuples,) int64, in which tuples begin neighbourhoods.
-        near: (_NEAR,) int64, the classes of the neighbourhood.
-        keys: (_NEAR,) float, how far they are.
-        freed: (most,) int64, tuples.
-        own: (most,) int64, the new class of each, -1 for none yet, -2 for the one that grows.
-        new_cells: (most + 2, n_attributes) int32, cells of the new classes; the last is the one that grows, the one
-            before the best so far.
-        new_rows: (most,) int64.
-        new_costs: (most,) float.
-        grown: (2, most) int64, members of the class that grows, and of the best so far.
-        members: (most,) int64, memory for a test.
-        tally: (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid.
-        state: (1,) uint64, where the sequence of random numbers is.
-        scratch: Memory for tests.
-    """
-
-    class_of: Ints
-    cells: NDArray[np.int32]
-    rows: Ints
-    costs: Numbers
-    heads: Ints
-    following: Ints
-    n_tuples: Ints
-    spare: Ints
-    prices: Numbers
-    attributes: Ints
-    order: Ints
-    near: Ints
-    keys: Numbers
-    freed: Ints
-    own: Ints
+    class_of: Ints  # (n_tuples,) int64
+    cells: NDArray[np.int32]  # (room, n_attributes) int32, the smallest nodes that hold each class
+    rows: Ints  # (room,) int64, 0 for a number that is spare
+    costs: Numbers  # (room,) float, what the cells of each class cost a row
+    heads: Ints  # (room,) int64, the first tuple of each class
+    following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
+    n_tuples: Ints  # (room,) int64
+    spare: Ints  # (room,) int64, numbers without a class
+    prices: Numbers  # (n_tuples,) float, what each row is priced at
+    attributes: Ints  # (n_attributes,) int64, in the order in which cells are compared
+    order: Ints  # (n_tuples,) int64, in which tuples begin neighbourhoods
+    near: Ints  # (_NEAR,) int64, the classes of the neighbourhood
+    keys: Numbers  # (_NEAR,) float, how far they are
+    freed: Ints  # (most,) int64, tuples
+    own: Ints  # (most,) int64, the new class of each, -1 for none yet, -2 for the one that grows
+    # (most + 2, n_attributes) int32, cells of the new classes; the last is the one that grows, the one before the best
+    # so far.
     new_cells: NDArray[np.int32]
-    new_rows: Ints
-    new_costs: Numbers
-    grown: Ints
-    members: Ints
-    tally: Ints
-    state: NDArray[np.uint64]
-    scratch: Scratch
+    new_rows: Ints  # (most,) int64
+    new_costs: Numbers  # (most,) float
+    grown: Ints  # (2, most) int64, members of the class that grows, and of the best so far
+    members: Ints  # (most,) int64, memory for a test
+    tally: Ints  # (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid
+    state: NDArray[np.uint64]  # (1,) uint64, where the sequence of random numbers is
+    scratch: Scratch  # Memory for tests
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Numbers) -> Search:
@@ -145,6 +120,8 @@ def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvem
     Returns:
         (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
     """
+    if n_improvements == 0:
+        return class_of
     ascent = Ascent(trees, Items.of(trees, tests.k))
     for _ in range(_PASSES):
         ascent.advance()

@@ -16,7 +16,6 @@ from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.specialize import RULES, top_down
 from pymoo_anon.engine.local.trees import Trees, cells_of_classes
 
-Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
 # With all requirements, sequential clustering may compare so many cells for each tuple.
@@ -59,8 +58,7 @@ def recode(
             merged, so that classes tell little of the values. "direct": tuples then move between classes as all
             requirements allow, which loses less. Who knows the method can conclude from it that parts of a class, which
             sizes would have kept apart, break one.
-        n_threads: How many parts of a large table are worked on at once, as many as there are processors for None. The
-            cells are the same for any number.
+        n_threads: How many parts of a large table are worked on at once, for the same cells; None is all processors.
         n_improvements: So many times a few classes are freed and built anew, and kept where they lose less.
 
     Returns:
@@ -74,25 +72,15 @@ def recode(
     class_of = np.zeros(len(trees.rows), dtype=np.int64)
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
-        class_of = _classes_by_sizes(trees, sizes, price, method, n_threads or os.cpu_count() or 1)
-        if n_improvements > 0 and not direct:
+        if method in RULES:
+            class_of = top_down(trees, sizes.k, price, method=method)
+        else:
+            class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1)
+        if not direct:
             class_of = improve(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
             class_of = mend(trees, tests, class_of)
         if direct:
-            class_of = _moved_direct(trees, tests, price, class_of, n_improvements)
-    cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
-    return trees.released(cells[class_of])
-
-
-def _classes_by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
-    """The class of every tuple, by numbers of rows alone."""
-    if method in RULES:
-        return top_down(trees, sizes.k, price, method=method)
-    return classes_by_sizes(trees, sizes, price, n_threads)
-
-
-def _moved_direct(trees: Trees, tests: Tests, price: float, class_of: Ints, n_improvements: int) -> Ints:
-    """The class of every tuple after moves that all requirements allow."""
-    class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
-    return improve(trees, tests, class_of, price, n_improvements) if n_improvements > 0 else class_of
+            class_of = relocate(trees, tests, class_of, price, _COMPARED * len(class_of))
+            class_of = improve(trees, tests, class_of, price, n_improvements)
+    return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])

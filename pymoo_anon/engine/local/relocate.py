@@ -6,14 +6,12 @@ As k-means is done one point at a time; every class keeps what it has to hold.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import Classes, cost_without, enter, leave, list_members, nearest_class
 from pymoo_anon.engine.local.requirements import Tests, hold
 from pymoo_anon.engine.local.trees import Trees
-
-Ints = NDArray[np.int64]
 
 # A move has to save more than rounding may make up.
 _LEAST = 1e-9

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import Classes, enter, list_members, nearest_class
 from pymoo_anon.engine.local.requirements import Tests, hold
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees
-
-Ints = NDArray[np.int64]
 
 
 def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:

@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
-
-Ints = NDArray[np.int64]
 
 
 class Kind(IntEnum):
@@ -75,43 +74,24 @@ class Tests(NamedTuple):
 
     The values that a test reads are numbered apart from those of other tests, unless both read the same. A test in a
     tree of several levels reads each level as values of their own.
-
-    Attributes:
-        k: The least number of rows.
-        kinds: (n_tests,) int64, as `Kind` numbers them.
-        first: (n_tests,) int64, the first value that each test reads.
-        stop: (n_tests,) int64, the value after the last.
-        bounds: (n_tests,) float.
-        numerators: (n_tests,) int64, of the c of recursive (c, l).
-        denominators: (n_tests,) int64, likewise.
-        levels: (n_tests,) int64, the number of levels of a tree, 1 elsewhere.
-        totals: (n_values,) int64, how often each value occurs in the table.
-        n_rows: The number of rows of the table.
-        starts: (n_tuples + 1,) int64, where the values of each tuple begin.
-        values: int64, values of tuples; one that is read for two groups of a tree stands there twice.
-        counts: int64, as long as `values`, how many rows of the tuple have that value.
     """
 
-    k: int
-    kinds: Ints
-    first: Ints
-    stop: Ints
-    bounds: NDArray[np.float64]
-    numerators: Ints
-    denominators: Ints
-    levels: Ints
-    totals: Ints
-    n_rows: int
-    starts: Ints
-    values: Ints
-    counts: Ints
+    k: int  # The least number of rows
+    kinds: Ints  # (n_tests,) int64, as `Kind` numbers them
+    first: Ints  # (n_tests,) int64, the first value that each test reads
+    stop: Ints  # (n_tests,) int64, the value after the last
+    bounds: NDArray[np.float64]  # (n_tests,) float
+    numerators: Ints  # (n_tests,) int64, of the c of recursive (c, l)
+    denominators: Ints  # (n_tests,) int64, likewise
+    levels: Ints  # (n_tests,) int64, the number of levels of a tree, 1 elsewhere
+    totals: Ints  # (n_values,) int64, how often each value occurs in the table
+    n_rows: int  # The number of rows of the table
+    starts: Ints  # (n_tuples + 1,) int64, where the values of each tuple begin
+    values: Ints  # int64, values of tuples; one that is read for two groups of a tree stands there twice
+    counts: Ints  # int64, as long as `values`, how many rows of the tuple have that value
 
     def subset(self, chosen: Ints) -> Tests:
-        """The same tests for some of the tuples.
-
-        Args:
-            chosen: (n,) int64 array, which of the tuples.
-        """
+        """The same tests for some of the tuples, (n,) int64 array."""
         lengths = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
@@ -121,42 +101,19 @@ class Tests(NamedTuple):
         """What numbers of rows decide of the requirements: a class of l values, or of k persons, has l rows."""
         of_values = self.bounds[self.kinds <= _RECURSIVE]
         k = max(self.k, int(np.ceil(of_values.max(initial=1))))
-        none = np.zeros(0, dtype=np.int64)
-        return Tests(
-            k=k,
-            kinds=none,
-            first=none,
-            stop=none,
-            bounds=np.zeros(0),
-            numerators=none,
-            denominators=none,
-            levels=none,
-            totals=none,
-            n_rows=self.n_rows,
-            starts=np.zeros_like(self.starts),
-            values=none,
-            counts=none,
-        )
+        none = {name: own[:0] for name, own in self._asdict().items() if name not in ("k", "n_rows", "starts")}
+        return self._replace(k=k, starts=np.zeros_like(self.starts), **none)
 
     def keeps_whole(self, rows: Ints) -> bool:
-        """Whether all tuples together hold the requirements.
-
-        Args:
-            rows: (n_tuples,) int64 array, the rows that each tuple stands for.
-        """
+        """Whether all tuples together, which stand for (n_tuples,) int64 rows, hold the requirements."""
         return bool(hold_whole(np.arange(len(rows)), rows.sum(), self, scratch_for(self)))
 
 
 class Scratch(NamedTuple):
-    """Memory for a test. The histogram is 0 between tests.
+    """Memory for a test. The histogram is 0 between tests."""
 
-    Attributes:
-        histogram: (n_values,) int64.
-        touched: (n_values,) int64.
-    """
-
-    histogram: Ints
-    touched: Ints
+    histogram: Ints  # (n_values,) int64
+    touched: Ints  # (n_values,) int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +129,7 @@ class Requirements:
     others: Sequence[Requirement] = ()
 
     def tests(self, tuples: DistinctTuples, trees: Trees) -> Tests:
-        """The requirements as kernels read them.
-
-        Args:
-            tuples: The distinct tuples of the table.
-            trees: Its trees, which tell the order of the tuples.
-        """
+        """The requirements as kernels read them; the trees of the table tell the order of its tuples."""
         facets: dict[Hashable, _Facet] = {}
         own, n_values = [], 0
         for one in self.others:
@@ -216,19 +168,12 @@ class Requirements:
 
 
 class _Facet(NamedTuple):
-    """What one or several tests read of a column.
+    """What one or several tests read of a column."""
 
-    Attributes:
-        first: The first of its values.
-        stop: The value after the last.
-        totals: (stop - first,) int64, how often each occurs in the table.
-        entries: Per level tuples, values and counts.
-    """
-
-    first: int
-    stop: int
-    totals: Ints
-    entries: list[tuple[Ints, Ints, Ints]]
+    first: int  # The first of its values
+    stop: int  # The value after the last
+    totals: Ints  # (stop - first,) int64, how often each occurs in the table
+    entries: list[tuple[Ints, Ints, Ints]]  # Per level tuples, values and counts
 
 
 def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, first: int) -> _Facet:
@@ -270,7 +215,8 @@ def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
     for t in range(len(tests.kinds)):
         if kept:
             kept = _holds(t, rows, n_touched, tests, scratch)
-    _clear(n_touched, scratch)
+    for i in range(n_touched):
+        scratch.histogram[scratch.touched[i]] = 0
     return kept
 
 
@@ -293,13 +239,6 @@ def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
                 n_touched += 1
             scratch.histogram[value] += tests.counts[e]
     return n_touched
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
-def _clear(n_touched, scratch):  # type: ignore[no-untyped-def]
-    """Empty the histogram."""
-    for i in range(n_touched):
-        scratch.histogram[scratch.touched[i]] = 0
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

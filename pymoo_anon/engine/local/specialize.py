@@ -14,12 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees, join
-
-Ints = NDArray[np.int64]
 
 # How an attribute is chosen and split, by method.
 _BY_GAIN, _STRICT, _RELAXED = 0, 1, 2
@@ -30,31 +28,18 @@ _OWN, _REST = 1, 2
 
 
 class Children(NamedTuple):
-    """The children of the node at hand, and what of a class lies below each.
+    """The children of the node at hand, and what of a class lies below each."""
 
-    Attributes:
-        touched: (n_nodes,) int64, the children that hold a tuple, in the order of their first.
-        rows: (n_nodes,) int64, 0 for all others.
-        low: (n_nodes,) int64, the first position of a tuple below.
-        high: (n_nodes,) int64, the last one.
-        begin: (n_nodes,) int64, where its tuples begin among the members, once they are sorted.
-        n_tuples: (n_nodes,) int64, how many tuples there are.
-        fate: (n_nodes,) int64, 1 for a class of its own, 2 for what stays.
-        sorted: (n_tuples,) int64, memory for sorting.
-        members: (n_tuples,) int64, all tuples; the open classes are slices of them.
-        slices: (n_tuples + 1, 2) int64, where each open class begins and ends.
-    """
-
-    touched: Ints
-    rows: Ints
-    low: Ints
-    high: Ints
-    begin: Ints
-    n_tuples: Ints
-    fate: Ints
-    sorted: Ints
-    members: Ints
-    slices: Ints
+    touched: Ints  # (n_nodes,) int64, the children that hold a tuple, in the order of their first
+    rows: Ints  # (n_nodes,) int64, 0 for all others
+    low: Ints  # (n_nodes,) int64, the first position of a tuple below
+    high: Ints  # (n_nodes,) int64, the last one
+    begin: Ints  # (n_nodes,) int64, where its tuples begin among the members, once they are sorted
+    n_tuples: Ints  # (n_nodes,) int64, how many tuples there are
+    fate: Ints  # (n_nodes,) int64, 1 for a class of its own, 2 for what stays
+    sorted: Ints  # (n_tuples,) int64, memory for sorting
+    members: Ints  # (n_tuples,) int64, all tuples; the open classes are slices of them
+    slices: Ints  # (n_tuples + 1, 2) int64, where each open class begins and ends
 
 
 def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: str = "top-down") -> Ints:

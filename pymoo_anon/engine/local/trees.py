@@ -7,47 +7,19 @@ where it is a value; the smallest set that holds given tuples is such a node, so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 
-Ints = NDArray[np.int64]
 Numbers32 = NDArray[np.int32]
 
 #: What a node costs that must not be released: more than all others together, and small enough to count with.
 FORBIDDEN = 1e6
-
-
-class Nodes(Protocol):
-    """The nodes of one attribute in tree order, from the root on; `table.nodes.Nodes` describes them."""
-
-    @property
-    def order(self) -> Ints:
-        """(n_values,) int64 array, the position of each domain value."""
-
-    @property
-    def first(self) -> Ints:
-        """(n_nodes,) int64 array, the first position of each node."""
-
-    @property
-    def stop(self) -> Ints:
-        """(n_nodes,) int64 array, the position after its last."""
-
-    @property
-    def parent(self) -> Ints:
-        """(n_nodes,) int64 array, -1 for the root."""
-
-    @property
-    def level(self) -> Ints:
-        """(n_nodes,) int64 array, the lowest level at which each node is a group."""
-
-    @property
-    def losses(self) -> NDArray[np.float64]:
-        """(n_nodes,) float array, (extent - 1) / (values - 1)."""
 
 
 class Trees(NamedTuple):
@@ -55,41 +27,28 @@ class Trees(NamedTuple):
 
     Nodes and positions are counted over all attributes. In each tree a node comes before those below it, and in tree
     order. Since tuples are sorted, nothing that is computed here depends on the order of the rows of a table.
-
-    Attributes:
-        offsets: (n_attributes + 1,) int64, where the nodes of each attribute begin; its root is the first.
-        position_offsets: (n_attributes + 1,) int64, where the positions of each attribute begin.
-        parent: (n_nodes,) int64, the node above, -1 for a root.
-        after: (n_nodes,) int64, the first node that is not below this one.
-        first: (n_nodes,) int64, the first position of each node.
-        stop: (n_nodes,) int64, the position after its last.
-        costs: (n_nodes,) float, (extent - 1) / (domain - 1) times the weight of the attribute; lower is better. Extent
-            and domain count all values of the hierarchy.
-        leaves: (n_positions,) int64, the node of each position.
-        positions: (n_tuples, n_attributes) int32, the position of each tuple, ascending.
-        rows: (n_tuples,) int64, the rows of the table that each tuple stands for.
-        numbers: (n_nodes,) int32, the number of each node among all nodes of its attribute.
-        places: (n_tuples,) int64, where each tuple stands in the table.
     """
 
-    offsets: Ints
-    position_offsets: Ints
-    parent: Ints
-    after: Ints
-    first: Ints
-    stop: Ints
+    offsets: Ints  # (n_attributes + 1,) int64, where the nodes of each attribute begin; its root is the first
+    position_offsets: Ints  # (n_attributes + 1,) int64, where the positions of each attribute begin
+    parent: Ints  # (n_nodes,) int64, the node above, -1 for a root
+    after: Ints  # (n_nodes,) int64, the first node that is not below this one
+    first: Ints  # (n_nodes,) int64, the first position of each node
+    stop: Ints  # (n_nodes,) int64, the position after its last
+    # (n_nodes,) float, (extent - 1) / (domain - 1) times the weight of the attribute; lower is better. Extent and
+    # domain count all values of the hierarchy.
     costs: NDArray[np.float64]
-    leaves: Ints
-    positions: Numbers32
-    rows: Ints
-    numbers: Numbers32
-    places: Ints
+    leaves: Ints  # (n_positions,) int64, the node of each position
+    positions: Numbers32  # (n_tuples, n_attributes) int32, the position of each tuple, ascending
+    rows: Ints  # (n_tuples,) int64, the rows of the table that each tuple stands for
+    numbers: Numbers32  # (n_nodes,) int32, the number of each node among all nodes of its attribute
+    places: Ints  # (n_tuples,) int64, where each tuple stands in the table
 
     @classmethod
     def of(
         cls,
         tuples: DistinctTuples,
-        nodes: Sequence[Nodes],
+        nodes: Sequence[Any],
         weights: ArrayLike | None = None,
         apart: Ints | None = None,
     ) -> Trees:
@@ -97,7 +56,7 @@ class Trees(NamedTuple):
 
         Args:
             tuples: Its distinct tuples.
-            nodes: Per attribute the nodes of its hierarchy, `Hierarchy.nodes`.
+            nodes: Per attribute the nodes of its hierarchy, `Hierarchy.nodes`; nothing of `table` is known here.
             weights: (n_attributes,) array, how much the loss of each attribute counts; None counts all alike.
             apart: (n_tuples,) int64 array, a part of each tuple; no class has tuples of two parts as long as each part
                 holds what is required. It becomes one more attribute, the last. None is one part.
@@ -114,11 +73,7 @@ class Trees(NamedTuple):
         return _joined(trees, positions[places], tuples.counts[places], places)
 
     def subset(self, chosen: Ints) -> Trees:
-        """The trees of some of the tuples, without the nodes that these do not need.
-
-        Args:
-            chosen: (n,) int64 array, which of the tuples, ascending.
-        """
+        """The trees of some of the tuples, (n,) int64 ascending, without the nodes that these do not need."""
         trees = []
         for a, b, shift in zip(self.offsets[:-1], self.offsets[1:], self.position_offsets[:-1], strict=True):
             parent = np.where(self.parent[a:b] < 0, -1, self.parent[a:b] - a)
@@ -128,11 +83,7 @@ class Trees(NamedTuple):
         return _joined(trees, positions, self.rows[chosen], self.places[chosen])
 
     def released(self, cells: NDArray[np.integer[Any]]) -> Numbers32:
-        """Cells as everybody reads them: numbers within each attribute, tuples in the order of the table.
-
-        Args:
-            cells: (n_tuples, n_attributes) integer array of nodes, counted over all attributes.
-        """
+        """Cells as everybody reads them: numbers within each attribute, tuples in the order of the table."""
         numbered = np.empty(cells.shape, dtype=np.int32)
         numbered[self.places] = self.numbers[cells]
         return numbered

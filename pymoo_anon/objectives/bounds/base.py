@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Whole values below this are counted one by one.
 _SMALL = 1 << 12
@@ -62,7 +60,7 @@ class Suppressible:
     small: Ints
     gone: Ints
     most_k: Ints
-    impossible: NDArray[np.bool_]
+    impossible: Flags
 
     def __len__(self) -> int:
         """Number of cases."""
@@ -80,7 +78,7 @@ class Suppressible:
         small = np.flatnonzero(gone.any(axis=0))
         return replace(self, small=small, gone=gone[:, small])
 
-    def wholly_gone(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+    def wholly_gone(self, classes: EquivalenceClasses) -> Flags:
         """(n_cases, m) Boolean array: which of the small classes have no tuple left."""
         return self.gone >= classes.sizes[self.small]
 

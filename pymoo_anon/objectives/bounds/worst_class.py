@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.objectives.bounds.base import Bounding, Ints, Kind, Suppressible, Values, fewest_unavoidable
+from pymoo_anon.objectives.bounds.base import Bounding, Kind, Suppressible, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.suppression import kept_by
 

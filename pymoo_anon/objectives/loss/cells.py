@@ -12,14 +12,14 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Objective, Values, one_class
+from pymoo_anon.objectives.base import Objective, one_class
 from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains, common_denominator
 from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
@@ -84,20 +84,20 @@ class _WeightedLoss(Objective):
         """1 over the common denominator."""
         return 1 / self._factors(tuples)[1]
 
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
         """The loss of each attribute if nothing is suppressed, which only adds to it."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
         return losses * (self.weights_of(tuples.names) / columns) / rows
 
-    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
         """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         kept = 1 - group_extents(maps, tuples.offsets) / np.repeat(_divisors(tuples), tuples.domain_sizes)
         left: Values = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
         return left
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """What a kept tuple saves.
 
         A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so
@@ -228,12 +228,12 @@ class NonUniformEntropy(Objective):
         bits: Values = _lost_bits(classes.maps, tuples.offsets, tuples.marginals, cells, *own, logs)
         return bits
 
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
         """The bits of each attribute if nothing is suppressed, which only adds to them."""
         terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
-    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
         """(n, n_codes) float array: the bits that tell the group of each domain value from the whole domain."""
         bits = np.zeros(maps.shape)
         for a, b in pairwise(tuples.offsets):
@@ -243,7 +243,7 @@ class NonUniformEntropy(Objective):
                 bits[i, a:b] = np.log2(tuples.n_rows / np.where(held > 0, held, tuples.n_rows))
         return bits
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """What a kept tuple saves: log2 of the rows over the rows of its group, which no value of the group changes."""
         worths = []
         for own, offset in zip(spans, tuples.offsets[:-1], strict=True):
@@ -305,19 +305,19 @@ class Precision(Objective):
         """1 over the common denominator."""
         return 1 / self._factors(tuples)[1]
 
-    def attribute_terms(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
         """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
         return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
-    def left_by_value(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
         """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
         return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
-    def _lengths(self, tuples: DistinctTuples) -> NDArray[np.int64]:
+    def _lengths(self, tuples: DistinctTuples) -> Ints:
         """(n_attributes,) int64 array: the height of each hierarchy, 1 where it has the original values alone."""
         return np.array([max(len(levels) - 1, 1) for levels in tuples.levels], dtype=np.int64)
 
-    def _levels(self, tuples: DistinctTuples, maps: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _levels(self, tuples: DistinctTuples, maps: Ints) -> Ints:
         """(n, n_attributes) int64 array: the level of each attribute."""
         found = np.zeros((len(maps), len(tuples.levels)), dtype=np.int64)
         for j, levels in enumerate(tuples.levels):
@@ -350,7 +350,7 @@ def attribute_losses(classes: EquivalenceClasses) -> Values:
     return losses
 
 
-def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
+def _numerators_of(classes: EquivalenceClasses) -> Ints:
     """(n, n_attributes) int64 array: the losses of attributes, times their domain sizes less one."""
     tuples = classes.tuples
     if classes.maps is None:
@@ -364,7 +364,7 @@ def _numerators_of(classes: EquivalenceClasses) -> NDArray[np.int64]:
     return numerators
 
 
-def _kept_rows(classes: EquivalenceClasses) -> NDArray[np.int64]:
+def _kept_rows(classes: EquivalenceClasses) -> Ints:
     """(n_classes, 1) int64 array: the rows of each class, 0 where it is suppressed."""
     return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
 
@@ -389,7 +389,7 @@ def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
     return tuple(max(size - 1, 1) for size in tuples.domain_sizes)
 
 
-def _over_one_denominator(numerators: NDArray[np.int64], factors: Sequence[int], denominator: int) -> Values:
+def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator: int) -> Values:
     """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
     if max(most, denominator) < 1 << 53:
@@ -406,7 +406,7 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
     return tuple(int(part * denominator) for part in parts), denominator
 
 
-def _unsuppressed(tuples: DistinctTuples, extents: NDArray[np.int64]) -> NDArray[np.int64]:
+def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
     """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
     return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
 

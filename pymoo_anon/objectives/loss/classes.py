@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import (
@@ -27,7 +27,7 @@ from pymoo_anon.engine.sums import (
     own_logs,
 )
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Objective, Values, sums_of_squares
+from pymoo_anon.objectives.base import ColumnObjective, Objective, sums_of_squares
 from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
 from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
@@ -59,11 +59,11 @@ class ClassificationMetric(ColumnObjective):
         penalised: Values = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
         return penalised
 
-    def majorities(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def majorities(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
         return self._counts(classes).most_frequent()
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """What a kept class saves: the tuples of its majority are not penalised."""
         labels = tuples.columns[self.column].histogram()
         worths = tuple(np.zeros(len(own)) for own in spans)
@@ -98,8 +98,12 @@ class NormalizedClassDispersion(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the dispersion of each of n generalizations."""
-        dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.kept)
-        return dispersion / max(classes.n_rows - 1, 1)
+        firsts, sizes, n_rows = classes.starts[:-1], classes.sizes, classes.n_rows
+        largest = np.maximum.reduceat(np.where(classes.kept, sizes, 0), firsts)
+        smallest = np.minimum.reduceat(np.where(classes.kept, sizes, n_rows), firsts)
+        # Where no class is kept, none is larger than another.
+        dispersion: Values = np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
+        return dispersion
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -134,7 +138,7 @@ class Discernibility(Objective):
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[NDArray[np.int64]]) -> ClassGains:
+    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """What a kept class of n of N tuples saves: it adds n^2 and not n N."""
         worths = tuple(np.zeros(len(own)) for own in spans)
         n_rows = float(tuples.n_rows)
@@ -247,22 +251,6 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
     return cells
-
-
-@njit(cache=True, nogil=True)
-def _dispersion(starts, sizes, kept):  # type: ignore[no-untyped-def]
-    """(n,) float array: largest kept class less the smallest, of each generalization; 0 where none is kept."""
-    dispersion = np.zeros(len(starts) - 1, dtype=np.float64)
-    for i in range(len(dispersion)):
-        largest = np.int64(0)
-        smallest = np.iinfo(np.int64).max
-        for c in range(starts[i], starts[i + 1]):
-            if kept[c]:
-                largest = max(largest, sizes[c])
-                smallest = min(smallest, sizes[c])
-        if largest > 0:
-            dispersion[i] = largest - smallest
-    return dispersion
 
 
 @njit(cache=True, nogil=True)

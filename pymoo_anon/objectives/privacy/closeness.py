@@ -11,24 +11,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Values, WorstClassObjective
+from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
 from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
-Ints = NDArray[np.int64]
 
-
-class TCloseness(WorstClassObjective):
+class TCloseness(WorstClassObjective, ColumnObjective):
     """t: the greatest earth mover's distance of a class's values to the table's, over the classes not suppressed.
 
     Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
@@ -180,7 +178,7 @@ class TCloseness(WorstClassObjective):
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
 
 
-class BasicBetaLikeness(WorstClassObjective):
+class BasicBetaLikeness(WorstClassObjective, ColumnObjective):
     """beta: the greatest relative gain (p - q) / q of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
@@ -260,7 +258,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         return np.inf if (gain > -np.log(shares.q)).any() else super().recount(recount)
 
 
-class DeltaDisclosure(WorstClassObjective):
+class DeltaDisclosure(WorstClassObjective, ColumnObjective):
     """delta: the greatest |log2(p / q)| of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Brickell and Shmatikov 2008, section 3). From 0 up;

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Knowing, Values, WorstClassObjective, known_of
+from pymoo_anon.objectives.base import ColumnObjective, FewestObjective, Knowing, WorstClassObjective, known_of
 from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import (
     Hereditary,
@@ -27,7 +27,7 @@ from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
 
 
-class _KnowingColumn(Knowing, WorstClassObjective):
+class _KnowingColumn(Knowing, ColumnObjective):
     """A measure of the values of a column in a class, or among the rows that agree on what an adversary knows."""
 
     def __init__(self, column: Hashable, *, known: Any = None) -> None:
@@ -35,7 +35,7 @@ class _KnowingColumn(Knowing, WorstClassObjective):
         self.known = known_of(known)
 
 
-class DistinctLDiversity(_KnowingColumn):
+class DistinctLDiversity(_KnowingColumn, FewestObjective):
     """l: smallest number of distinct sensitive values in a class that is not suppressed.
 
     Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
@@ -53,8 +53,6 @@ class DistinctLDiversity(_KnowingColumn):
     """
 
     short = "l"
-    maximize = True
-    whole = True
     bounding = Hereditary
 
     @property
@@ -62,32 +60,16 @@ class DistinctLDiversity(_KnowingColumn):
         """l, and what is known."""
         return self._called("l")
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, l of each of n generalizations."""
-        if self.known is not None:
-            return super().evaluate(classes)
-        counts = self._counts(classes)
-        fewest = np.empty(len(classes))
-        _write_fewest(classes.starts, classes.kept, counts.starts, fewest)
-        none_kept = fewest == np.inf
-        if none_kept.any():
-            fewest[none_kept] = np.count_nonzero(classes.tuples.totals(self.column))
-        return fewest
-
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) array: the number of distinct values in each class."""
-        if self.known is not None:
-            return self.of_known(classes)
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) int64 array: the number of distinct values in each class."""
         return np.diff(self._counts(classes).starts)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column."""
-        return 1, tuples.columns[self.column].n_values
+        """1 and the number of values of the column that occur."""
+        return 1, int(np.count_nonzero(tuples.totals(self.column)))
 
-    def recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Counted:
         """The fewest distinct values of a class."""
-        if self.known is not None:
-            return self.recount_known(recount)
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
 
 
@@ -119,7 +101,7 @@ class SquaredValueCounts(ColumnObjective):
         )
         return total
 
-    def squares(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+    def squares(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: what each class adds."""
         own = self._counts(classes).trimmed()
         return np.add.reduceat(own.counts**2, own.starts[:-1])
@@ -137,7 +119,7 @@ class SquaredValueCounts(ColumnObjective):
         return float((kept.n**2).sum() + (suppressed**2).sum())
 
 
-class _WorstDiversity(WorstClassObjective):
+class _WorstDiversity(WorstClassObjective, ColumnObjective):
     """A diversity that no class has without so many distinct values."""
 
     maximize = True
@@ -147,7 +129,7 @@ class _WorstDiversity(WorstClassObjective):
         """(n_classes,) float array: the diversity of each class."""
         return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
-    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: the best diversity that each class can have left."""
         raise NotImplementedError
 
@@ -174,7 +156,7 @@ class EntropyLDiversity(_WorstDiversity):
     words = "entropy l-diversity"
     step = 0.01
 
-    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: exp(entropy) of each class, so many of its most frequent values removed."""
         counts = self._counts(classes)
         diversity: Values = _entropy_diversity(
@@ -219,7 +201,7 @@ class RecursiveCLDiversity(_WorstDiversity):
             raise ValueError(f"c must be a positive number, got {c!r}")
         self.c = c
 
-    def diversity(self, classes: EquivalenceClasses, removed: NDArray[np.int64]) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: the largest l of each class, so many of its most frequent value removed."""
         counts = self._counts(classes)
         # A fraction of the decimal that was written: 0.1 times 30 is 3, and a c beyond the rows is as good as them.
@@ -275,10 +257,8 @@ class AlphaDeassociation(_KnowingColumn):
         """The bounds of each known set, where adversaries know some columns alone."""
         return WorstShareOfFewValues if self.known is None else WorstOfKnownSets
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the share of the most frequent value in each class."""
-        if self.known is not None:
-            return self.of_known(classes)
         return self._counts(classes).most_frequent() / classes.sizes
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
@@ -290,26 +270,11 @@ class AlphaDeassociation(_KnowingColumn):
         """1 / (number of values of the column), and 1."""
         return 1 / tuples.columns[self.column].n_values, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Counted:
         """The largest share of a value in a class."""
-        if self.known is not None:
-            return self.recount_known(recount)
         shares = recount.shares(self.column)
         row = shares.p.argmax()
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _write_fewest(starts, kept, value_starts, fewest):  # type: ignore[no-untyped-def]
-    """Write the fewest distinct values of a kept class of each generalization to `fewest`; infinity without one."""
-    for i in range(len(fewest)):
-        most = np.iinfo(np.int64).max
-        first, last = starts[i], starts[i + 1]
-        begins, stays = value_starts[first : last + 1], kept[first:last]
-        distinct = most
-        for c in range(len(stays)):
-            distinct = min(distinct, begins[c + 1] - begins[c] if stays[c] else most)
-        fewest[i] = distinct if distinct < most else np.inf
 
 
 @njit(cache=True, nogil=True)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
-from pymoo_anon.algorithms.proofs.reading import Ints, Matrix
+from pymoo_anon.algorithms.proofs.reading import Matrix
 from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
 from pymoo_anon.algorithms.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint

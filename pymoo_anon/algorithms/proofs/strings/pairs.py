@@ -22,7 +22,8 @@ import numpy as np
 
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, completions, longest_path
+from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 
 Cuts = Sequence[Ints]

@@ -17,7 +17,8 @@ from pymoo_anon.algorithms.proofs.base import Proof, Tolerance
 from pymoo_anon.algorithms.proofs.strings.instance import Plan, StringInstance, goal, plan
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, Ints, Values, Walk
+from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, Walk
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.problems.bitstrings import BitStringProblem
 
 # Numbers of tables that are read in a slice, a fifth of a second or so, and in the turn of a part.

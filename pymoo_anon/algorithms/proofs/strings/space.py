@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Ints, Values, Walk, add_price, fill_table, nested_bound, refine
+from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
+from pymoo_anon.engine.arrays import Ints, Values
 
 # What filling and bounding a table takes, in readings of each of its numbers.
 _READ = 8

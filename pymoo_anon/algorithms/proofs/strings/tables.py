@@ -36,10 +36,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
-
-Ints = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Below every sum of gains.
 _NOWHERE = -1e300
