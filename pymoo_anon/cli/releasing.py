@@ -31,7 +31,7 @@ from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, sou
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import read_choice, read_front, text_of
-from pymoo_anon.cli.tables import Roles, constraint, objective
+from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -123,7 +123,7 @@ def read_back(project: Project, path: Path) -> Any:
 
 def prepared(project: Project, kind: str) -> Any:
     """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
-    frame = project.open()
+    frame = open_table(project.inputs, list(project.columns))
     if kind == "csv" and project.data.kind != "csv":
         table = nw.from_native(frame)
         others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]

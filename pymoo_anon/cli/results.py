@@ -20,7 +20,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import numeral
 from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.tables import constraint, problem_of
+from pymoo_anon.cli.tables import constraint, problem_of, table_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import free_name, short_name
 from pymoo_anon.problems.front import Choice, Front
@@ -102,7 +102,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     if checksum(table_path) != record["front"]["sha256"]:
         raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
     options = record["options"]
-    problem = problem_of(project.table(), options)
+    problem = problem_of(table_of(project.inputs), options)
     try:
         # As text, so that every number is the one that was written.
         written = pd.read_csv(table_path, dtype=str, keep_default_na=False)
