@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import pymoo_anon
 from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import numeral
@@ -26,43 +23,6 @@ from pymoo_anon.problems.arguments import free_name, short_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.evidence import as_json
-
-
-def search_record(
-    front: Front,
-    options: Mapping[str, Any],
-    inputs: Mapping[str, str | None],
-    *,
-    algorithm: tuple[str, str],
-    n_undecided: int | None,
-    stopped: str,
-    seconds: Mapping[str, float],
-) -> dict[str, Any]:
-    """What is needed to understand a search and to repeat it."""
-    problem = front.problem
-    return {
-        "options": dict(options),
-        "inputs": {"sha256": dict(inputs)},
-        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
-        "objectives": [repr(objective) for objective in problem.objectives],
-        "constraints": [repr(one) for one in problem.constraints],
-        "n_rows": problem.table.n_rows,
-        "n_distinct": problem.table.n_distinct,
-        "suppression": repr(problem.suppression),
-        "n_nodes": getattr(problem, "n_nodes", None),
-        "n_unique": problem.n_unique,
-        "n_front": len(front),
-        "certified": front.certified,
-        "n_undecided": n_undecided,
-        "stopped": stopped,
-        **{f"{name}_seconds": round(each, 3) for name, each in seconds.items()},
-        "versions": {
-            "pymoo_anon": pymoo_anon.__version__,
-            **{name: version(name) for name in ("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")},
-            "python": platform.python_version(),
-        },
-        "platform": platform.platform(),
-    }
 
 
 def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
