@@ -280,8 +280,10 @@ def test_what_becomes_of_other_columns_changes_no_front():
 def test_every_key_of_a_record_is_checked():
     assert search("my.toml").exit_code == 0
     whole = json.loads(Path("out/run.json").read_text())
-    for key in ("options", "project", "front"):
-        Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
+    keys = ("options", "project", "front", "certified", "n_undecided", "stopped", "algorithm")
+    lacking = [json.dumps({name: value for name, value in whole.items() if name != key}) for key in keys]
+    for damaged in [*lacking, json.dumps({**whole, "algorithm": {}}), "[" * 100_000]:
+        Path("out/run.json").write_text(damaged)
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
             read_front(read_project(Path("my.toml")))
 

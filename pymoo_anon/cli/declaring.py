@@ -357,8 +357,18 @@ def measure_parts(name: str) -> Measure:
         elif token == ",":
             sets[-1].append("")
         else:
-            sets[-1][-1] += json.loads(token) if token.startswith('"') else token.strip()
+            sets[-1][-1] += _unquoted(token)
     return Measure(short, sets, column)
+
+
+def _unquoted(token: str) -> str:
+    """A name between commas, which may stand in quotes."""
+    if not token.startswith('"'):
+        return token.strip()
+    try:
+        return str(json.loads(token))
+    except ValueError:
+        raise ValueError(f"a name in quotes must be written as in JSON, got {token}") from None
 
 
 def measure_text(measure: Measure) -> str:

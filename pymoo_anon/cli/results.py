@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,20 +84,29 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     return front, record
 
 
-def _record(path: Path) -> dict[str, Any]:
-    """The record of a run."""
+@contextmanager
+def as_written(path: Path, by: str, hint: str = "") -> Iterator[None]:
+    """Refuse in one sentence what is not as a command wrote it."""
     try:
-        record = json.loads(content_of(path))
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} must be what pymoo-anon {by}, got {error!r:.80}{hint}") from None
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """The record of a run, with all that is read of it."""
+    with as_written(path, "search wrote with a project file"):
+        record: dict[str, Any] = json.loads(content_of(path))
         options = record["options"]
         lists = [options["require"], options.get("level", []), options.get("weight", [])]
         whole = isinstance(options["suppression"], str) and all(isinstance(one, list) for one in lists)
-        if not whole or not isinstance(options["objectives"], str | None):
+        if not whole or "seed" not in options or not isinstance(options["objectives"], str | None):
             raise ValueError("an option is missing")
         if not isinstance(record["front"]["sha256"], str) or not isinstance(record["project"]["hierarchies"], dict):
             raise ValueError("no checksums")
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} must be what pymoo-anon search wrote with a project file, got {error}") from None
-    return dict(record)
+        if not {"certified", "n_undecided", "stopped"} <= {*record} or not {"name"} <= {*record["algorithm"]}:
+            raise ValueError("no end of the search")
+    return record
 
 
 def write_choice(project: Project, front: Front, choice: Choice) -> Path:
@@ -125,13 +135,11 @@ def read_choice(project: Project, front: Front) -> Choice:
     path = project.output / CHOICE
     if not path.is_file():
         raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
-    try:
+    with as_written(path, "pick wrote"):
         content = json.loads(content_of(path))
         row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
         levels = list(content["levels"].values()) if "levels" in content else list(content["x"])
         reason = str(content["reason"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} must be what pymoo-anon pick wrote, got {error!r:.80}") from None
     if sha256 != checksum(project.output / FILES[0]):
         raise ValueError(f"{path} was chosen from another front than {project.output / FILES[0]}: pick again")
     if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
