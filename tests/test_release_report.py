@@ -459,6 +459,11 @@ def test_equal_arguments_give_equal_files(tmp_path, made):
     assert report(tmp_path / "again.html") == made
 
 
+def test_no_hash_decides_the_order_of_charts(made, data):
+    """Those of texts differ from process to process."""
+    assert list(data["charts"]) == sorted({value for name, value in read(made).attributes if name == "data-chart"})
+
+
 def test_the_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("old")

@@ -32,7 +32,7 @@ from pymoo_anon.problems.local_target import (
     requirements_of,
     targets_of,
 )
-from pymoo_anon.table.generalization import LocalGeneralization, checked_nodes
+from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
 Points = NDArray[np.int64]
@@ -123,7 +123,8 @@ class LocalRecodingProblem(AnonymizationProblem):
     ) -> None:
         check_table(table)
         check_ways(method=method, structure=structure)
-        checked_nodes(table.quasi_identifiers)
+        # Refuses hierarchies that are no trees.
+        _ = table.forest
         constraints = checked_constraints(constraints, table)
         n = len(table.quasi_identifiers)
         self.method, self.structure = method, structure
