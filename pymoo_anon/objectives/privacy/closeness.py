@@ -97,7 +97,7 @@ class TCloseness(WorstClassObjective, ColumnObjective):
                     "give distance all values in their order"
                 )
         elif not isinstance(self.distance, str):
-            places = _places(self.distance, values)
+            places = self._places(values)
             unknown = [value for value, place in zip(values, places, strict=True) if place < 0]
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
@@ -127,7 +127,7 @@ class TCloseness(WorstClassObjective, ColumnObjective):
         totals = tuples.totals(self.column)
         if self.distance == "equal":
             return np.arange(len(totals))[np.newaxis], 0
-        places = _places(self.distance, tuples.domains[self.column])
+        places = self._places(tuples.domains[self.column])
         if isinstance(self.distance, Hierarchy):
             # Up to the level below the root; a hierarchy of the root alone has that.
             return np.ascontiguousarray(self.distance.groups[: max(self.distance.length, 1), places]), 0
@@ -137,6 +137,12 @@ class TCloseness(WorstClassObjective, ColumnObjective):
         ascending, held = np.argsort(places), np.zeros((1, len(totals)), dtype=np.int64)
         held[0, ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
         return held, int(np.count_nonzero(totals))
+
+    def _places(self, values: tuple[Any, ...]) -> Ints:
+        """(n_values,) int64 array: where each value stands in the order or the hierarchy, or -1."""
+        order = self.distance if isinstance(self.distance, tuple) else ()
+        # Python takes True for 1 where it looks for what it has kept.
+        return _places(self.distance, values, tuple(map(type, (*values, *order))))
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """The surplus of a class, as a share of it, is to be no larger than t."""
@@ -314,11 +320,8 @@ class DeltaDisclosure(WorstClassObjective, ColumnObjective):
 
 
 @lru_cache(maxsize=64)
-def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...]) -> Ints:
-    """(n_values,) int64 array: where each value stands in an order or in the domain of a hierarchy, or -1.
-
-    An order of "ordered" is the ascending one.
-    """
+def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]) -> Ints:
+    """The places of values of some types in an order, of which that of "ordered" is the ascending one."""
     if isinstance(distance, Hierarchy):
         return distance.encode(values)
     if isinstance(distance, str):

@@ -201,18 +201,24 @@ class RecursiveCLDiversity(_WorstDiversity):
             raise ValueError(f"c must be a positive number, got {c!r}")
         self.c = c
 
+    def fraction(self, n_rows: int) -> Fraction:
+        """C as the decimal that was written: 0.1 times 30 is 3. One beyond the rows of a table is as good as them.
+
+        Args:
+            n_rows: Number of rows of the table.
+        """
+        c = max(Fraction(str(self.c)).limit_denominator(10**6), Fraction(1, 10**6))
+        return min(c, Fraction(n_rows + 1))
+
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: the largest l of each class, so many of its most frequent value removed."""
-        counts = self._counts(classes)
-        # A fraction of the decimal that was written: 0.1 times 30 is 3, and a c beyond the rows is as good as them.
-        c = min(Fraction(str(self.c)).limit_denominator(10**6), Fraction(int(classes.n_rows) + 1))
+        counts, c = self._counts(classes), self.fraction(classes.n_rows)
         largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
     def recount(self, recount: Recount) -> Counted:
         """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
-        c = Fraction(str(self.c)).limit_denominator(10**6)
-        found = []
+        c, found = self.fraction(recount.n_rows), []
         for _, own in recount.counts(self.column).groupby("cell").n:
             r = sorted(own.tolist(), reverse=True)
             largest, rest = 1, sum(r)
@@ -369,16 +375,17 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
     """(n_classes,) float array: the largest l of each class, once so many of its most frequent tuples are removed.
 
     The invariant: `tail` is r_l + ... + r_m for the l at hand, counted down from m; it grows as l falls, so the first l
-    that holds is the largest. The inequality stands in whole numbers.
+    that holds is the largest. The inequality stands in whole numbers, none of which is beyond 2^63: a tail times the
+    numerator could be.
     """
     largest = np.ones(len(removed))
     for c in range(len(removed)):
         own = np.sort(counts[value_starts[c] : value_starts[c + 1]])
         n = len(own)
-        tail = np.int64(0)
+        tail, least = np.int64(0), (own[n - 1] - removed[c]) * c_denominator // c_numerator
         for i in range(n - 1):  # from the rarest value, r_m, to r_2
             tail += own[i]
-            if (own[n - 1] - removed[c]) * c_denominator < tail * c_numerator:
+            if tail > least:
                 largest[c] = n - i
                 break
     return largest
