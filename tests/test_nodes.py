@@ -2,6 +2,8 @@
 
 import pickle
 import re
+from datetime import datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -87,7 +89,15 @@ def test_a_label_of_two_sets_is_refused_naming_them():
     assert fine.nodes.labels == ("*", "Other", "a", "b", "c")
 
 
-def test_a_number_and_its_text_read_alike():
-    mixed = Hierarchy.from_levels([[17, 18, 19], ["17", "17", "19"], ["*", "*", "*"]])
-    with pytest.raises(ValueError, match="'17' stands for 17 at level 0 and for 17, 18 at level 1"):
+def test_what_is_missing_is_no_text():
+    assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
+)
+def test_a_value_and_its_text_in_a_release_read_alike(number, text):
+    mixed = Hierarchy.from_levels([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
+    found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
+    with pytest.raises(ValueError, match=re.escape(found)):
         _ = mixed.nodes

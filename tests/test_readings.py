@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -18,6 +19,7 @@ from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Hierarchy, Microdata, draft_hierarchy
+from pymoo_anon.table.frames import coded
 
 ZONES = ("America/New_York", "Asia/Tokyo")
 #: Two days in any zone, three of their moments on another day in UTC.
@@ -127,3 +129,10 @@ def test_truth_values_are_no_numbers(column):
     table = Microdata.from_frame(frame, {"q": draft}, "s", missing="keep")
     assert (table.n_distinct, len(table.domain_of("s"))) == (8, 8)
     assert sorted(map(repr, table.domain_of("s"))) == sorted(map(repr, column))
+
+
+@given(st.permutations([np.True_, 1, np.False_, 0, 2]))
+def test_truth_values_of_numpy_are_none_either(column):
+    codes, values = coded(pd.Series(column, dtype=object))
+    assert [repr(values[code]) for code in codes] == [repr(value) for value in column]
+    assert values == [0, False, 1, True, 2]

@@ -73,7 +73,7 @@ def test_what_is_missing_stays_missing_or_leaves_with_its_row(kind):
     "values",
     [
         [1.5, 2.5, 1.5, 2.5],
-        [Decimal("1.50"), Decimal("2.25"), Decimal("1.50"), Decimal("2.25")],
+        [Decimal("1.50"), Decimal("20000000000000000000000000000.25")] * 2,
         [True, False, True, False],
         [datetime.date(2020, 1, 2), datetime.date(2021, 1, 2)] * 2,
         ["=1+1", "-2", "+3", "@x"],

@@ -56,7 +56,10 @@ def summary(parts: dict[str, Any]) -> str:
     """The figures that matter most."""
     rows = []
     for part in ("start", "tests"):
-        rows += [[name, f"{one['cpu']:.1f} s of the processor"] for name, one in parts.get(part, {}).items()]
+        rows += [
+            [name, f"{one['cpu']:.1f} s of the processor, {one['seconds']:.1f} s on the wall"]
+            for name, one in parts.get(part, {}).items()
+        ]
     if "lattices" in parts:
         ratios = [one["ratio"] for one in parts["lattices"].values()]
         told = f"{max(ratios):.2f} at most, {float(np.median(ratios)):.2f} in the median"

@@ -34,9 +34,11 @@ REPEATS = 3
 CENSUS_ROWS = 3_000_000
 
 
-def waited(command: list[str], folder: Path, cache: Path, **others: str) -> dict[str, float]:
+def waited(command: list[str], folder: Path, cache: Path) -> dict[str, float]:
     """Seconds of a command on the wall and of the processor, with a folder for what numba compiles."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT), **others}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    # pip keeps compiled modules beside the package, and so does Python unless it is told not to.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def used() -> float:
         own = resource.getrusage(resource.RUSAGE_CHILDREN)

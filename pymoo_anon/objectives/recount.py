@@ -16,16 +16,9 @@ import pandas as pd
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.arrays import Flags, Ints
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import (
-    SUPPRESSED,
-    Decoded,
-    Generalization,
-    LocalGeneralization,
-    label_text,
-    label_texts,
-)
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 
 
@@ -86,14 +79,14 @@ def labels_of_groups(name: Name, generalization: Generalization) -> Labels:
     """The labels of a column that is recoded value by value."""
     groups = generalization.groups[name]
     texts = label_texts({name: generalization.labels[name]})[name]
-    return Labels(texts, _by_group(groups), None, len(groups), "generalization")
+    return Labels(texts, by_group(groups), None, len(groups), "generalization")
 
 
 def labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
     """The labels of a column whose cells may be of any level; the level of each is the lowest that has it."""
     known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
-        for label, places in zip(labels, _by_group(groups), strict=True):
+        for label, places in zip(labels, by_group(groups), strict=True):
             first, _ = known.setdefault(label_text(label), (places, level))
             if not np.array_equal(first, places):
                 raise ValueError(
@@ -113,7 +106,7 @@ def labels_by_column(
     return {name: labels_of_nodes(name, known[name]) for name in names}
 
 
-def _by_group(groups: Ints) -> list[Ints]:
+def by_group(groups: Ints) -> list[Ints]:
     """For each group the places that are in it, ascending."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

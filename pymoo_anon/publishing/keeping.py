@@ -13,9 +13,8 @@ import narwhals as nw
 
 from pymoo_anon._messages import examples
 from pymoo_anon.publishing.recoding import lookup
-from pymoo_anon.table.domain_values import Name, is_missing, is_number, meant, spelled
+from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
 from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of
-from pymoo_anon.table.generalization import label_text
 from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of

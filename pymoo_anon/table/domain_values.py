@@ -1,4 +1,4 @@
-"""Values of a domain: what makes two of them the same, which numbers a text spells, and bins over numbers."""
+"""Values of a domain: what makes two of them the same, how they read as text, and bins over numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from math import isfinite, lcm
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -168,9 +168,33 @@ def ascending(values: Sequence[Any]) -> list[Any]:
     """Values in their order or, where they have none, by type and text."""
     try:
         # True equals 1 for Python, and stands behind it.
-        return sorted(values, key=lambda value: (value, isinstance(value, bool)))
+        return sorted(values, key=lambda value: (value, isinstance(value, bool | np.bool_)))
     except TypeError:
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
+
+
+def label_text(label: Any) -> str | None:
+    """A label as text, which depends on its value alone; None, which stands for a missing value, stays None.
+
+    >>> label_text(17.0), label_text("15–19"), label_text(2.5), label_text(None)
+    ('17', '15–19', '2.5', None)
+    """
+    if label is None or isinstance(label, str):
+        return label
+    if isinstance(label, datetime):
+        return label.date().isoformat() if label.time() == time() and label.tzinfo is None else label.isoformat(" ")
+    if isinstance(label, date):
+        return label.isoformat()
+    if isinstance(label, bool):
+        return str(label)
+    if isinstance(label, Integral):
+        return str(int(label))
+    if isinstance(label, Decimal) and label.is_finite():
+        # Not normalize(), which rounds to so many digits as the context has.
+        return str(int(label)) if label == label.to_integral_value() else format(label, "f").rstrip("0")
+    if isinstance(label, Real) and float(label).is_integer():
+        return str(int(float(label)))
+    return str(label)
 
 
 _LARGEST = 10**18

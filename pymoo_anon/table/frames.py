@@ -226,8 +226,9 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     """A column as codes, and their values in ascending order; None stands last, for what is missing."""
     codes, values = _factorized(column)
-    place = {(value, isinstance(value, bool)): i for i, value in enumerate(values)}
-    order = [place[value, isinstance(value, bool)] for value in ascending(values)]
+    # By identity: True and 1 are two values, and equal.
+    place = {id(value): i for i, value in enumerate(values)}
+    order = [place[id(value)] for value in ascending(values)]
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
     # factorize gives -1 for what is missing, which is the last place of `rank`.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.table.domain_values import label_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +104,13 @@ def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
 
 def _check_labels(groups: Ints, labels: Sequence[Sequence[Hashable]], ancestors: Ints) -> None:
     """Refuse a label that names two nodes: who reads a release could not tell which values it stands for."""
-    named: dict[Hashable, tuple[int, int]] = {}
+    named: dict[str | None, tuple[int, int]] = {}
     for level, (own, nodes) in enumerate(zip(groups, ancestors, strict=True)):
         node_of = np.empty(len(labels[level]), dtype=np.int64)
         node_of[own] = nodes
         for label, node in zip(labels[level], node_of.tolist(), strict=True):
-            # As it reads in a release: 17 and "17" are one text there.
-            before, other = named.setdefault(None if label is None else str(label), (node, level))
+            # As it reads in a release: 17.0 and "17" are one text there.
+            before, other = named.setdefault(label_text(label), (node, level))
             if before != node:
                 sets = []
                 for which, number in ((before, other), (node, level)):

@@ -20,7 +20,8 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.table.generalization import Decoded, label_text
+from pymoo_anon.table.domain_values import label_text
+from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing import tables
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof

@@ -392,7 +392,7 @@ def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
 def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator: int) -> Values:
     """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
-    if max(most, denominator) < 1 << 53:
+    if max(most, denominator, *factors) < 1 << 53:
         return (numerators @ np.array(factors, dtype=np.int64)) / denominator
     # Whole numbers of Python, whose quotient is rounded once, however large they are.
     return np.array([sum(map(mul, factors, row)) / denominator for row in numerators.tolist()])

@@ -18,7 +18,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import WorstClassObjective
+from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
 from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
@@ -26,7 +26,7 @@ from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
 
-class TCloseness(WorstClassObjective):
+class TCloseness(WorstClassObjective, ColumnObjective):
     """t: the greatest earth mover's distance of a class's values to the table's, over the classes not suppressed.
 
     Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
@@ -97,7 +97,7 @@ class TCloseness(WorstClassObjective):
                     "give distance all values in their order"
                 )
         elif not isinstance(self.distance, str):
-            places = _places(self.distance, values)
+            places = self._places(values)
             unknown = [value for value, place in zip(values, places, strict=True) if place < 0]
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
@@ -127,7 +127,7 @@ class TCloseness(WorstClassObjective):
         totals = tuples.totals(self.column)
         if self.distance == "equal":
             return np.arange(len(totals))[np.newaxis], 0
-        places = _places(self.distance, tuples.domains[self.column])
+        places = self._places(tuples.domains[self.column])
         if isinstance(self.distance, Hierarchy):
             # Up to the level below the root; a hierarchy of the root alone has that.
             return np.ascontiguousarray(self.distance.groups[: max(self.distance.length, 1), places]), 0
@@ -137,6 +137,12 @@ class TCloseness(WorstClassObjective):
         ascending, held = np.argsort(places), np.zeros((1, len(totals)), dtype=np.int64)
         held[0, ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
         return held, int(np.count_nonzero(totals))
+
+    def _places(self, values: tuple[Any, ...]) -> Ints:
+        """(n_values,) int64 array: where each value stands in the order or the hierarchy, or -1."""
+        order = self.distance if isinstance(self.distance, tuple) else ()
+        # Python takes True for 1 where it looks for what it has kept.
+        return _places(self.distance, values, tuple(map(type, (*values, *order))))
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """The surplus of a class, as a share of it, is to be no larger than t."""
@@ -178,7 +184,7 @@ class TCloseness(WorstClassObjective):
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
 
 
-class BasicBetaLikeness(WorstClassObjective):
+class BasicBetaLikeness(WorstClassObjective, ColumnObjective):
     """beta: the greatest relative gain (p - q) / q of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
@@ -258,7 +264,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         return np.inf if (gain > -np.log(shares.q)).any() else super().recount(recount)
 
 
-class DeltaDisclosure(WorstClassObjective):
+class DeltaDisclosure(WorstClassObjective, ColumnObjective):
     """delta: the greatest |log2(p / q)| of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Brickell and Shmatikov 2008, section 3). From 0 up;
@@ -314,11 +320,8 @@ class DeltaDisclosure(WorstClassObjective):
 
 
 @lru_cache(maxsize=64)
-def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...]) -> Ints:
-    """(n_values,) int64 array: where each value stands in an order or in the domain of a hierarchy, or -1.
-
-    An order of "ordered" is the ascending one.
-    """
+def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]) -> Ints:
+    """The places of values of some types in an order, of which that of "ordered" is the ascending one."""
     if isinstance(distance, Hierarchy):
         return distance.encode(values)
     if isinstance(distance, str):
