@@ -329,8 +329,8 @@ class Microdata:
             The classes, with the class of each distinct tuple.
 
         Raises:
-            ValueError: The generalization has other hierarchies, another number of distinct tuples, or a cell that does not
-                hold the value of its tuple.
+            ValueError: The generalization has other hierarchies, another number of distinct tuples, or a cell that does
+                not hold the value of its tuple.
             KeyError: The table does not count the values of a column.
         """
         if dict(generalization.quasi_identifiers) != dict(self.quasi_identifiers):
