@@ -122,8 +122,7 @@ class _Engine(NamedTuple):
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
     """Some columns of a table as a frame of its engine, lazy where it can be; of a CSV file all is text."""
     source = reading.source
-    if source.path is not None and not source.path.is_file():
-        raise ValueError(f"{source} must be a file, got none of this name")
+    source.check()
     name = engine_of(reading)
     package = _ENGINES[name].package
     if package is not None and find_spec(package) is None:
