@@ -15,6 +15,7 @@ from benchmarks.papers.arx_optima import COLUMN, EIGHT, FOLDER, NINE, Node, Plai
 from pymoo_anon.cli import arx
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
+from pymoo_anon.cli.tables import open_table, table_of
 
 ROWS = [
     ["name", "Größe", "zip", "note", "diag;nosis"],
@@ -66,7 +67,7 @@ def test_what_is_taken_over(folder):
     assert (own.missing, own.reading.empty) == ("keep", ("NULL",))
     assert own.search["require"] == ["k>=3", "l:diag;nosis>=2"]
     assert own.search["suppression"] == "violating:0.1"
-    table = own.open()
+    table = open_table(own.inputs, list(own.columns))
     assert table["note"].tolist() == [row[3] for row in ROWS[1:]]
     left = [
         "zip: microAggregationFunction = Mode",
@@ -121,6 +122,11 @@ BOMB = '<!DOCTYPE a [<!ENTITY x "xxxx"><!ENTITY y "&x;&x;">]><definition>&y;</de
         ({"input/definition.xml": "<definition>"}, "input/definition.xml must be XML, got no element found"),
         ({"input/config.xml": None}, "must be a project of ARX, which holds input/config.xml, got none"),
         ({"data/input.csv": ""}, "data/input.csv must hold a table, got nothing"),
+        (
+            {"data/input.csv": project()["data/input.csv"].splitlines()[0]},
+            "data/input.csv must hold a table, got no row",
+        ),
+        ({"input/hierarchies/zip.csv": ""}, "input/hierarchies/zip.csv must hold a hierarchy, got nothing"),
         ({"data/input.csv": b"a;b\n\xff;1\n"}, "data/input.csv must be text in UTF-8, got the byte 0xff"),
         ({"data/input.csv": "a;b\n1\n"}, "data/input.csv must have as many fields in every row"),
         ({"data/input.csv": "other\n1\n"}, "must say what every column is, got nothing of ['other']"),
@@ -194,7 +200,7 @@ def test_a_column_without_a_hierarchy_is_kept_or_suppressed(folder):
     write("my.deid", entries(ROWS, columns, {"Größe": HIERARCHIES["Größe"]}, config_of(["2-anonymity"])))
     run("init", "my.deid", "--output", ".")
     own = read_project(Path("my.toml"))
-    assert own.table().quasi_identifiers["zip"].length == 0
+    assert table_of(own.inputs).quasi_identifiers["zip"].length == 0
     assert (own.search["suppression"], own.columns["zip"].weight) == ("violating:0.0", None)
 
 

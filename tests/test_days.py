@@ -117,6 +117,7 @@ FRAMES = {
     "pandas text": lambda values: pd.DataFrame({"seen": [v and v.isoformat() for v in values]}),
     "polars": lambda values: pl.DataFrame({"seen": values}),
     "polars lazy": lambda values: pl.LazyFrame({"seen": values}),
+    "polars with a zone": lambda values: pl.DataFrame({"seen": pl.Series(values).dt.replace_time_zone("Asia/Tokyo")}),
     "polars dates": lambda values: pl.DataFrame({"seen": [v and v.date() for v in values]}),
     "polars text": lambda values: pl.DataFrame({"seen": [v and str(v) for v in values]}),
     "pyarrow": lambda values: pa.table({"seen": pa.array(values, pa.timestamp("us"))}),

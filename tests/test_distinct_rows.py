@@ -1,6 +1,7 @@
 """Releases by their distinct rows: the same file, byte for byte, as where every row is recoded, sorted and written."""
 
 import datetime
+import time
 from decimal import Decimal
 from importlib import import_module
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from persons import FRAMES, rows_of
 from strategies import fewer
 
+from pymoo_anon.cli import engines
 from pymoo_anon.cli.engines import write_recoded
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -117,3 +119,15 @@ def test_objects_that_are_equal_and_written_in_two_ways_stay_two():
     made = recode(frame, problem, [0, 0], Asked(keep={"kept": "as it was drawn"}))
     assert len(made.counts) == 5
     assert sorted(map(str, made.frame.kept)) == sorted(map(str, values))
+
+
+def test_a_field_of_many_lines_takes_time_by_its_length(tmp_path):
+    def seconds(n):
+        path = tmp_path / "few.csv"
+        path.write_bytes(b'a\n"' + b"x\n" * n + b'"\n')
+        start = time.process_time()
+        engines._repeat_lines(path, np.array([2]), tmp_path / "all.csv")
+        assert (tmp_path / "all.csv").read_bytes() == b"a\n" + (b'"' + b"x\n" * n + b'"\n') * 2
+        return time.process_time() - start
+
+    assert seconds(160_000) < 25 * max(seconds(20_000), 0.01)

@@ -247,6 +247,7 @@ def test_days_of_a_year_or_so_get_a_row_each():
         (["Dec-2011", "2011-10", "März 2012"], "dates", "dates (month, year) from 2011-10-01 to 2012-03-01; quarter"),
         (["[50-60)", "[40-50)", "<40"], "ordered", "3 intervals in their order; 2 together"),
         (["A1", "B2", "C3", "D4"], "categories", "4 categories; 2 groups"),
+        ([Decimal(9 * "123456789"), 10**400, Decimal("1E+400")], "categories", "2 categories"),
         (["1" * 19, "2" * 19, "3" * 19, "4" * 19], "categories", "4 categories; 2 groups"),
     ],
 )
@@ -378,6 +379,7 @@ def test_labels_of_categories_are_short_and_their_own():
         (["18-24", "65+", "25-34", "unknown", "35-64"], [["18-34", "≥35", "unknown"]]),
         (["5 to 9", "<5", "10 to 14", "15 and over"], [["≤9", "≥10"]]),
         (["(0, 5]", "(5, 10]", "> 10"], [["(0, 10]", "> 10"]]),
+        (["<10", "[10, 20[", "[20, 30["], [["<20", "[20, 30["]]),
         (["unter 18", "18 bis 29", "30 bis 49", "50 und älter"], [["≤29", "≥30"]]),
         (["$0-$9,999", "$10,000-$19,999", "$20,000+"], [["$0-$19,999", "$20,000+"]]),
         (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
@@ -394,7 +396,7 @@ def test_labels_of_categories_are_short_and_their_own():
         (["grade 2", "grade 10", "grade 1"], [["grade 1 – grade 2", "grade 10"]]),
         (["A+", "B", "A"], [["A+–A", "B"]]),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_neighbours_in_their_order(values, levels):
     draft = draft_hierarchy(values)

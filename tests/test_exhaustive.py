@@ -153,7 +153,7 @@ def test_asking_says_what_to_do_instead():
     algorithm.setup(problem())
     with pytest.raises(NotImplementedError) as caught:
         algorithm.ask()
-    assert str(caught.value) == "ExhaustiveSearch evaluates its nodes itself; call next() or run(), not ask and tell"
+    assert str(caught.value) == "ExhaustiveSearch evaluates nodes itself; call next() or run() instead of ask and tell"
     assert len(algorithm.run().F) > 1
 
 

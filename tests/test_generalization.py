@@ -3,11 +3,13 @@
 import copy
 import pickle
 import re
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
 
 from pymoo_anon.table import Generalization
+from pymoo_anon.table.generalization import label_texts
 
 AGES = {"age": [0, 0, 1], 3: [0]}
 LABELS = {"age": ["young", "old"], 3: ["*"]}
@@ -67,3 +69,11 @@ def test_groups_and_labels_are_of_the_same_columns():
     message = "groups and labels must name the same quasi-identifiers in the same order, got ['age', 3] and [3, 'age']"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Generalization(AGES, dict(reversed(LABELS.items())))
+
+
+def test_midnights_of_two_zones_are_two_labels():
+    """They are different moments; a midnight without a zone is its day."""
+    zones = timezone.utc, timezone(timedelta(hours=9))
+    moments = [datetime(2021, 3, 5), *(datetime(2021, 3, 5, tzinfo=zone) for zone in zones)]
+    texts = ["2021-03-05", "2021-03-05 00:00:00+00:00", "2021-03-05 00:00:00+09:00"]
+    assert label_texts({"seen": moments}) == {"seen": texts}

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from pymoo.constraints.as_obj import ConstraintsAsObjective
-from pymoo.constraints.eps import AdaptiveEpsilonConstraintHandling
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
@@ -243,9 +242,6 @@ def test_without_a_feasible_node_the_least_infeasible_may_be_asked_for(least):
 
 
 def test_wrappers_of_pymoo():
-    own = problem(constraints=[KAnonymity() >= 5])
-    res = minimize(own, AdaptiveEpsilonConstraintHandling(ParetoLocalSearch()), ("n_gen", 10), seed=1)
-    assert (own.evaluate(res.X, return_values_of=["G"]) <= 0).all()
     wrapped = ConstraintsAsObjective(problem(constraints=[KAnonymity() >= 5]))
     res = minimize(wrapped, ParetoLocalSearch(epsilon=[1, 2, 5]), ("n_eval", 100), seed=1)
     assert res.F.shape[1] == 3

@@ -89,6 +89,10 @@ def test_a_label_of_two_sets_is_refused_naming_them():
     assert fine.nodes.labels == ("*", "Other", "a", "b", "c")
 
 
+def test_what_is_missing_is_no_text():
+    assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
+
+
 @pytest.mark.parametrize(
     ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
 )

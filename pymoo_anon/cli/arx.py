@@ -40,6 +40,8 @@ _ROLES = {
 # What a definition says of a column that is taken over, or is of no use here.
 _KNOWN = ("name", "type", "datatype", "format", "locale", "ref", "min", "max")
 _REASON = "insensitive in the project of ARX"
+# How much a column counts that nobody gave a weight.
+_WEIGHT = 0.5
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 _OF = r" for attribute '(.+)'"
@@ -111,16 +113,6 @@ class _WithoutTypes(TreeBuilder):
         raise ValueError("must not declare a document type: ARX writes none, and entities of it could be bombs")
 
 
-def _parsed(name: str, content: bytes) -> Element:
-    """The root of an XML file."""
-    try:
-        return fromstring(content, XMLParser(target=_WithoutTypes()))
-    except (ParseError, LookupError) as error:
-        raise ValueError(f"{name} must be XML, got {error}") from None
-    except ValueError as error:
-        raise ValueError(f"{name} {error}") from None
-
-
 class _Reader:
     """Reads the entries of one project."""
 
@@ -135,8 +127,8 @@ class _Reader:
         taken = self._taken
         self._separator = self._xml("project.xml").findtext("separator") or ";"
         rows = self._rows(_DATA)
-        if not rows:
-            raise ValueError(f"{self._path}: {_DATA} must hold a table, got nothing")
+        if len(rows) < 2:
+            raise ValueError(f"{self._path}: {_DATA} must hold a table, got {'no row' if rows else 'nothing'}")
         taken.files[data] = _csv(rows, ",")
         definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
         unknown = [name for name in rows[0] if name not in definition]
@@ -171,6 +163,8 @@ class _Reader:
         if hierarchy is not None and entry not in self._names:
             left.append(f"{name}: the hierarchy, as the file holds no {entry}; the column is not generalized")
         rows = self._rows(entry) if entry in self._names else [[value] for value in values]
+        if not rows:
+            raise ValueError(f"{self._path}: {entry} must hold a hierarchy, got nothing")
         rows = [["" if row[0] == _NULL else row[0], *row[1:]] for row in rows]
         self._taken.files[file] = _csv(rows, ";")
         own["hierarchy"] = file
@@ -234,7 +228,14 @@ class _Reader:
             self._taken.left.append("objects of Java (*.dat), which nothing here reads")
 
     def _xml(self, name: str) -> Element:
-        return _parsed(f"{self._path}: {name}", self._content(name, _MOST_XML))
+        """The root of an XML file."""
+        content = self._content(name, _MOST_XML)
+        try:
+            return fromstring(content, XMLParser(target=_WithoutTypes()))
+        except (ParseError, LookupError) as error:
+            raise ValueError(f"{self._path}: {name} must be XML, got {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{self._path}: {name} {error}") from None
 
     def _rows(self, name: str) -> list[list[str]]:
         """The rows of a CSV file as ARX writes it."""
@@ -261,10 +262,6 @@ class _Reader:
             raise ValueError(f"{self._path}: {name} must unpack to at most {most:,} bytes, got more")
         self._left -= len(content)
         return content
-
-
-# How much a column counts that nobody gave a weight, in ARX.
-_WEIGHT = 0.5
 
 
 def _bound(model: str) -> str | None:

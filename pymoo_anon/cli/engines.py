@@ -58,13 +58,12 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
 
 
 def head_of(path: Path) -> str:
-    """The text of the first rows of a file."""
+    """The text of the first lines of a file; the last one may end within a row."""
     with path.open("rb") as file:
         data = file.read(_HEAD)
-        if file.read(1):
-            # Whole lines, in any of the encodings that are recognised.
-            data = data[: data.rfind(b"\n") + 1] + (b"\0" if data.startswith(b"\xff\xfe") else b"")
-    return decoded(data, str(path))
+        whole = not file.read(1)
+    text = decoded(data, str(path), whole)
+    return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
 def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd.DataFrame:
@@ -123,8 +122,7 @@ class _Engine(NamedTuple):
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
     """Some columns of a table as a frame of its engine, lazy where it can be; of a CSV file all is text."""
     source = reading.source
-    if source.path is not None and not source.path.is_file():
-        raise ValueError(f"{source} must be a file, got none of this name")
+    source.check()
     name = engine_of(reading)
     package = _ENGINES[name].package
     if package is not None and find_spec(package) is None:
@@ -449,11 +447,14 @@ def _repeat_lines(few: Path, counts: NDArray[np.int64], path: Path) -> None:
 
 def _rows_of(file: BinaryIO) -> Iterator[bytes]:
     """The rows of a CSV file with their line ends: a line end inside quotes has an odd number of them before it."""
+    lines: list[bytes] = []
+    n_quotes = 0
     for line in file:
-        row = line
-        while row.count(b'"') % 2:
-            row += next(file)
-        yield row
+        lines.append(line)
+        n_quotes += line.count(b'"')
+        if n_quotes % 2 == 0:
+            yield b"".join(lines)
+            lines.clear()
 
 
 def _write_parquet(frame: Any, counts: NDArray[np.int64], path: Path) -> None:

@@ -21,7 +21,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._files import put_in_place, replaced, tried
+from pymoo_anon._files import content_of, put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
@@ -30,8 +30,8 @@ from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
-from pymoo_anon.cli.results import read_choice, read_front, text_of
-from pymoo_anon.cli.tables import Roles, constraint, objective
+from pymoo_anon.cli.results import as_written, read_choice, read_front, text_of
+from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -123,7 +123,7 @@ def read_back(project: Project, path: Path) -> Any:
 
 def prepared(project: Project, kind: str) -> Any:
     """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
-    frame = project.open()
+    frame = open_table(project.inputs, list(project.columns))
     if kind == "csv" and project.data.kind != "csv":
         table = nw.from_native(frame)
         others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
@@ -237,11 +237,9 @@ def _releases(project: Project) -> list[dict[str, Any]]:
     path = project.output / RELEASES
     if not path.is_file():
         return []
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+    with as_written(path, "release wrote", "; remove it"):
+        known = json.loads(content_of(path))
         return [{**{key: one[key] for key in (*_TOLD, "columns")}, "recoding": one.get("recoding")} for one in known]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} must be what pymoo-anon release wrote, got {error!r:.80}; remove it") from None
 
 
 def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.results import search_record, write_front
+from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
@@ -215,7 +216,7 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
 
 def search_and_write(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
-    with clear_errors(), standard_output() as console:
+    with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
         inputs = find_inputs(settings)
         read = inputs.paths if settings.project is None else settings.project.files
         with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
@@ -241,9 +242,7 @@ def search_and_write(settings: Settings) -> None:
                     journal.remove()
                 _check_found(problem, front, settings)
                 with said_warnings():
-                    seconds = {"compile": compile_seconds, "search": found.seconds}
-                    told: Any = {"algorithm": algorithm, "n_undecided": found.n_undecided, "stopped": found.stopped}
-                    record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
+                    record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)
                 if found.stopped != "Ctrl-C":
@@ -256,6 +255,42 @@ def search_and_write(settings: Settings) -> None:
         _say_the_end(console, problem, found)
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def search_record(
+    found: Found,
+    options: Mapping[str, Any],
+    inputs: Mapping[str, str | None],
+    algorithm: tuple[str, str],
+    compile_seconds: float,
+) -> dict[str, Any]:
+    """What is needed to understand a search and to repeat it."""
+    problem = found.front.problem
+    return {
+        "options": dict(options),
+        "inputs": {"sha256": dict(inputs)},
+        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
+        "objectives": [repr(objective) for objective in problem.objectives],
+        "constraints": [repr(one) for one in problem.constraints],
+        "n_rows": problem.table.n_rows,
+        "n_distinct": problem.table.n_distinct,
+        "suppression": repr(problem.suppression),
+        "n_nodes": getattr(problem, "n_nodes", None),
+        "n_unique": problem.n_unique,
+        "n_front": len(found.front),
+        "certified": found.front.certified,
+        "n_undecided": found.n_undecided,
+        "stopped": found.stopped,
+        "compile_seconds": round(compile_seconds, 3),
+        "search_seconds": round(found.seconds, 3),
+        "versions": _versions("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")
+        | {"python": platform.python_version()},
+        "platform": platform.platform(),
+    }
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    return {"pymoo_anon": __version__, **{name: version(name) for name in packages}}
 
 
 def _searched(problem: Searched, name: str, settings: Settings) -> Found:
@@ -285,8 +320,7 @@ def _kept(console: Console, problem: Searched, algorithm: str, settings: Setting
     if path.exists() and not settings.resume:
         console.print(plain(f"{path} is of a search that did not end; --resume would go on with it. This one is new."))
     asked = {name: getattr(settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
-    versions = {"pymoo_anon": __version__, **{name: version(name) for name in ("pymoo", "moocore", "numpy")}}
-    identity = {**asked, "algorithm": algorithm, "versions": versions}
+    identity = {**asked, "algorithm": algorithm, "versions": _versions("pymoo", "moocore", "numpy")}
     with journaled(problem, path, settings=identity, resume=settings.resume) as journal:
         if settings.resume:
             console.print(f"Resumed: {problem.n_unique:,} nodes were evaluated before.")

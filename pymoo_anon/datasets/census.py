@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Sequence
 from importlib.resources import files
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pymoo_anon._messages import positive_whole, whole_from_0
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, load_hierarchy
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -48,7 +48,8 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
     Microdata(1000 rows, 867 distinct tuples of 8 quasi-identifiers, sensitive 'occupation')
     """
     columns = [*QUASI_IDENTIFIERS, _SENSITIVE]
-    hierarchies, domains = _hierarchies(), _domains()
+    hierarchies = _hierarchies()
+    domains = _domains(hierarchies)
     sizes = [len(domains[name]) for name in columns]
     drawn = [
         np.unique(np.ravel_multi_index([codes[name] for name in columns], sizes), return_counts=True)
@@ -82,7 +83,7 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
     >>> list(rows)[:3], len(rows)
     (['age', 'workclass', 'education'], 3)
     """
-    domains = {name: np.array(values, dtype=object) for name, values in _domains().items()}
+    domains = {name: np.array(values, dtype=object) for name, values in _domains(_hierarchies()).items()}
     chunks = _chunks(n_rows, seed)
     return (
         pd.DataFrame({name: domains[name][codes[name]] for name in (*QUASI_IDENTIFIERS, _SENSITIVE)}).infer_objects()
@@ -92,12 +93,9 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
 
 def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, NDArray[np.int64]]]:
     """Codes of the rows, column by column, some rows at a time."""
-    if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
-        raise ValueError(f"n_rows must be a positive whole number, got {n_rows!r}")
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0, got {seed!r}")
+    n_rows, seed = positive_whole("n_rows", n_rows), whole_from_0("seed", seed)
     network, rng = _network(), np.random.default_rng(seed)
-    return (_draw(network["columns"], min(_CHUNK, int(n_rows) - start), rng) for start in range(0, int(n_rows), _CHUNK))
+    return (_draw(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
 
 
 def _network() -> dict[str, Any]:
@@ -109,8 +107,8 @@ def _hierarchies() -> dict[str, Hierarchy]:
     return {name: load_hierarchy(name).with_numbers(int) for name in QUASI_IDENTIFIERS}
 
 
-def _domains() -> dict[str, Sequence[Hashable]]:
-    own: dict[str, Sequence[Hashable]] = {name: hierarchy.domain for name, hierarchy in _hierarchies().items()}
+def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]:
+    own: dict[str, Sequence[Hashable]] = {name: hierarchy.domain for name, hierarchy in hierarchies.items()}
     return {**own, _SENSITIVE: _network()["occupations"]}
 
 

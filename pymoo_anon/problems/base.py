@@ -278,6 +278,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._memory.add(keys, numbers.reshape(len(keys), len(self.measured) + 1))
 
     @property
+    def told_apart(self) -> str | None:
+        """What a journal says of the search space beside the table, or None where it serves no such problem."""
+        return None
+
+    @property
     def n_threads(self) -> int:
         """A batch of points is split among so many threads, at first 1.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import ceil
 
 import numpy as np
@@ -133,8 +132,7 @@ def _simple(kind: Kind) -> Callable[[Objective, float, DistinctTuples], Requirem
 
 
 def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> Requirement:
-    # As the measure reads its c.
-    c = min(Fraction(str(measure.c)).limit_denominator(10**6), Fraction(tuples.n_rows + 1))
+    c = measure.fraction(tuples.n_rows)
     return Requirement(Kind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
 
 

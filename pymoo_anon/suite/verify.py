@@ -22,7 +22,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,7 +238,8 @@ def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
             return found, f"{len(members)} members recounted"
         found = missing(space, values * space.signs)
         return found, f"{len(members)} members and all {space.n_points:,} points recounted"
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except Exception as error:
+        # Whatever the files of others hold, the next instance is checked, too.
         return [f"its files cannot be read: {type(error).__name__}: {error}"], ""
 
 
@@ -250,7 +251,8 @@ def digest(path: Path) -> str:
 def malformed(space: Space, name: str) -> list[str]:
     """What is wrong with the instance itself."""
     found = [] if space.told["name"] == name else ["the instance has another name"]
-    if any((codes < 0).any() or (codes >= size).any() for codes, size in zip(space.codes, space.sizes, strict=True)):
+    outside = [(codes < 0) | (codes >= size) for codes, size in zip(space.codes, space.sizes, strict=True)]
+    if np.any([*outside, *(values < 0 for values in space.columns.values())]):
         found.append("a row holds a value that is not in its domain")
     if (space.counts < 1).any():
         found.append("a row counts nobody")
@@ -344,21 +346,14 @@ def types_of_two(F: Ints) -> list[str]:
 
 def missing(space: Space, F: Ints) -> list[str]:
     """Whether some point of the whole space is no worse than the front."""
-    batch: list[list[int]] = []
-
-    def uncovered() -> list[str]:
-        points = np.array(batch, dtype=np.int64).reshape(-1, len(space.signs)) * space.signs
-        covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
-        batch.clear()
-        return [f"the front lacks a point with the values {(own * space.signs).tolist()}" for own in points[~covered]]
-
     found: list[str] = []
-    for values, over in space.walk():
-        if all(excess <= 0 for excess in over):
-            batch.append(values)
-        if len(batch) == _BATCH:
-            found += uncovered()
-    return found + uncovered()
+    feasible = (values for values, over in space.walk() if all(excess <= 0 for excess in over))
+    while batch := list(islice(feasible, _BATCH)):
+        points = np.array(batch, dtype=np.int64) * space.signs
+        covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
+        lacking = (points[~covered] * space.signs).tolist()
+        found += [f"the front lacks a point with the values {own}" for own in lacking]
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

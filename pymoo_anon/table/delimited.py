@@ -29,11 +29,11 @@ _FIRST_ROWS = 1000
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def decoded(data: bytes, name: str) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one."""
+def decoded(data: bytes, name: str, whole: bool = True) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one; or of its first bytes."""
     mark, encoding = next(((mark, known) for mark, known in _MARKS.items() if data.startswith(mark)), (b"", "utf-8"))
     try:
-        text = data[len(mark) :].decode(encoding)
+        text = codecs.getincrementaldecoder(encoding)().decode(data[len(mark) :], whole)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         likely = (

@@ -203,14 +203,14 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
     else:
         native, aliases = aliased(frame, names)
-    table = nw.from_native(native)
-    try:
-        if isinstance(native, pd.DataFrame):
-            grouped = _first_rows(native, aliases, lambda column: _factorized(column)[0])
-        else:
+    table: Any = nw.from_native(native)
+    if isinstance(native, pd.DataFrame):
+        grouped = _first_rows(native, aliases, lambda column: _factorized(column)[0])
+    else:
+        try:
             grouped = fetched(table.group_by(aliases, drop_null_keys=False).agg(_rows(table)))
-    except TypeError as error:
-        raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
+        except TypeError as error:
+            raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
     dtypes = table.collect_schema()
     columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
     return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
@@ -240,7 +240,7 @@ def _rows(frame: Frame) -> Any:
 
 
 def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], NDArray[np.int64]]) -> Frame:
-    """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`; `key` numbers objects."""
+    """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`; key numbers objects."""
     numbers, n = np.zeros(len(frame), dtype=np.int64), 1
     for name in columns:
         column = frame[name]

@@ -309,7 +309,8 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
         value = scratch.touched[i]
         if tests.first[t] <= value < tests.stop[t] and scratch.histogram[value] < above:
             tail += scratch.histogram[value]
-    return most * tests.denominators[t] < tail * tests.numerators[t]
+    # Most is below c times the tail, which times the numerator could be beyond 2^63.
+    return tail > most * tests.denominators[t] // tests.numerators[t]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
