@@ -253,6 +253,15 @@ def test_the_report_holds_the_codebook(made):
     assert [row[4] for row in book[3:]] == [cell_text(cell_of(counts[label]), "share") for label in ("0–19", "20–39")]
 
 
+def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
+    """20,000 labels would be more than a report has room for."""
+    values = Hierarchy.flat(range(4000))
+    own = Microdata.from_frame(pd.DataFrame({"n": np.repeat(range(4000), 2)}), {"n": values})
+    page = read(report(tmp_path / "r.html", LatticeProblem(own, [KAnonymity()]), [[0], [1]], 0, evidence=None))
+    assert len(page.tables["codebook"]) == 3000
+    assert page.sentences["codebook"] == ["There are 1,000 labels more: the codebook of the release has all."]
+
+
 @pytest.mark.parametrize(
     ("known", "kind", "told"),
     [

@@ -32,6 +32,9 @@ UNPROTECTED = (
 # Labels of an attribute that are shown, where its values have no order and where they have one.
 _MOST_LABELS, _MOST_ORDERED = 14, 120
 
+# Labels of which the codebook tells here.
+_MOST_LISTED = 3000
+
 # Labels of a level that stand as examples.
 _EXAMPLES = 3
 
@@ -69,9 +72,11 @@ def codebook_view(subject: Subject) -> View:
     columns = headings("attribute", "label", "stands for", level="whole", share_of_rows="share")
     rows: list[Row] = [
         (one_line(name), one_line(label), one_line(members), level, cell_of(share))
-        for name, label, members, level, share in book.itertuples(index=False)
+        for name, label, members, level, share in book.head(_MOST_LISTED).itertuples(index=False)
     ]
-    return View((), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
+    left = len(book) - len(rows)
+    words = [f"There are {left:,} labels more: the codebook of the release has all."] if left > 0 else []
+    return View(tuple(words), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
 
 
 def changes_view(subject: Subject, member: Member) -> View:
