@@ -216,7 +216,7 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
 
 def search_and_write(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
-    with clear_errors(), standard_output() as console:
+    with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
         inputs = find_inputs(settings)
         read = inputs.paths if settings.project is None else settings.project.files
         with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):

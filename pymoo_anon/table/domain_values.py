@@ -169,7 +169,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
     try:
         # True equals 1 for Python, and stands behind it.
         return sorted(values, key=lambda value: (value, isinstance(value, bool | np.bool_)))
-    except TypeError:
+    except (TypeError, ArithmeticError):
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
 

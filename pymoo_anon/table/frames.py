@@ -205,9 +205,12 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         native, aliases = aliased(frame, names)
     objects: dict[str, list[Any]] = {}
     if isinstance(native, pd.DataFrame):
-        table, objects = _without_objects(native)
-    else:
-        table = nw.from_native(native)
+        # Codes stand for objects. As they are, whole numbers beside a gap would become floats, and 2^53 + 1 be 2^53.
+        found = {alias: _factorized(native[alias]) for alias in aliases if native[alias].dtype == object}
+        native = native.assign(**{alias: codes for alias, (codes, _) in found.items()})
+        # -1 is the last place, for what is missing.
+        objects = {alias: [*values, None] for alias, (_, values) in found.items()}
+    table: Any = nw.from_native(native)
     try:
         grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(_rows(table))
     except TypeError as error:
@@ -292,22 +295,6 @@ def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     if twice:
         raise ValueError(f"frame must name each column once, got more than once: {examples(twice)}")
     return [known.index(name) for name in wanted]
-
-
-def _without_objects(frame: pd.DataFrame) -> tuple[Any, dict[str, list[Any]]]:
-    """A frame of pandas with codes in place of Python objects, and what they stand for; -1 is what is missing.
-
-    Grouped as they are, whole numbers beside a gap would become floats, which are the same for 2^53 and 2^53 + 1.
-    """
-    objects: dict[str, list[Any]] = {}
-    own: dict[Any, Any] = {}
-    for alias, column in frame.items():
-        if column.dtype == object:
-            own[alias], known = _factorized(column)
-            objects[str(alias)] = [*known, None]
-        else:
-            own[alias] = column
-    return nw.from_native(pd.DataFrame(own, index=frame.index)), objects
 
 
 def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:

@@ -13,7 +13,6 @@ from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
@@ -25,6 +24,7 @@ from pymoo_anon.table.domain_values import (
     ascending,
     day_of,
     is_day,
+    is_missing,
     is_whole,
     nested_bins,
     numbered,
@@ -382,7 +382,7 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
                 f"levels must be equally long: level 0 has {len(columns[0])} values, "
                 f"level {number} has {len(column)} labels"
             )
-    if any(value is pd.NA or value is pd.NaT or value != value for column in columns for value in column):
+    if any(value is not None and is_missing(value) for column in columns for value in column):
         raise ValueError("levels must not hold NaN; None stands for a missing value")
     twice = repeated(map(same_as, columns[0]))
     if twice:

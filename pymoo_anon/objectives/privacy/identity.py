@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 from typing import Any
 
@@ -386,20 +386,16 @@ class KMap(FewestObjective):
             return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
-        own_cells = firsts + classes.tuples.codes[classes.representatives]
-        cells = firsts + self.population.tuples.codes
+        codes, people = classes.tuples.codes, self.population.tuples.codes
         found = []
-        done = 0
-        for batch in self.population.grouper.classes(classes.maps, n_groups):
-            for theirs in batch:
-                groups = classes.maps[done]
-                mine = groups[own_cells[classes.starts[done] : classes.starts[done + 1]]]
-                together = np.concatenate([mine, groups[cells[theirs.representatives]]])
-                ids, first = row_ids(together, tuple(n_groups[done].tolist()))
-                persons = np.zeros(len(first), dtype=np.int64)
-                persons[ids[len(mine) :]] = theirs.sizes
-                found.append(persons[ids[: len(mine)]])
-                done += 1
+        theirs = chain.from_iterable(self.population.grouper.classes(classes.maps, n_groups))
+        for own, their, groups, n in zip(classes, theirs, classes.maps, n_groups.tolist(), strict=True):
+            mine = groups[firsts + codes[own.representatives]]
+            together = np.concatenate([mine, groups[firsts + people[their.representatives]]])
+            ids, first = row_ids(together, tuple(n))
+            persons = np.zeros(len(first), dtype=np.int64)
+            persons[ids[len(mine) :]] = their.sizes
+            found.append(persons[ids[: len(mine)]])
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
