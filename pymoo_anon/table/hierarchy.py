@@ -286,7 +286,8 @@ class Hierarchy:
         bins = self.bins
         if bins is not None:
             missing = self.n_values - 1 if self.domain[-1] is None else -1
-            found = [missing if value is None else bins.find(value) for value in values]
+            empty = (value is None or (isinstance(value, str) and not value) for value in values)
+            found = [missing if gone else bins.find(value) for gone, value in zip(empty, values, strict=True)]
         else:
             positions, days = {same_as(value): i for i, value in enumerate(self.domain)}, _days(self.domain)
             found = [_place(value, positions, days) for value in values]
