@@ -357,10 +357,11 @@ class Hierarchy:
 
     def _repr_html_(self) -> str:
         """The first values of the domain, and what each becomes level by level."""
-        rows = [["" if own is None else str(own) for own in row] for row in zip(*self._columns(), strict=True)]
+        columns = [["" if own is None else str(own) for own in column[:_PRINTED]] for column in self._columns()]
         headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
         more = f"; the first {_PRINTED}" if self.n_values > _PRINTED else ""
-        return html_table(counted(self.n_values, "value", "values") + more, headings, rows[:_PRINTED])
+        rows = list(zip(*columns, strict=True))
+        return html_table(counted(self.n_values, "value", "values") + more, headings, rows)
 
     def _key(self) -> tuple[Hashable, ...]:
         """What makes two hierarchies equal, but for their bins."""
