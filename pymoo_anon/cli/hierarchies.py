@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import is_project
+from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import Inputs
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
@@ -45,12 +44,17 @@ def write_drafts(request: DraftRequest) -> None:
         frame = open_table(inputs, names)
         drafts, why = {}, {}
         for name in names:
-            values, counts = _values(frame, name)
-            if not counts:
+            found = combinations_of(frame, [name])
+            if not len(found.weights):
                 raise ValueError(f"{request.data} must have at least one row below its header, got none")
-            drafts[name] = _draft(name, values, counts, request.kind)
+            column = found.columns[name].astype(object)
+            values = column.where(column.notna(), None).tolist()
+            try:
+                drafts[name] = draft_hierarchy(values, found.weights.tolist(), request.kind, name)
+            except ValueError as error:
+                raise ValueError(f"column {name!r}: {error}") from None
             if not request.column:
-                why[name] = _useless(drafts[name], sum(counts))
+                why[name] = _useless(drafts[name], int(found.weights.sum()))
         kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
         written = [f"{name}.csv" for name in kept]
         if not written:
@@ -63,7 +67,11 @@ def write_drafts(request: DraftRequest) -> None:
             for name, draft in kept.items():
                 draft.hierarchy.to_csv(temporary / f"{name}.csv")
             paths = put_in_place(temporary, folder, written)
-        console.print(_table(kept), soft_wrap=False)
+        table = new_table(["column", "kind", "groups by level", "from what, and how"])
+        for name, draft in kept.items():
+            groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
+            table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
+        console.print(table, soft_wrap=False)
         for name, reason in why.items():
             if reason is not None:
                 console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
@@ -91,21 +99,6 @@ def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
     return project.inputs._replace(hierarchies={}, columns=None), names, folder
 
 
-def _values(frame: Any, name: str) -> tuple[list[Any], list[int]]:
-    """The distinct values of a column, None where there is none, and how many rows hold each."""
-    found = combinations_of(frame, [name])
-    column = found.columns[name].astype(object)
-    return column.where(column.notna(), None).tolist(), found.weights.tolist()
-
-
-def _draft(name: str, values: Sequence[Any], counts: Sequence[int], kind: str) -> Draft:
-    """The draft of a column."""
-    try:
-        return draft_hierarchy(values, counts, kind, name)
-    except ValueError as error:
-        raise ValueError(f"column {name!r}: {error}") from None
-
-
 def _useless(draft: Draft, n_rows: int) -> str | None:
     """Why a hierarchy would be of no use: the column tells nothing, or names every row."""
     n_values = draft.hierarchy.n_values
@@ -122,15 +115,6 @@ def _check_names(names: Iterable[str]) -> None:
     bad = [name for name in names if name.startswith(".") or {*"/\\"} & {*name} or len(os.fsencode(name)) > longest]
     if bad:
         raise ValueError(f"columns must have names that files can have, got {examples(bad)}; --column names the others")
-
-
-def _table(drafts: Mapping[str, Draft]) -> Table:
-    """What was drafted, a row per column."""
-    table = new_table(["column", "kind", "groups by level", "from what, and how"])
-    for name, draft in drafts.items():
-        groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
-        table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
-    return table
 
 
 def say_findings(path: Path, data: Path | None) -> None:
@@ -151,7 +135,7 @@ def say_findings(path: Path, data: Path | None) -> None:
                 console.print(plain(f"{file}: no findings"))
         console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
     if n_found["error"]:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 
 
 def show_levels(path: Path) -> None:

@@ -25,7 +25,7 @@ from pymoo_anon._files import content_of, put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
-from pymoo_anon.cli.declaring import dashed
+from pymoo_anon.cli.declaring import dashed, options_of
 from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
@@ -203,11 +203,10 @@ def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
         commands.append(["pymoo-anon", "pick", file, *row, *asked])
     else:
         again += row
-    for name in ("suppressed", "output", "lower_bound"):
+    for name in options_of(request):
         value = getattr(request, name)
-        again += [] if value is None else [f"--{dashed(name)}", str(value)]
-    for name in ("local", "like_input", "k_of_one", "below_requirements", "external_evidence"):
-        again += [f"--{dashed(name)}"] if getattr(request, name) else []
+        if name not in ("file", "row", "force") and value:
+            again += [f"--{dashed(name)}", *([] if value is True else [str(value)])]
     return [shlex.join(command) for command in (*commands, again)]
 
 

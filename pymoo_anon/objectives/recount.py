@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
@@ -128,6 +128,8 @@ class Recount:
         self.names = list(quasi_identifiers)
         if not self.names:
             raise ValueError("quasi_identifiers must name at least one column, got none")
+        if twice := repeated(self.names):
+            raise ValueError(f"quasi_identifiers must name each column once, got more than once: {examples(twice)}")
         self._original = original
         self._hierarchies, self._generalization = hierarchies, generalization
         self._wholes: dict[Name, pd.Series[int]] = {}
