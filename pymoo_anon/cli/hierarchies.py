@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
@@ -15,10 +16,10 @@ from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import is_project
 from pymoo_anon.cli.interrupt import ExitCode
-from pymoo_anon.cli.names import Inputs
+from pymoo_anon.cli.names import Inputs, Reading, Source
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
-from pymoo_anon.cli.tables import by_column, check_known, columns_of, csv_files, csv_inputs, open_table
+from pymoo_anon.cli.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
@@ -91,12 +92,16 @@ def _others(folder: Path, names: Collection[str]) -> str:
 def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
     """Where the table is and how it is read, the columns, and the folder; a project file knows how to read."""
     if not is_project(request.data):
-        inputs = csv_inputs(request.data)
-        return inputs, request.column or columns_of(request.data), request.output
+        return _csv_inputs(request.data, {}), request.column or columns_of(request.data), request.output
     project = read_project(request.data, decided=False)
     folder = request.output if "output" in request.given else project.path.parent / request.output
     names = request.column or project.with_role("quasi-identifier")
     return project.inputs._replace(hierarchies={}, columns=None), names, folder
+
+
+def _csv_inputs(data: Path, hierarchies: Mapping[str, Path]) -> Inputs:
+    """A CSV file that pandas reads, without roles."""
+    return Inputs(Reading(Source("csv", data), "pandas"), hierarchies)
 
 
 def _useless(draft: Draft, n_rows: int) -> str | None:
@@ -123,15 +128,19 @@ def say_findings(path: Path, data: Path | None) -> None:
         files = csv_files(path, data) if path.is_dir() else [path]
         if not files:
             raise ValueError(f"hierarchies must be a folder with CSV files, got {str(path)!r}, which has none")
-        columns = {} if data is None else _columns(files, data)
-        frame = None if data is None else open_table(csv_inputs(data), list(columns.values()))
+        known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
+        if data is not None:
+            with said_warnings():
+                found = by_column(files, data, columns_of(data))
+            frame = open_table(_csv_inputs(data, found), list(found))
+            known = [(file, frame[name].unique().tolist()) for name, file in found.items()]
         n_found = dict.fromkeys(("error", "warning", "note"), 0)
-        for file in files if data is None else columns:
-            found = check_hierarchy(file, None if frame is None else frame[columns[file]].unique().tolist())
-            for finding in found:
+        for file, values in known:
+            findings = check_hierarchy(file, values)
+            for finding in findings:
                 n_found[finding.severity] += 1
                 console.print(plain(f"{file}: {finding}"))
-            if not found:
+            if not findings:
                 console.print(plain(f"{file}: no findings"))
         console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
     if n_found["error"]:
@@ -157,15 +166,6 @@ def show_levels(path: Path) -> None:
             )
         )
         console.print(table, soft_wrap=False)
-
-
-def _columns(files: Sequence[Path], data: Path) -> dict[Path, str]:
-    """The column that each file is of, by the file's name."""
-    known = columns_of(data)
-    with said_warnings():
-        found = by_column(files, data, known)
-    check_known(str(data), found, known)
-    return {path: name for name, path in found.items()}
 
 
 def _some(labels: Sequence[Hashable]) -> str:

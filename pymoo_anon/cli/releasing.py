@@ -121,20 +121,15 @@ def read_back(project: Project, path: Path) -> Any:
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
 
 
-def prepared(project: Project, kind: str) -> Any:
-    """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
+def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
+    """The table of a project, recoded by a point; where the release is a CSV file, what is not recoded is text."""
     frame = open_table(project.inputs, list(project.columns))
     if kind == "csv" and project.data.kind != "csv":
         table = nw.from_native(frame)
         others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
-        return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
-    return frame
-
-
-def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
-    """The table of a project, recoded by a point of its front."""
-    roles = Asked(project.with_role("drop", "identifier"), project.kept)
-    return recode(prepared(project, kind), front.problem, choice, roles._replace(**asked))
+        frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+    roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
+    return recode(frame, front.problem, choice, roles)
 
 
 def _written(
