@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
@@ -128,6 +128,8 @@ class Recount:
         self.names = list(quasi_identifiers)
         if not self.names:
             raise ValueError("quasi_identifiers must name at least one column, got none")
+        if twice := repeated(self.names):
+            raise ValueError(f"quasi_identifiers must name each column once, got more than once: {examples(twice)}")
         self._original = original
         self._hierarchies, self._generalization = hierarchies, generalization
         self._wholes: dict[Name, pd.Series[int]] = {}
@@ -249,11 +251,11 @@ class Recount:
         """Whether each cell is read by itself."""
         return not isinstance(self._generalization, Generalization)
 
-    def became(self, name: Name, values: Sequence[Any]) -> pd.Series:
-        """The label that each original value of a quasi-identifier became, in a table recoded value by value."""
+    def became(self, name: Name, places: Ints) -> pd.Series:
+        """The label that each value of a quasi-identifier became, given by its place, in a table recoded by values."""
         assert isinstance(self._generalization, Generalization)
         texts = self.labels[name].texts
-        return values_of([texts[group] for group in self._generalization.groups[name][self.places(name, values)]])
+        return values_of([texts[group] for group in self._generalization.groups[name][places]])
 
     def places(self, name: Name, values: Sequence[Any]) -> Ints:
         """The positions of original values in the domain of a quasi-identifier."""
