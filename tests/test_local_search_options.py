@@ -49,13 +49,6 @@ def to_the_end(of, **options):
     return minimize(of, ParetoLocalSearch(termination=NoTermination(), **options), seed=1)
 
 
-@pytest.mark.parametrize("n_offsprings", [0, -1, 2.5, "25", None, True])
-def test_nodes_of_an_iteration_are_a_whole_number(n_offsprings):
-    with pytest.raises(ValueError) as caught:
-        ParetoLocalSearch(n_offsprings)
-    assert str(caught.value) == f"n_offsprings must be a positive whole number, got {n_offsprings!r}"
-
-
 @pytest.mark.parametrize("epsilon", [0, -1, [], np.nan, "x"])
 def test_sides_of_boxes_are_positive(epsilon):
     with pytest.raises(ValueError, match=r"^epsilon must be a positive number, or one per objective, got"):

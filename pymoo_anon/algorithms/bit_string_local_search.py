@@ -198,19 +198,16 @@ class PairSteps(Steps):
 
     def ask(self, random_state: np.random.Generator) -> Bits:
         """The strings that pairs lead to at this k; the first from where the walk is."""
-        starts = [self._at]
-        best = self._best()
+        starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
             starts.append(self._X[best])
-        found = [self._improved(start, random_state) for start in starts]
+        instance, limit = self._space.instance, self._goal.limit
+        found = [
+            improve_within(self._space, instance.cuts_of(x), self._k, limit, random_state, self._price) for x in starts
+        ]
+        # What was enough from where the walk is.
         self._next_price = found[0][1]
-        strings = np.array([self._space.instance.bits_of(cuts) for made, _ in found for cuts in made])
-        return np.unique(strings, axis=0)
-
-    def _improved(self, x: Bits, random_state: np.random.Generator) -> tuple[list[list[NDArray[np.int64]]], float]:
-        """Strings that pairs lead to from one, and the price that was enough."""
-        cuts = self._space.instance.cuts_of(x)
-        return improve_within(self._space, cuts, self._k, self._goal.limit, random_state, self._price)
+        return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Go on above the k of the best string; the walk ends where no string has a k so large."""
@@ -219,16 +216,12 @@ class PairSteps(Steps):
             return True
         feasible = violations <= 0
         self._X, self._F = merge_front(self._X, self._F, X[feasible], F[feasible])
-        best = self._best()
+        best = self._goal.best(self._F, self._k)
         if best is None:
             return True
         k = self._goal.next_k(float(self._F[best, privacy]), self._goal.of_k)
         self._at, self._k, self._price = self._X[best], k, self._next_price
         return k > self.problem.table.n_rows
-
-    def _best(self) -> int | None:
-        """The string of least loss, of those seen whose k is large enough, or None."""
-        return self._goal.best(self._F, self._k)
 
 
 class NeighbourSteps(Steps):

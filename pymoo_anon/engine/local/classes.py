@@ -91,9 +91,6 @@ class Classes(NamedTuple):
 def sort_by_cells(keys: NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
     """Rows of cells in ascending order, and what a search needs that skips all rows that begin alike.
 
-    Args:
-        keys: (n, n_attributes) int32 array.
-
     Returns:
         (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
         (n, n_attributes) int64 array: where in that order the next row stands that differs in one of the attributes up
@@ -129,17 +126,10 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
     side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
-    where that is too much, all classes with the same first cells are skipped.
-
-    Args:
-        r: The tuple.
-        limit: What the loss has to be below.
-        trees: The trees and tuples.
-        tests: What every class has to hold, the tuple's own aside.
-        classes: The classes; that of the tuple itself does not count.
+    where that is too much, all classes with the same first cells are skipped. That of the tuple itself does not count.
 
     Returns:
-        The class, -1 for none, and the loss.
+        The class, -1 for none whose loss is below the limit, and the loss.
     """
     found, deepest = np.int64(-1), len(classes.attributes)
     w, k, reached = np.float64(trees.rows[r]), np.float64(tests.k), classes.reached

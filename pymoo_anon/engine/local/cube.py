@@ -72,18 +72,11 @@ class Cube(NamedTuple):
 
 
 def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
-    """The class of every tuple that finds one.
+    """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, and whether the search ended.
 
-    Args:
-        trees: The trees and tuples.
-        k: The least number of rows of a class.
-        price: What a class costs beside the loss of its cells, in cells.
-        budget: About how many tuples the search may look at, each time that it looks. What it has released until then
-            stays.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over. And whether the search
-        ended: then these have fewer than k rows together, or in each part that must be apart.
+    A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1:
+    where the search ended, they have fewer than k rows together, or in each part that must be apart. The budget is
+    about how many tuples it may look at, each time that it looks; what it has released until then stays.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)

@@ -57,16 +57,10 @@ class Seeds(NamedTuple):
 
 
 def grow(trees: Trees, k: int, price: float = 0.0) -> Ints:
-    """The class of every tuple that finds one, the cheapest classes first.
+    """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, the cheapest classes first.
 
-    Args:
-        trees: The trees and tuples.
-        k: The least number of rows of a class.
-        price: What a class costs beside the loss of its cells, in cells.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over, which have fewer than k
-        rows together, or in each part that must be apart.
+    A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1,
+    and fewer than k rows together, or in each part that must be apart.
     """
     class_of, n_classes = np.full(len(trees.rows), -1), -1
     while n_classes < (n_classes := class_of.max() + 1) and trees.rows[class_of < 0].sum() >= k:

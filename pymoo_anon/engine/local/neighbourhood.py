@@ -108,17 +108,10 @@ def _longer(values: NDArray[Any], room: int) -> NDArray[Any]:
 
 
 def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
-    """Classes of less loss, by so many neighbourhoods; the same ones each time.
+    """Classes of less loss, by so many neighbourhoods, the same ones each time; some numbers may be unused.
 
-    Args:
-        trees: The trees and tuples.
-        tests: What every class has to hold.
-        class_of: (n_tuples,) int64 array, classes that hold it.
-        price: What a class costs beside the loss of its cells, in cells.
-        n_improvements: How many neighbourhoods are tried.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
+    the loss of its cells, in cells.
     """
     if n_improvements == 0:
         return class_of

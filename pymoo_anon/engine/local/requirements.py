@@ -196,16 +196,7 @@ def scratch_for(tests: Tests) -> Scratch:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether a set of tuples holds all requirements.
-
-    Args:
-        members: int64 array of tuples.
-        a: Where the set begins in it.
-        b: Where it ends.
-        rows: The rows that the set stands for.
-        tests: The requirements.
-        scratch: Memory.
-    """
+    """Whether the tuples in members[a:b], which stand for so many rows, hold all requirements."""
     if rows < tests.k:
         return False
     if len(tests.kinds) == 0:

@@ -175,15 +175,9 @@ def join(trees, node, position):  # type: ignore[no-untyped-def]
 
 
 def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Numbers32:
-    """The smallest nodes that hold all tuples of each class.
+    """(n_classes, n_attributes) int32 array: the smallest nodes that hold all tuples of each class, -1 for none.
 
-    Args:
-        trees: The trees and tuples.
-        class_of: (n_tuples,) int64 array, classes counted from 0, -1 for a tuple without one.
-        n_classes: Number of classes.
-
-    Returns:
-        (n_classes, n_attributes) int32 array, -1 for a class without tuples.
+    `class_of` is (n_tuples,) int64, counted from 0, and -1 for a tuple without a class.
     """
     cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
     _widen(trees, class_of, cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 from typing import Any
 
@@ -386,20 +386,16 @@ class KMap(FewestObjective):
             return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
-        own_cells = firsts + classes.tuples.codes[classes.representatives]
-        cells = firsts + self.population.tuples.codes
+        codes, people = classes.tuples.codes, self.population.tuples.codes
         found = []
-        done = 0
-        for batch in self.population.grouper.classes(classes.maps, n_groups):
-            for theirs in batch:
-                groups = classes.maps[done]
-                mine = groups[own_cells[classes.starts[done] : classes.starts[done + 1]]]
-                together = np.concatenate([mine, groups[cells[theirs.representatives]]])
-                ids, first = row_ids(together, tuple(n_groups[done].tolist()))
-                persons = np.zeros(len(first), dtype=np.int64)
-                persons[ids[len(mine) :]] = theirs.sizes
-                found.append(persons[ids[: len(mine)]])
-                done += 1
+        theirs = chain.from_iterable(self.population.grouper.classes(classes.maps, n_groups))
+        for own, their, groups, n in zip(classes, theirs, classes.maps, n_groups.tolist(), strict=True):
+            mine = groups[firsts + codes[own.representatives]]
+            together = np.concatenate([mine, groups[firsts + people[their.representatives]]])
+            ids, first = row_ids(together, tuple(n))
+            persons = np.zeros(len(first), dtype=np.int64)
+            persons[ids[len(mine) :]] = their.sizes
+            found.append(persons[ids[: len(mine)]])
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
@@ -422,17 +418,16 @@ class KMap(FewestObjective):
         """How many persons of the population each kept class of a release fits, in the order of `cells`."""
         kept = recount.cells[~recount.marked]
         keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
-        labels = [recount.labels[name] for name in recount.names]
         if not recount.is_local:
             # Each value has one label, so that persons are recoded as the table is.
             people = pd.DataFrame({"persons": tuples.counts})
-            for key, own, codes in zip(keys, labels, tuples.codes.T, strict=True):
-                label_of = np.argsort(np.concatenate(own.places))
-                at = np.repeat(np.arange(len(own.places)), own.extents)[label_of]
-                people[key] = own.index.to_numpy()[at[codes]]
+            for key, name, codes in zip(keys, recount.names, tuples.codes.T, strict=True):
+                people[key] = recount.became(name, codes)
             persons = people.groupby(keys, as_index=False, sort=False)
             return kept.merge(persons.persons.sum(), on=keys, how="left").persons.fillna(0).astype(int).tolist()
-        members = [own.members(kept[key].tolist()) for key, own in zip(keys, labels, strict=True)]
+        members = [
+            recount.labels[name].members(kept[key].tolist()) for key, name in zip(keys, recount.names, strict=True)
+        ]
         fits = (
             np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
             for one in range(len(kept))
