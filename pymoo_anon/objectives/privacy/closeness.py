@@ -184,7 +184,7 @@ class TCloseness(_FromTable):
 
     def _farthest(self, pairs: pd.DataFrame, whole: pd.Series[int]) -> Fraction:
         """The greatest distance of some classes, where the values have an order or a hierarchy."""
-        held = pairs.pivot(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
+        held = pairs.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
         sizes, rows = pairs.groupby("cell")["size"].first(), int(whole.sum())
         # What each class has too much of each value of the table, times its size and the rows.
         extra = held.astype("int64") * rows - np.outer(sizes, whole)
