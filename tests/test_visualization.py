@@ -273,7 +273,9 @@ def test_names_elsewhere_are_drawn_as_they_stand(name, expected, tmp_path):
     named, other = DistinctLDiversity(name), DistinctLDiversity("other")
     for objectives in ([named, other], [GLM, other, named], [GLM, named, other, K]):
         problem = LatticeProblem(table, objectives)
-        figure = plot_fronts(problem, {name: problem.pareto_front()}, tmp_path / "front.png")
+        # Once on a canvas: what no font has would be warned of.
+        path = tmp_path / "front.png" if len(objectives) == 3 else None
+        figure = plot_fronts(problem, {name: problem.pareto_front()}, path)
         title, formula = drawn(figure._suptitle)
         assert title.startswith(f"{expected}: ")
         assert not formula

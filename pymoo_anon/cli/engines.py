@@ -21,7 +21,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.names import Reading
 from pymoo_anon.publishing.release import Recoded
 from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
-from pymoo_anon.table.frames import fetched
+from pymoo_anon.table.frames import as_text, fetched
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -146,8 +146,13 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
     except Exception as error:
         # Every engine has errors of its own.
         raise ValueError(f"{source} cannot be read by {name}: {first_line(error)}") from None
-    texts = [column for column, dtype in schema.items() if dtype == nw.String]
-    return _cleaned(frame, choose(list(schema)), texts, reading.empty, False)
+    columns = choose(list(schema))
+    coded = [column for column in columns if reading.empty and schema[column] in (nw.Categorical, nw.Enum)]
+    if coded:
+        # What stands for no value may be one of their categories.
+        frame = nw.from_native(frame).with_columns([as_text(column).alias(column) for column in coded]).to_native()
+    texts = [column for column in columns if schema[column] == nw.String] + coded
+    return _cleaned(frame, columns, texts, reading.empty, False)
 
 
 def engine_of(reading: Reading) -> str:

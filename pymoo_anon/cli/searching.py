@@ -37,7 +37,6 @@ from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
-from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
@@ -222,7 +221,10 @@ def search_and_write(settings: Settings) -> None:
         with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
-            own = {} if settings.project is None else _of_project(settings.project, checksums)
+            own: dict[str, Any] = {}
+            if (project := settings.project) is not None:
+                own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
+                own["project"] |= project.identity(checksums)
             with said_warnings():
                 problem = problem_of(read_table(settings, inputs), record_of(settings))
             _say_the_table(console, problem)
@@ -330,11 +332,6 @@ def _kept(console: Console, problem: Searched, algorithm: str, settings: Setting
             journal.close()
             if path.exists():
                 console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
-
-
-def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:
-    """What ties a front to a project file, as `run.json` holds it."""
-    return {"project": {"file": project.path.name, "sha256": checksum(project.path), **project.identity(checksums)}}
 
 
 def _say_the_table(console: Console, problem: Searched) -> None:

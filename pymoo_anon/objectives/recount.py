@@ -251,11 +251,11 @@ class Recount:
         """Whether each cell is read by itself."""
         return not isinstance(self._generalization, Generalization)
 
-    def became(self, name: Name, values: Sequence[Any]) -> pd.Series:
-        """The label that each original value of a quasi-identifier became, in a table recoded value by value."""
+    def became(self, name: Name, places: Ints) -> pd.Series:
+        """The label that each value of a quasi-identifier became, given by its place, in a table recoded by values."""
         assert isinstance(self._generalization, Generalization)
         texts = self.labels[name].texts
-        return values_of([texts[group] for group in self._generalization.groups[name][self.places(name, values)]])
+        return values_of([texts[group] for group in self._generalization.groups[name][places]])
 
     def places(self, name: Name, values: Sequence[Any]) -> Ints:
         """The positions of original values in the domain of a quasi-identifier."""
@@ -317,6 +317,9 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
+    if not any(column.hasnans for column in found.columns.values()):
+        return table
+    # None and NaN are one.
     return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
 
 

@@ -237,7 +237,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
         return ratios
     recoded = pd.DataFrame(index=original.index)
     for key, name in zip(keys, recount.names, strict=True):
-        recoded[key] = recount.became(name, original[key].tolist()).to_numpy()
+        recoded[key] = recount.became(name, recount.places(name, original[key].tolist())).to_numpy()
     size = recoded.merge(recount.cells[~recount.marked], on=keys, how="left").n.fillna(0).astype(int)
     among = _cells(recoded, keys, labels)
     for rows, own, cells in zip(original.n.tolist(), size.tolist(), among, strict=True):

@@ -25,6 +25,9 @@ from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
+# A recount lays out so many counts of values in classes at a time.
+_MOST_COUNTS = 1 << 20
+
 
 class _FromTable(WorstClassObjective, ColumnObjective):
     """How far the values of a class are from those of the table."""
@@ -168,21 +171,30 @@ class TCloseness(_FromTable):
 
     def recount(self, recount: Recount) -> Counted:
         """The greatest earth mover's distance of a class from the table."""
-        shares, whole = recount.shares(self.column), recount.whole(self.column)
-        held = shares.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
-        sizes, rows = recount.sizes.reindex(held.index), int(whole.sum())
+        pairs, whole = recount.shares(self.column), recount.whole(self.column)
+        if self.distance == "equal":
+            # Half of what differs: of the values that a class holds, and all rows with values that it lacks.
+            differs = (pairs.n * pairs.rows - pairs["size"] * pairs.whole).abs().groupby(pairs.cell).sum()
+            sums = pairs.groupby("cell").agg({"size": "first", "rows": "first", "whole": "sum"})
+            moved = (differs + sums["size"] * (sums.rows - sums.whole)) // 2
+            return _greatest(moved, sums["size"] * sums.rows)
+        # Some classes at a time: what all of them have of every value could be more than memory holds.
+        some = pairs.cell // max(_MOST_COUNTS // len(whole), 1)
+        return max(self._farthest(own, whole) for _, own in pairs.groupby(some))
+
+    def _farthest(self, pairs: pd.DataFrame, whole: pd.Series[int]) -> Fraction:
+        """The greatest distance of some classes, where the values have an order or a hierarchy."""
+        held = pairs.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
+        sizes, rows = pairs.groupby("cell")["size"].first(), int(whole.sum())
         # What each class has too much of each value of the table, times its size and the rows.
         extra = held.astype("int64") * rows - np.outer(sizes, whole)
-        steps = 1
-        if self.distance == "equal":
-            moved = extra.abs().sum(axis=1) // 2
-        elif isinstance(self.distance, Hierarchy):
+        if isinstance(self.distance, Hierarchy):
             moved, steps = _moved_in_tree(extra, self.distance), self.distance.length
         else:
             order = sorted(extra.columns) if isinstance(self.distance, str) else list(self.distance)
             moved = extra.reindex(columns=order, fill_value=0).cumsum(axis=1).abs().sum(axis=1)
             steps = len(order) - 1
-        return max(Fraction(int(own), max(steps, 1) * int(size) * rows) for own, size in zip(moved, sizes, strict=True))
+        return _greatest(moved, sizes * rows) / max(steps, 1)
 
     def __repr__(self) -> str:
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
@@ -325,6 +337,11 @@ def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any,
         distance = tuple(sorted(values))
     place = {same_as(value): i for i, value in enumerate(distance)}
     return np.array([place.get(same_as(value), -1) for value in values], dtype=np.int64)
+
+
+def _greatest(moved: pd.Series[int], whole: pd.Series[int]) -> Fraction:
+    """The greatest ratio of two columns."""
+    return max(map(Fraction, moved.tolist(), whole.tolist()))
 
 
 def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -220,14 +221,10 @@ class RecursiveCLDiversity(_WorstDiversity):
         """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
         c, found = self.fraction(recount.n_rows), []
         for _, own in recount.counts(self.column).groupby("cell").n:
-            r = sorted(own.tolist(), reverse=True)
-            largest, rest = 1, sum(r)
-            for l, count in enumerate(r, start=1):  # noqa: E741
-                # `rest` is r_l + ... + r_m. It falls with l, so that the first l that does not hold ends the search.
-                if l > 1 and r[0] >= c * rest:
-                    break
-                largest, rest = l, rest - count
-            found.append(largest)
+            *others, most = sorted(own.tolist())
+            # The sums are r_m, r_(m-1) + r_m and so on, up to that for l = 2. Where one holds, so does that of every
+            # smaller l.
+            found.append(1 + sum(most < c * rest for rest in accumulate(others)))
         return float(min(found))
 
     def __repr__(self) -> str:
@@ -320,7 +317,6 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
         least = most = own[0]
         for count in own:
             least, most = min(least, count), max(most, count)
-        # Removal flattens most where it takes the most frequent values down to one level.
         level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(most)
         if least >= level:
             diversity[c] = len(own)  # exact, as logarithms are not

@@ -418,17 +418,16 @@ class KMap(FewestObjective):
         """How many persons of the population each kept class of a release fits, in the order of `cells`."""
         kept = recount.cells[~recount.marked]
         keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
-        labels = [recount.labels[name] for name in recount.names]
         if not recount.is_local:
             # Each value has one label, so that persons are recoded as the table is.
             people = pd.DataFrame({"persons": tuples.counts})
-            for key, own, codes in zip(keys, labels, tuples.codes.T, strict=True):
-                label_of = np.argsort(np.concatenate(own.places))
-                at = np.repeat(np.arange(len(own.places)), own.extents)[label_of]
-                people[key] = own.index.to_numpy()[at[codes]]
+            for key, name, codes in zip(keys, recount.names, tuples.codes.T, strict=True):
+                people[key] = recount.became(name, codes)
             persons = people.groupby(keys, as_index=False, sort=False)
             return kept.merge(persons.persons.sum(), on=keys, how="left").persons.fillna(0).astype(int).tolist()
-        members = [own.members(kept[key].tolist()) for key, own in zip(keys, labels, strict=True)]
+        members = [
+            recount.labels[name].members(kept[key].tolist()) for key, name in zip(keys, recount.names, strict=True)
+        ]
         fits = (
             np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
             for one in range(len(kept))
