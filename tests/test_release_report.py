@@ -253,6 +253,13 @@ def test_the_report_holds_the_codebook(made):
     assert [row[4] for row in book[3:]] == [cell_text(cell_of(counts[label]), "share") for label in ("0–19", "20–39")]
 
 
+def test_a_name_may_be_a_tuple(tmp_path):
+    own = pd.DataFrame({0: [1, 1, 2, 2]}).set_axis(pd.Index([("a", 1)], tupleize_cols=False), axis="columns")
+    tupled = Microdata.from_frame(own, {("a", 1): Hierarchy.flat([1, 2])})
+    page = read(report(tmp_path / "r.html", LatticeProblem(tupled, [KAnonymity()]), [[0], [1]], 0, evidence=None))
+    assert page.tables["left"] == [["('a', 1)", "0\N{NO-BREAK SPACE}%", "1.5", "1.5"]]
+
+
 def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
     """20,000 labels would be more than a report has room for."""
     values = Hierarchy.flat(range(4000))

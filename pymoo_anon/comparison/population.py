@@ -263,12 +263,13 @@ def _shlosser(sample: _Sample) -> float:
 
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
-) -> tuple[float, float]:
+) -> tuple[np.float64, np.float64]:
     """A number above 0 and one between 0 and 1 at which both sides of two equations are the same, by least squares."""
     from scipy.optimize import least_squares
 
-    def inside(point: Values) -> tuple[float, float]:
-        return float(np.exp(point[0])), float(1 / (1 + np.exp(-point[1])))
+    def inside(point: Values) -> tuple[np.float64, np.float64]:
+        # Of numpy, as Python's floats raise an error where they divide by 0.
+        return np.exp(point[0]), 1 / (1 + np.exp(-point[1]))
 
     def off(point: Values) -> list[float]:
         shares = [left / right - 1 for left, right in sides(*inside(point))]

@@ -372,14 +372,12 @@ class Microdata:
 
     def _repr_html_(self) -> str:
         """The columns and their roles; no value of the data."""
-        sizes = {name: len(self.domain_of(name)) for name in self.tuples.domains}
         rows = [
             (str(name), "quasi-identifier", f"{own.n_values:,}", ", ".join(f"{n:,}" for n in own.n_groups[1:]))
             for name, own in self.quasi_identifiers.items()
         ]
-        others = [(name, "sensitive") for name in self.sensitive]
-        others += [(name, role) for name, role in ((self.label, "label"), (self.person, "person")) if name is not None]
-        rows += [(str(name), role, f"{sizes[name]:,}", "") for name, role in others]
+        others = [*((name, "sensitive") for name in self.sensitive), (self.label, "label"), (self.person, "person")]
+        rows += [(str(name), role, f"{len(self.domain_of(name)):,}", "") for name, role in others if name is not None]
         told = f"{counted(self.n_rows, 'row', 'rows')}, {counted(self.n_distinct, 'distinct tuple', 'distinct tuples')}"
         more = f"; the first {_PRINTED} of {len(rows):,} columns" if len(rows) > _PRINTED else ""
         return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED])

@@ -154,7 +154,7 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 def _front(subject: Subject) -> Any:
     """The points, release and shown one marked; the page puts what is chosen for axes and colour into x, y and z."""
-    last = len(measures(subject)[-1:]) and measures(subject)[-1].drawn + 4
+    last = measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
     place = {"x": alt.X("x:Q"), "y": alt.Y("y:Q")}

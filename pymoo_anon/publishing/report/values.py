@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
 from pymoo_anon.comparison.properties import TupleLoss
-from pymoo_anon.comparison.utility import means, numbers_of, total_variation
+from pymoo_anon.comparison.utility import distance, means, numbers_of, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
@@ -217,11 +217,12 @@ def left_view(subject: Subject) -> View:
     """What the release leaves of each attribute, and how far off counts are beside its neighbours on the front."""
     own = subject.own
     how = "mark" if own.marked else "drop"
-    apart, mean = total_variation(subject.table, own.classes, how), means(subject.table, own.classes, how)
+    before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
+    # Not by `loc`, which takes a name that is a tuple for two.
+    mean = {name: [*map(cell_of, found)] for name, found in means(subject.table, own.classes, how).T.items()}
     rows: list[Row] = []
-    for name in subject.names:
-        numbers = [cell_of(one) for one in mean.loc[name]] if name in mean.index else [None, None]
-        rows.append((one_line(name), cell_of(apart.loc[name, name]), *numbers))
+    for j, name in enumerate(subject.names):
+        rows.append((one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None])))
     shares = {"distance_of_the_distributions": "share", "mean_before": "number", "mean_after": "number"}
     columns = headings("attribute", **shares)
     title = "What the release leaves of each attribute, rows being spread evenly over what their labels stand for."
