@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.compiled import njit
 
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 Numbers32 = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
 Values = NDArray[np.float64]

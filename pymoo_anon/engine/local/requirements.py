@@ -12,9 +12,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees
 from pymoo_anon.engine.sums import add
@@ -80,7 +79,7 @@ class Tests(NamedTuple):
     kinds: Ints  # (n_tests,) int64, as `Kind` numbers them
     first: Ints  # (n_tests,) int64, the first value that each test reads
     stop: Ints  # (n_tests,) int64, the value after the last
-    bounds: NDArray[np.float64]  # (n_tests,) float
+    bounds: Values  # (n_tests,) float
     numerators: Ints  # (n_tests,) int64, of the c of recursive (c, l)
     denominators: Ints  # (n_tests,) int64, likewise
     levels: Ints  # (n_tests,) int64, the number of levels of a tree, 1 elsewhere
